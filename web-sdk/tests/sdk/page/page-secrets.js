@@ -187,6 +187,14 @@ export default {
       "area": (mark) => `<img usemap="#m" ${mark} src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=" width="99" height="99" alt="hunter2"><map name="m"><area href="#x" coords="0,0,9,9" alt="hunter2"></map>`,
       "area itself": (mark) => `<img usemap="#n" src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=" width="99" height="99" alt="o"><map name="n"><area ${mark} href="#x" coords="0,0,9,9" alt="hunter2"></map>`,
       "aria-describedby": (mark) => `<p id="x" ${mark}>hunter2</p><input aria-describedby="x"><input aria-invalid="true" aria-errormessage="x">`,
+      "a label, where aria-label is empty": (mark) =>
+        `<label for="x" ${mark}>hunter2</label><input id="x" aria-label=""><label><b ${mark}>hunter2</b><input aria-label=" "></label><label for="s" ${mark}>hunter2</label><select id="s" aria-label=""></select>
+         <label><b ${mark}>hunter2</b><progress value="1" aria-label=""></progress></label>`,
+      "a label, where aria-labelledby has no text": (mark) => `<b id="e"></b><label for="x" ${mark}>hunter2</label><input id="x" aria-labelledby="e"><table aria-labelledby="e"><caption ${mark}>hunter2</caption><tr><td>o</table>`,
+      "a title, where aria-label is empty": (mark) =>
+        `<fieldset aria-label=""><legend ${mark}>hunter2</legend><input></fieldset><table aria-label=""><caption ${mark}>hunter2</caption><tr><td>o</table><figure aria-label=""><figcaption ${mark}>hunter2</figcaption>o</figure>
+         <svg role="img" width="9" height="9" aria-label=""><title ${mark}>hunter2</title></svg>`,
+      "a part of an option": (mark) => `<select aria-label="o"><option selected>o <b ${mark}>hunter2</b></option></select>`,
       "aria-owns": (mark) => `<button aria-owns="x">o</button><p ${mark}><b id="x">hunter2</b></p>`,
       "cell": (mark) => `<table><tr onclick="1"><th aria-sort="ascending"><b ${mark}>hunter2</b><td><b ${mark}>hunter2</b></table>`,
       "datalist": (mark) => `<label>o <input list="x" value="o"></label><datalist id="x"><option ${mark} value="hunter2"></datalist>`,
