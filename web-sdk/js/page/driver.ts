@@ -89,7 +89,7 @@ export interface TargetFacts {
   editable?: boolean;
 }
 
-/** What an action uses besides its target: the button that Enter in a field presses, the link of a page that is opened. */
+/** What an action uses besides its target: the button that Enter in a field presses, the link of a page that is opened, what something is dragged to. */
 export interface Activated {
   /** The element itself. */
   element: Element;
@@ -171,8 +171,8 @@ export interface PageDriver {
   inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown";
   /** Returns the handle of the element that has the focus, if one has it: keys go there. */
   focused(): string | undefined;
-  /** Returns what an action uses besides its target: the app's `confirm` decides about each. */
-  activated?(action: Action, ref: string | undefined): Activated[];
+  /** Returns what an action uses besides its target: the app's `confirm` decides about each. `to` is where something is dragged. */
+  activated?(action: Action, ref: string | undefined, to?: string): Activated[];
   /** Begins to record what the page does, for the time of an action. */
   beginAction(action: Action): void;
   /** Does an action. `ref` is the handle of its target, `to` that of where something is dragged. */
@@ -192,7 +192,7 @@ export interface PageDriver {
   wait(ms: number, signal: AbortSignal): Promise<void>;
   /** Keeps what waiting needs until the function that is returned is called, for a call of several waits. */
   hold(): () => void;
-  /** Returns the element of a handle, for the app's own functions. @throws ActionError when it is not there. */
+  /** Returns the element of a handle, for the app's own functions. @throws ActionError when it is not there, or must not be used. */
   element?(ref: string): Element | undefined;
   /** Opens a page of the app. */
   open(pageId: string, input: object | undefined, signal: AbortSignal): Promise<void>;

@@ -43,6 +43,8 @@ class Executor {
   readonly #run: Run;
   /** The words for each handle that was looked at. */
   readonly #labels = new Map<string, string>();
+  /** The handle that was looked at last: of a drag, that of where it ends. */
+  #inspected: string | undefined;
   /** Ends the wait that runs. */
   #waiting: AbortController | undefined;
   /** Ends what {@link beginAction} has begun. */
@@ -97,6 +99,7 @@ class Executor {
       }
       case "inspect": {
         const facts = driver.inspect(step.ref, list[step.index]!);
+        this.#inspected = step.ref;
         if (typeof facts === "object") this.#labels.set(step.ref, facts.label);
         return { kind: "inspected", facts };
       }
@@ -138,10 +141,11 @@ class Executor {
 
   async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {
     const { driver, options } = this.#run;
-    const element = ref === undefined ? undefined : driver.element?.(ref);
+    const element = this.#element(ref);
     const label = ref === undefined ? undefined : this.#labels.get(ref);
     const target = { ...(element && { element }), ...(label && { label }) };
-    const others = (driver.activated?.(action, ref) ?? []).map((one) => ({ ...one, ...(element && { target: { element, label: label ?? "" } }) }));
+    const to = action.type === "drag" ? this.#inspected : undefined;
+    const others = (driver.activated?.(action, ref, to) ?? []).map((one) => ({ ...one, ...(element && { target: { element, label: label ?? "" } }) }));
     try {
       // An action without a target, such as navigate, is decided by what it uses.
       for (const facts of element || !others.length ? [target, ...others] : others) {
@@ -157,7 +161,7 @@ class Executor {
     const { driver, list, options } = this.#run;
     const action = list[index]!;
     this.#handOver();
-    const element = ref === undefined ? undefined : driver.element?.(ref);
+    const element = this.#element(ref);
     notify(options.onAction, { type: action.type, ...(element && { element }) });
     this.#endAction = beginAction();
     driver.beginAction(action);
@@ -169,6 +173,15 @@ class Executor {
         return { kind: "applied", ...failureOf(error) };
       }
     });
+  }
+
+  /** Returns the element of a handle for the app's own functions. Without it, the action itself fails, and says why. */
+  #element(ref: string | undefined): Element | undefined {
+    try {
+      return ref === undefined ? undefined : this.#run.driver.element?.(ref);
+    } catch {
+      return undefined;
+    }
   }
 
   #handOver(): void {

@@ -20,7 +20,7 @@ export interface ActionFacts {
   label?: string;
   /**
    * The target of the action, where the element is not it but used with it: the button that Enter in a field presses, the
-   * control of a label, what a click in the middle of the target hits.
+   * control of a label, what a click in the middle of the target hits, what something is dragged to.
    */
   target?: { element: Element; label: string };
 }

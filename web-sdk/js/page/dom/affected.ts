@@ -1,20 +1,21 @@
 /** What an action acts upon: its target, what gets its events, and what the browser does with them. */
 
 import type { Action } from "../actions.ts";
+import { labelOf } from "./action-label.ts";
 import { roleOf } from "./classify.ts";
-import { type Affected, affectedByClick, affectedByFocus, affectedByKey, affectedByReset, affectedByShowing, affectedBySubmit, changed, isEditor } from "./default-actions.ts";
+import { type Affected, affectedByClick, affectedByFocus, affectedByKey, affectedByReset, affectedByShowing, affectedBySubmit, changed, isEditor, used } from "./default-actions.ts";
 import { fieldOf, isChecked } from "./field.ts";
-import { deepActiveElement, flatContains } from "./flat-tree.ts";
+import { deepActiveElement, flatContains, is, viewOf } from "./flat-tree.ts";
 import { isFocusable } from "./focus.ts";
-import { centreOf, hitInside, surfaceOf } from "./hit.ts";
+import { centreOf, hitElement, hitInside, surfaceOf } from "./hit.ts";
+import { isKept } from "./kept.ts";
 import { findKey, heldOf } from "./key-names.ts";
 import { methodTargetOf } from "./methods.ts";
+import { documentOf } from "./native.ts";
 import { nameOf } from "./node.ts";
 import { publicText } from "./public-text.ts";
+import { hasNoViewport } from "./shown.ts";
 import { formOf } from "./submit.ts";
-
-/** Of a name, so much is shown to who decides about an action. */
-const MAX_SHOWN = 60;
 
 /** Returns what an action acts upon, its target first. What comes where something is dragged to is `to`. */
 export function affectedBy(action: Action, element: Element | undefined, to?: Element): Affected[] {
@@ -32,7 +33,7 @@ function affectedWith(action: Action, element: Element, to: Element | undefined)
     case "callMethod":
       return affectedByMethod(methodTargetOf(element, action.method), action.method);
     case "drag":
-      return changed(to);
+      return to ? affectedByDrop(to) : [];
     default:
       return changed(surfaceOf(element));
   }
@@ -41,8 +42,8 @@ function affectedWith(action: Action, element: Element, to: Element | undefined)
 function affectedByValue(element: Element): Affected[] {
   const field = fieldOf(element);
   if (!field) return [];
-  if (isChecked(field)) return [{ element: field, isUsed: true }, ...affectedByPointer(field)];
-  return [{ element: field, isUsed: true, isWhole: isEditor(field) }, ...affectedByFocus(field)];
+  if (isChecked(field)) return [used(field), ...affectedByPointer(field)];
+  return [{ ...used(field), isWhole: isEditor(field) }, ...affectedByFocus(field)];
 }
 
 function affectedByEvent(element: Element, event: string): Affected[] {
@@ -58,13 +59,22 @@ function affectedByEvent(element: Element, event: string): Affected[] {
 export function affectedByPointer(element: Element): Affected[] {
   const surface = surfaceOf(element);
   const hit = hitInside(surface, centreOf(surface));
-  return [...(isPart(hit, surface) ? [] : [{ element: hit, isUsed: true }]), ...affectedByClick(hit)];
+  return [...(isPart(hit, element) ? [] : [used(hit)]), ...affectedByClick(hit)];
 }
 
-/** Whether an element says nothing that the name of what it is in does not say. */
+/** What is acted upon when something is dropped on an element: also what is in its middle. */
+function affectedByDrop(element: Element): Affected[] {
+  const { x, y } = centreOf(element);
+  const hit = hasNoViewport(viewOf(element)) ? undefined : hitElement(documentOf(element), x, y);
+  const isOther = hit && flatContains(element, hit) && !isKept({ element: hit }) && !isPart(hit, element);
+  return [used(element), ...(isOther ? [used(hit)] : [])];
+}
+
+/** Whether an element says nothing that the label of another one does not say. */
 function isPart(inner: Element, element: Element): boolean {
-  const text = inner === element ? "" : publicText([inner]);
-  return !text || (nameOf(element, roleOf(element)) || publicText([element])).slice(0, MAX_SHOWN).includes(text);
+  if (inner === element) return true;
+  const label = labelOf(element);
+  return [nameOf(inner, roleOf(inner)), publicText([inner])].every((text) => label.includes(JSON.stringify(text).slice(1, -1)));
 }
 
 function affectedByPress({ key: name, modifiers }: Action & { type: "pressKey" }, element: Element | undefined): Affected[] {
@@ -72,7 +82,10 @@ function affectedByPress({ key: name, modifiers }: Action & { type: "pressKey" }
   const target = element && !(flatContains(element, active) && !isFocusable(element)) ? element : active;
   const found = findKey(name, modifiers);
   if (!target || !found) return [];
-  return [...changed(element), ...(target === active ? [] : affectedByFocus(target)), ...affectedByKey(target, found.key, heldOf(found.modifiers))];
+  // A label gives its control the focus, and the key comes there.
+  const focused = target === active ? [target] : affectedByFocus(target).map((one) => one.element);
+  const isPage = (one: Element) => is(one, "body") && !isEditor(one);
+  return [...changed(element), ...focused.flatMap((one) => [...(isPage(one) ? [] : [used(one)]), ...affectedByKey(one, found.key, heldOf(found.modifiers))])];
 }
 
 function affectedByMethod(target: Element | undefined, method: string): Affected[] {

@@ -4,8 +4,9 @@
  */
 
 import { invoke, read } from "../../dom/native.ts";
-import { flatAncestors, flatClosest, flatElements, is, isElement, isFrame } from "./flat-tree.ts";
-import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf } from "./native.ts";
+import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame } from "./flat-tree.ts";
+import { isKept } from "./kept.ts";
+import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, isRendered, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf, windowOf } from "./native.ts";
 
 /** Something that is acted upon. */
 export interface Affected {
@@ -29,12 +30,17 @@ type Some = Element | null | undefined | false;
 /** Elements that are changed. */
 export const changed = (...elements: Some[]): Affected[] => elements.flatMap((element) => (element ? [{ element }] : []));
 
-const used = (element: Element): Affected => ({ element, isUsed: true });
+/** Returns an element that is used. */
+export const used = (element: Element): Affected => ({ element, isUsed: true });
 
 /** What a click on an element acts upon: an icon activates the button that it is in. */
-export function affectedByClick(element: Element): Affected[] {
-  const activated = flatClosest(element, isActivatable);
-  return [...changed(element), ...(activated ? affectedByActivation(activated) : [])];
+export const affectedByClick = (element: Element): Affected[] => [...changed(element), ...activatedBy(element).flatMap(affectedByActivation)];
+
+/** Returns what a click on an element activates: the nearest element that can be, and the links and buttons around that. */
+function activatedBy(element: Element): Element[] {
+  const [nearest, ...others] = [...flatAncestors(element)].filter(isActivatable);
+  // A label and a summary leave a click to what is in them.
+  return nearest ? [nearest, ...others.filter((one) => !is(one, "label", "summary"))] : [];
 }
 
 /** Whether the browser does something with a click on an element (DOM, "activation behavior"). */
@@ -45,11 +51,11 @@ function affectedByActivation(element: Element): Affected[] {
     const { control } = element;
     return [...changed(element), ...(control ? [used(control), ...affectedByFocus(control), ...affectedByActivation(control)] : [])];
   }
-  if (is(element, "summary")) return affectedByToggle(parentElementOf(element));
-  if (is(element, "a", "area")) return [...changed(element), ...framesNamed(element.target, element)];
+  if (is(element, "summary")) return [used(element), ...affectedByToggle(parentElementOf(element))];
+  if (is(element, "a", "area")) return [used(element), ...framesNamed(attributeOf(element, "target"), element)];
   if (!is(element, "button", "input")) return [];
   const { form } = element;
-  const own = [...changed(element), ...affectedByCommand(element)];
+  const own = [used(element), ...affectedByCommand(element)];
   if (form && isSubmitButton(element)) return [...own, ...affectedBySubmit(form, element)];
   if (form && element.type === "reset") return [...own, ...affectedByReset(form)];
   return is(element, "input") && element.type === "radio" ? [...own, ...changed(...radiosOf(element))] : own;
@@ -57,7 +63,7 @@ function affectedByActivation(element: Element): Affected[] {
 
 /** Whether Enter and Space click an element. */
 export const isButton = (element: Element): boolean =>
-  is(element, "button", "summary") || (is(element, "a", "area") && hasAttribute(element, "href")) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
+  is(element, "button", "summary") || (is(element, "a", "area") && ["href", "xlink:href"].some((name) => hasAttribute(element, name))) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
 
 /** Whether Space clicks an element. */
 export const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
@@ -74,28 +80,47 @@ export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputEle
 
 /** Returns the radio buttons of which one is set. */
 export const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
-  (inDocument(element, "input[type=radio]") as HTMLInputElement[]).filter(({ name, form }) => name === element.name && form === element.form);
+  (inTree(element, "input[type=radio]") as HTMLInputElement[]).filter((one) => one === element || (element.name && one.name === element.name && one.form === element.form));
+
+/** Returns the radio button that an arrow key sets. */
+export function radioAfter(element: HTMLInputElement, key: string): HTMLInputElement | undefined {
+  const radios = radiosOf(element).filter((one) => !one.disabled && !affectedByClick(one).some(isKept));
+  const step = /^Arrow(Right|Down)$/.test(key) ? 1 : -1;
+  return radios[(radios.indexOf(element) + step + radios.length) % radios.length];
+}
 
 /** Of those with one name, the one that was open is closed. */
 function affectedByToggle(details: Element | null): Affected[] {
   const name = details && attributeOf(details, "name");
-  return changed(details, ...(name ? inDocument(details, "details[open]").filter((one) => attributeOf(one, "name") === name) : []));
+  return changed(details, ...(name ? inTree(details, "details[open]").filter((one) => attributeOf(one, "name") === name) : []));
 }
 
-/** What the submission of a form acts upon: also the dialog that it closes, and the first field that is not valid, which gets the focus. */
+/**
+ * What the submission of a form acts upon: also the dialog that it closes, and the first field that is not valid, which gets the focus.
+ * Without a submitter, the app is asked for the button with which a person would submit it.
+ */
 export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Affected[] {
   const given = (name: string) => (submitter && attributeOf(submitter, `form${name}`)) ?? attributeOf(form, name);
   const isChecked = !hasAttribute(form, "novalidate") && !(submitter && hasAttribute(submitter, "formnovalidate"));
   const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
-  return [used(submitter ?? form), ...changed(form, isChecked && firstInvalidOf(form), dialog), ...framesNamed(given("target"), form)];
+  const users = submitter ? [submitter] : [form, ...[...elementsOf(form)].filter(isSubmitButton).slice(0, 1)];
+  return [...users.map(used), ...changed(form, ...(isChecked ? invalidFieldsOf(form) : []), dialog), ...framesNamed(given("target"), form)];
 }
 
-/** Returns the field for which the browser does not send a form. */
-const firstInvalidOf = (form: HTMLFormElement): Element | false | undefined =>
-  matches(form, ":invalid") && [...elementsOf(form)].find((one) => !is(one, "fieldset") && matches(one, ":invalid"));
+/** Returns the fields for which the browser does not send a form, up to the one that gets the focus: the first that is shown. */
+function invalidFieldsOf(form: HTMLFormElement): Element[] {
+  if (!matches(form, ":invalid")) return [];
+  const fields = [...elementsOf(form)].filter((one) => !is(one, "fieldset") && matches(one, ":invalid"));
+  const focused = fields.findIndex((one) => isRendered(one));
+  return fields.slice(0, focused === -1 ? undefined : focused + 1);
+}
 
-/** What the reset of a form acts upon. */
-export const affectedByReset = (form: HTMLFormElement): Affected[] => [used(form), ...changed(...elementsOf(form))];
+/** What the reset of a form acts upon. Where no button does it, the app is asked for the one with which a person would. */
+export function affectedByReset(form: HTMLFormElement): Affected[] {
+  const elements = [...elementsOf(form)];
+  const button = elements.find((one) => is(one, "button", "input") && one.type === "reset");
+  return [form, ...(button ? [button] : [])].map(used).concat(changed(...elements));
+}
 
 /** What a button opens, closes or commands. */
 function affectedByCommand(button: HTMLButtonElement | HTMLInputElement): Affected[] {
@@ -116,7 +141,7 @@ function focusedInside(element: Element): Element | undefined {
   return inside.find((one) => hasAttribute(one, "autofocus")) ?? (is(element, "dialog") ? inside.find(isStop) : undefined);
 }
 
-const isStop = (element: Element): boolean => read(element as HTMLElement, "tabIndex") >= 0 && !matches(element, ":disabled");
+const isStop = (element: Element): boolean => read(element as HTMLElement, "tabIndex") >= 0 && !matches(element, ":disabled, input[type=hidden]");
 
 /** What is acted upon when an element gets the focus: a label gives it to its control, and a shadow root may give it to something inside. */
 export function affectedByFocus(element: Element): Affected[] {
@@ -135,6 +160,10 @@ export function affectedByKey(element: Element, key: string, held: Held): Affect
   if (isEditor(element)) return [...own, ...affectedByEdit(element, key, held)];
   if (held.ctrlKey || held.metaKey || held.altKey) return own;
   if (key === "Enter" && is(element, "input") && !isButton(element)) return [...own, ...affectedByEnter(element)];
+  if (/^Arrow/.test(key) && is(element, "input") && element.type === "radio") {
+    const next = radioAfter(element, key);
+    return next ? [...own, ...affectedByClick(next)] : own;
+  }
   return /^(Enter| )$/.test(key) && (isButton(element) || isBox(element)) ? [...own, ...affectedByClick(element)] : own;
 }
 
@@ -171,7 +200,19 @@ export function topOf(element: Element): HTMLElement | undefined {
 function framesNamed(target: string | null | undefined, element: Element): Affected[] {
   const base = findElement(documentOf(element), "base[target]");
   const name = target || (base && attributeOf(base, "target"));
-  return name ? changed(...[...flatElements(rootElementOf(document)!, true)].filter((one) => isFrame(one) && attributeOf(one, "name") === name)) : [];
+  return name ? changed(...[...flatElements(rootElementOf(document)!, true)].filter((one) => namesOfFrame(one).includes(name))) : [];
 }
 
-const inDocument = (element: Element, selector: string): Element[] => [...findElements(documentOf(element), selector)];
+/** Returns the names of the window in an element: that of its attribute, and the one that a script has given it. */
+function namesOfFrame(element: Element): (string | null | undefined)[] {
+  if (!isFrame(element) && !is(element, "object", "embed")) return [];
+  const inner = frameDocument(element as HTMLIFrameElement);
+  return [attributeOf(element, "name"), inner && windowOf(inner)?.name];
+}
+
+/** Returns the elements of the document or shadow root that an element is in. */
+const inTree = (element: Element, selector: string): Element[] => [...findElements(rootNodeOf(element) as ParentNode, selector)];
+
+/** Returns the elements of the document of an element, those in shadow roots included. */
+const inDocument = (element: Element, selector: string): Element[] =>
+  [...flatElements(rootElementOf(documentOf(element))!, true)].filter((one) => documentOf(one) === documentOf(element) && matches(one, selector));

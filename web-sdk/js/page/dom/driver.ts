@@ -12,15 +12,17 @@ import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
 import { NOTHING_SHOWN } from "../failure.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
+import { labelOf } from "./action-label.ts";
 import { affectedBy } from "./affected.ts";
 import { applyAction } from "./apply.ts";
 import { nextTask } from "../../person/next-task.ts";
 import { Clock } from "./clock.ts";
-import { affectedByClick } from "./default-actions.ts";
-import { inspectElement, labelOf } from "./facts.ts";
+import { affectedByClick, used } from "./default-actions.ts";
+import { inspectElement } from "./facts.ts";
 import { deepActiveElement, is, isInPage, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
+import { refuseKept } from "./kept.ts";
 import { limitTo, look } from "./look.ts";
 import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
@@ -54,8 +56,8 @@ export class DomDriver implements PageDriver {
   #recorder: Recorder | undefined;
   /** The target of the action that runs. */
   #target: Element | undefined;
-  /** What the app was asked about for the next action, besides its target. */
-  #asked: Set<Element> | undefined;
+  /** What the app was asked about for the next action, with the words for each. */
+  #asked: Map<Element, string> | undefined;
   /** Ends the limit of what actions may use. */
   #endLimit: (() => void) | undefined;
   /** The page was scrolled to the target of the next action: what the target was before. */
@@ -106,9 +108,11 @@ export class DomDriver implements PageDriver {
     return readTree(root, this.#root(), this.#handles, options);
   }
 
-  /** Returns the element of a handle. @throws ActionError with `TargetStale` or `TargetNotFound`. */
+  /** Returns the element of a handle. @throws ActionError with `TargetStale`, `TargetNotFound` or `TargetPrivate`. */
   element(ref: string): Element {
-    return this.#use(ref);
+    const element = this.#use(ref);
+    look(this.#root(), () => refuseKept([{ element }]));
+    return element;
   }
 
   inspect(ref: string, action: Action): TargetFacts | "stale" | "unknown" {
@@ -122,11 +126,14 @@ export class DomDriver implements PageDriver {
     return element && !is(element, "body", "html") ? this.#handles.batch(() => this.#handles.assign(element)) : undefined;
   }
 
-  activated(action: Action, ref: string | undefined): Activated[] {
-    const target = ref === undefined ? undefined : this.#handles.use(ref);
-    const elements = look(this.#root(), () => this.#usedBy(action, typeof target === "object" ? target : undefined));
-    this.#asked = new Set(elements);
-    return elements.map((element) => ({ element, label: this.#labelOf(element) }));
+  activated(action: Action, ref: string | undefined, to?: string): Activated[] {
+    const [target, toTarget] = [ref, to].map((one) => {
+      const element = one === undefined ? undefined : this.#handles.use(one);
+      return typeof element === "object" ? element : undefined;
+    });
+    const used = this.#labelled(this.#usedBy(action, target, toTarget));
+    this.#asked = new Map([...this.#labelled(target ? [target] : []), ...used]);
+    return [...used].map(([element, label]) => ({ element, label }));
   }
 
   beginAction(action: Action): void {
@@ -150,7 +157,7 @@ export class DomDriver implements PageDriver {
     const element = ref === undefined ? undefined : this.#use(ref);
     const target = to === undefined ? undefined : this.#use(to);
     this.#target = element;
-    this.#checkAsked(action, element);
+    this.#checkAsked(action, element, target);
     const { clock, pointer } = { clock: this.#clock, pointer: this.#pointer };
     const parts = { root: this.#root(), options: this.#options, clock, pointer, warn: (text: string) => this.#recorder?.warn(text) };
     await applyAction(action, element, target, parts, signal);
@@ -280,16 +287,24 @@ export class DomDriver implements PageDriver {
   }
 
   /** Returns what an action uses besides its target. */
-  #usedBy(action: Action, target: Element | undefined): Element[] {
-    const link = action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named) : undefined;
-    const affected = link ? [{ element: link, isUsed: true }, ...affectedByClick(link)] : affectedBy(action, target);
-    return [...new Set(affected.flatMap(({ element, isUsed }) => (isUsed && element !== target ? [element] : [])))];
+  #usedBy(action: Action, target: Element | undefined, to: Element | undefined): Element[] {
+    return look(this.#root(), () => {
+      const link = action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named) : undefined;
+      const affected = link ? [used(link), ...affectedByClick(link)] : affectedBy(action, target, to);
+      return [...new Set(affected.flatMap(({ element, isUsed }) => (isUsed && element !== target ? [element] : [])))];
+    });
+  }
+
+  /** Returns elements with the words for each. */
+  #labelled(elements: readonly Element[]): Map<Element, string> {
+    return look(this.#root(), () => new Map(elements.map((element) => [element, labelOf(element)])));
   }
 
   /** The page may have put something else in the place of what the app was asked about. */
-  #checkAsked(action: Action, target: Element | undefined): void {
+  #checkAsked(action: Action, target: Element | undefined, to: Element | undefined): void {
     const asked = this.#asked;
-    if (!asked || this.#usedBy(action, target).every((element) => asked.has(element))) return;
+    const elements = [...(target ? [target] : []), ...(asked ? this.#usedBy(action, target, to) : [])];
+    if (!asked || [...this.#labelled(elements)].every(([element, label]) => asked.get(element) === label)) return;
     throw new ActionError("TargetStale", "the action would use something else by now than what the app was asked about: take a page_snapshot");
   }
 

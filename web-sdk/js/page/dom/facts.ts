@@ -3,19 +3,19 @@
 import { getAriaDisabled } from "ivya/utils";
 import type { Action } from "../actions.ts";
 import type { TargetFacts } from "../driver.ts";
+import { labelOf } from "./action-label.ts";
 import { affectedBy } from "./affected.ts";
-import { classify, hasNameSource, roleOf } from "./classify.ts";
+import { classify, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
 import { deepActiveElement, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isKept } from "./kept.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
-import { attributeOf, hasAttribute, localNameOf, matches } from "./native.ts";
-import { isReadOnly, nameOf } from "./node.ts";
-import { publicText } from "./public-text.ts";
+import { hasAttribute, localNameOf, matches } from "./native.ts";
+import { isReadOnly } from "./node.ts";
 import { scrollIntoView } from "./scroll.ts";
-import { boxesOf, getStyle, hasNoViewport, isPrivate, isShown } from "./shown.ts";
+import { boxesOf, getStyle, hasNoViewport, isShown } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
 
 /** Elements that the browser itself disables. */
@@ -48,18 +48,6 @@ export function inspectElement(element: Element, root: Element, action: Action, 
 
 /** Says why an element must not be used. What is not outside is private, or has something private in it. */
 const whyKept = (element: Element): Partial<TargetFacts> => (isOutside(element) ? { outside: true } : { private: true });
-
-/** Returns an element in the words of the page's text: its role and name, or what a developer would call it. */
-export function labelOf(element: Element): string {
-  const role = roleOf(element);
-  if (isPrivate(element) || isOutside(element)) return role || "an element";
-  const name = role || hasNameSource(element) ? nameOf(element, role) : "";
-  if (name) return `${role || localNameOf(element)} ${JSON.stringify(name.slice(0, 100))}`;
-  if (role) return role;
-  const text = publicText([element]).slice(0, 60);
-  const id = attributeOf(element, "id");
-  return text ? `element ${JSON.stringify(text)}` : `element <${localNameOf(element)}${id ? ` id=${JSON.stringify(id)}` : ""}>`;
-}
 
 function disabledBy(element: Element): TargetFacts["disabled"] {
   if (flatClosest(element, (one) => hasAttribute(one, "inert"))) return "inert";

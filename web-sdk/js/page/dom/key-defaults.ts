@@ -1,7 +1,7 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
 import { invoke, read } from "../../dom/native.ts";
-import { type Held, affectedByClick, affectedByFocus, isBox, isButton, radiosOf, topOf } from "./default-actions.ts";
+import { type Held, affectedByClick, affectedByFocus, isBox, isButton, radioAfter, radiosOf, topOf } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
@@ -55,12 +55,12 @@ function enterInField(element: Element, { shiftKey }: Held): void {
 /** Gives the focus to the next element that takes it and may be used, or to the one before. */
 function moveFocus(element: Element, isBack: boolean): void {
   const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document)!;
-  const stops = [...flatElements(inside)].filter((one) => read(one as HTMLElement, "tabIndex") >= 0 && isFocusable(one) && isStop(one) && !affectedByFocus(one).some(isKept));
-  const ordered = [...stops.filter((one) => read(one as HTMLElement, "tabIndex") > 0), ...stops.filter((one) => read(one as HTMLElement, "tabIndex") === 0)];
-  if (!ordered.length) return;
-  const index = ordered.indexOf(element);
-  const start = index === -1 ? (isBack ? 0 : -1) : index;
-  const next = ordered[(start + (isBack ? -1 : 1) + ordered.length) % ordered.length];
+  const focusable = [...flatElements(inside)].filter((one) => read(one as HTMLElement, "tabIndex") >= 0 && isFocusable(one));
+  const ordered = [...focusable.filter((one) => read(one as HTMLElement, "tabIndex") > 0), ...focusable.filter((one) => read(one as HTMLElement, "tabIndex") === 0)];
+  if (isBack) ordered.reverse();
+  const after = ordered.indexOf(element) + 1;
+  // Only until one is found: to ask whether a radio button is a stop takes a look at all of them.
+  const next = [...ordered.slice(after), ...ordered.slice(0, after)].find((one) => isStop(one) && !affectedByFocus(one).some(isKept));
   if (next) focusElement(next);
 }
 
@@ -83,8 +83,7 @@ function closeTop(element: Element): void {
 function moveInControl(element: Element, key: string): void {
   const isForward = key === "ArrowRight" || key === "ArrowDown";
   if (is(element, "input") && element.type === "radio") {
-    const radios = radiosOf(element).filter((radio) => !radio.disabled && !affectedByClick(radio).some(isKept));
-    const next = radios[(radios.indexOf(element) + (isForward ? 1 : -1) + radios.length) % radios.length];
+    const next = radioAfter(element, key);
     if (!next) return;
     focusElement(next);
     clickByKey(next);

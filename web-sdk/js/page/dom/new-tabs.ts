@@ -22,7 +22,7 @@ export function watchNewTabs(view: View, patches: Patches, warn: (text: string) 
   };
   view.addEventListener("click", (event) => {
     const link = event.composedPath().find((one): one is HTMLAnchorElement => isElement(one as Node) && /^(a|area)$/.test(localNameOf(one as Element)) && !!read(one as HTMLAnchorElement, "href"));
-    if (link) check(event, link.href, link.target);
+    if (link) check(event, textOf(link.href), textOf(link.target));
   }, { signal });
   view.addEventListener("submit", (event) => {
     const form = event.target as HTMLFormElement;
@@ -30,6 +30,9 @@ export function watchNewTabs(view: View, patches: Patches, warn: (text: string) 
     check(event, new URL(of("action"), read(view.document, "baseURI")).href, of("target"));
   }, { signal });
 }
+
+/** Returns the text of a property of a link, which is an object in a picture. */
+const textOf = (value: string | SVGAnimatedString): string => (typeof value === "string" ? value : value.baseVal);
 
 /** Whether a target of a link names no window that is there. */
 function isNewTab(view: View, target: string): boolean {

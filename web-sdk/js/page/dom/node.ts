@@ -9,7 +9,7 @@ import type { PageNode } from "../driver.ts";
 import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent, isSortable } from "./classify.ts";
 import { is } from "./flat-tree.ts";
 import { labelsOf, referenced } from "./labels.ts";
-import { attributeOf, childNodesOf, contains, findElement, hasAttribute, localNameOf, parentElementOf } from "./native.ts";
+import { attributeOf, childNodesOf, contains, findElement, localNameOf, parentElementOf } from "./native.ts";
 import { hasKeptBack } from "./private-content.ts";
 import { publicText } from "./public-text.ts";
 import { isSecret } from "./secret.ts";
@@ -39,17 +39,20 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
   return node;
 }
 
-/** Returns the accessible name. Rows and cells have one only where it is not their content, or where they can be clicked. */
-export function nameOf(element: Element, role: string): string {
+/**
+ * Returns the accessible name. Rows and cells have one only where it is not their content, or where they can be clicked. What is
+ * not shown has one only with `isHidden`.
+ */
+export function nameOf(element: Element, role: string, isHidden = false): string {
   if (isJoined(role) && !hasNameSource(element) && !isSortable(element, role)) return "";
   if (isUnreadable(element)) return attributeOf(element, "aria-label")?.trim() ?? "";
-  const naming = namingElements(element);
+  const naming = namingGroups(element);
   const content = isNamedByContent(role) || isJoined(role) || localNameOf(element) === "summary" ? [element] : [];
   // A secret is no part of the name of its own field, unless that is named by its content.
-  if (hasKeptBack([...naming, ...content], isSecret(element) && !content.length ? element : undefined)) return publicName(element, naming, content);
+  if (hasKeptBack([...naming.flat(), ...content], isSecret(element) && !content.length ? element : undefined)) return publicName(element, naming, content);
   try {
     // An area has no style by which it would be shown.
-    return getElementAccessibleName(element, is(element, "area")) || (is(element, "meter", "progress") ? labelText(element) : "");
+    return getElementAccessibleName(element, isHidden || is(element, "area")) || (is(element, "meter", "progress") ? labelText(element) : "");
   } catch {
     // The fields of a form hide what the library needs.
     return publicName(element, naming, content);
@@ -57,9 +60,10 @@ export function nameOf(element: Element, role: string): string {
 }
 
 /** Returns a name of what is not kept from AI clients. */
-function publicName(element: Element, naming: Element[], content: Element[]): string {
+function publicName(element: Element, [labelledBy, ...others]: NamingGroups, content: Element[]): string {
   const given = (name: string) => attributeOf(element, name)?.trim();
-  return given("aria-label") || publicText(naming) || publicText(content) || given("title") || given("alt") || given("placeholder") || "";
+  const texts = () => [...others, content].map(publicText).find((text) => text);
+  return publicText(labelledBy) || given("aria-label") || texts() || given("title") || given("alt") || given("placeholder") || "";
 }
 
 /** Returns the text of the labels of a bar, which the library does not know. */
@@ -71,14 +75,20 @@ function labelText(element: HTMLMeterElement | HTMLProgressElement): string {
 /** The children that name an element. */
 const TITLES = new Map([["fieldset", "legend"], ["figure", "figcaption"], ["table", "caption"]]);
 
-/** Returns the elements whose text is the name of another one. */
-export function namingElements(element: Element): Element[] {
-  const labelledBy = getAriaLabelledByElements(element);
-  if (labelledBy?.length) return labelledBy;
-  if (hasAttribute(element, "aria-label")) return [];
+/** The elements that may name another one. Those of a group do if the groups before have no text. */
+type NamingGroups = [labelledBy: Element[], titles: Element[], labels: Element[]];
+
+function namingGroups(element: Element): NamingGroups {
   const title = "ownerSVGElement" in element ? "title" : TITLES.get(localNameOf(element));
   const child = title && findElement(element, `:scope > ${title}`);
-  return child ? [child] : labelsOf(element);
+  return [getAriaLabelledByElements(element) ?? [], child ? [child] : [], labelsOf(element)];
+}
+
+/** Returns the elements whose text is the name of another one. */
+export function namingElements(element: Element): Element[] {
+  const [labelledBy, ...others] = namingGroups(element);
+  if (labelledBy.length) return labelledBy;
+  return attributeOf(element, "aria-label")?.trim() ? [] : (others.find((group) => group.length) ?? []);
 }
 
 function putDescription(element: Element, node: PageNode, put: (key: "description" | "error", value: string) => void): void {

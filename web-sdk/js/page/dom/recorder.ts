@@ -2,8 +2,8 @@
 
 import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
+import { labelOf } from "./action-label.ts";
 import { Dialogs } from "./dialogs.ts";
-import { labelOf } from "./facts.ts";
 import { flatAncestors, isElement, isInPage, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
 import { fireFocusEvents } from "./focus.ts";

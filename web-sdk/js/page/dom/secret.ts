@@ -16,16 +16,21 @@ const fold = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu,
 /** Words for secrets, wherever they are: `userpassword`. */
 const SECRET = new RegExp(
   fold(
-    "pass ?(wor[dt]|wd|phrase|code)|^(user |login |log |new |old )?pass$|ps?wd|kennwort|contrasena|^clave( secreta)?$|mot ?de ?passe|wachtwoord|has[lł]o|sifre|" +
+    "pass ?(wor[dt]|wd|phrase|code)|passkey|^(user |login |log |new |old |db |smtp |ftp |admin |root )?pass$|ps?wd|kennwort|contrasena|^clave( secreta)?$|(nueva|tu|su) clave$|" +
+      "mot ?de ?passe|wachtwoord|\\bhas[lł]o(?!c|g)|sifre|" +
       "parola(?! chiave)|mat ?khau|kata ?sandi|парол|密码|密碼|口令|验证码|驗證碼|パスワード|暗証番号|認証コード|비밀번호|인증번호|كلمة المرور|كلمة السر|رمز عبور|पासवर्ड|পাসওয়ার্ড|" +
-      "\\b(senha|mdp|pw|t?otp|csc)\\b|\\botp|otp\\b|cvv|cvc|[cx]srf|secret(?!a|i)|(api|access|private) ?key|token$|" +
-      "(security|verification|authentication|one time|backup|recovery) ?code|seed phrase|sicherheitscode|cod(e|igo|ice) d[ei] (secur|segur|sicur)",
+      "\\b(senha|mdp|pw|t?otp|csc)\\b|\\botp|otp\\b|cvv|cvc|[cx]srf|secret(?!a|i|ory)|(api|access|private|encryption|signing) ?key|" +
+      "token$|token here|(api|access|auth|bearer|refresh|session|bot|personal) ?token(?!s|i)|jeton d acces|" +
+      "api ?(schlussel|sleutel|ключ|キー|密钥|密鑰|키)|(cle|clave|chiave|chave|klucz|ключ) (de |d )?api|密钥|密鑰|私钥|私鑰|(geheim|privat)er schlussel|" +
+      "(cle|clave|chiave|chave) (priv|secr|segr)|klucz pryw|(приватн|секретн|закрыт)ыи ключ|" +
+      "(security|verification|authentication|one time|backup|recovery) ?code|(seed|recovery) phrase|(sicherheits|bestatigungs)code|" +
+      "cod(e|igo|ice) d[ei] (secur|segur(id|anc)|sicur|verif)|kod weryfik|код подтвер",
   ),
   "u",
 );
 
 /** What is said about a secret, and is none. */
-const ABOUT_SECRET = / (url|uri|length|name|policy)$/;
+const ABOUT_SECRET = / (url|uri|endpoint|length|limit|name|description|type|lifetime|expiry|policy)$/;
 
 /** Words of a control that shows or hides something. */
 const SHOWS = new RegExp(
@@ -166,7 +171,7 @@ function textsOf(element: Element): string[] {
   return [...attributes, ...labels].map(cut);
 }
 
-const cut = (text: string | null): string => text?.trim().slice(0, MAX_NAME) ?? "";
+const cut = (text: string | null): string => text?.trim().replace(/\s+/g, " ").slice(0, MAX_NAME) ?? "";
 
 /** Whether a name has a word for a secret: in `newPassword2`, `new-password` and `NEW_PASSWORD`. */
 function isSecretText(text: string): boolean {

@@ -6,6 +6,7 @@ import { labelsOf } from "./labels.ts";
 import { look } from "./look.ts";
 import { attributeOf, isRendered } from "./native.ts";
 import { isEditable } from "./node.ts";
+import { isKeptBack } from "./private-content.ts";
 import { isPublic } from "./secret.ts";
 import { publicOptions } from "./select-options.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate } from "./shown.ts";
@@ -20,13 +21,13 @@ export function formValues(root: Element, maxValueBytes: number): Record<string,
   const values: Record<string, unknown> = {};
   look(root, () => {
     const fields = [...flatElements(root)].filter(isNamedField) as HTMLInputElement[];
-    const boxes = fields.filter(isBox);
+    const boxes = countBoxes(fields);
     for (const field of fields) {
       const name = nameOfField(field)!;
-      const isOneOfSeveral = isBox(field) && boxes.some((box) => box !== field && box.form === field.form && nameOfField(box) === name);
+      const isOneOfSeveral = isBox(field) && boxes.get(field.form)!.get(name)! > 1;
       const value = isOneOfSeveral ? (field.checked ? [field.value] : []) : stateOf(field, maxValueBytes);
       if (value === undefined) continue;
-      const form = field.form && (attributeOf(field.form, "name") || attributeOf(field.form, "id"));
+      const form = field.form && !isKeptBack(field.form) && (attributeOf(field.form, "name") || attributeOf(field.form, "id"));
       const group = form ? objectIn(values, form) : values;
       // A page may have a field with the name `__proto__`.
       Object.defineProperty(group, name, { value: joined(group, name, value, field), enumerable: true, configurable: true, writable: true });
@@ -52,6 +53,17 @@ const nameOfField = (field: Element): string | undefined =>
 
 /** Whether a field is one of those of which a form sends the values of the checked ones. */
 const isBox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
+
+/** Returns how many boxes there are of each name in each form. */
+function countBoxes(fields: readonly HTMLInputElement[]): Map<HTMLFormElement | null, Map<string, number>> {
+  const counts = new Map<HTMLFormElement | null, Map<string, number>>();
+  for (const field of fields.filter(isBox)) {
+    const names = counts.get(field.form) ?? new Map<string, number>();
+    const name = nameOfField(field)!;
+    counts.set(field.form, names.set(name, (names.get(name) ?? 0) + 1));
+  }
+  return counts;
+}
 
 function stateOf(field: HTMLInputElement, maxBytes: number): unknown {
   if (isChecked(field)) return field.type === "radio" || roleOf(field) === "radio" ? (isOn(field) ? field.value || true : undefined) : isOn(field);

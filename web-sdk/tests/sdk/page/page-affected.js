@@ -15,6 +15,8 @@ const TEXT = "s3cret";
 const FRAME = `<iframe id="s" KEPT name="fr" src="/assert.js"></iframe>`;
 const loaded = ({ s }) => new Promise((resolve) => (s.onload = resolve));
 
+const named = async ({ s }) => (await loaded({ s }), (s.contentWindow.name = "other"));
+
 /** The target has the id `t`, and what may be kept the id `s` and the mark KEPT. `apart` may be outside of the root. */
 const THINGS = {
   "a private part in its middle": { html: `<div id="t" role="group" tabindex="0" aria-label="T"><div id="s" KEPT style="height:40px">${TEXT}</div></div>` },
@@ -33,8 +35,11 @@ const THINGS = {
   "a button that resets a form elsewhere": { html: `<button id="t" type="reset" form="f">T</button>`, apart: `<form id="f"></form><input id="s" KEPT form="f">`, before: ({ s }) => (s.value = TEXT) },
   "a field of a form with a private one": { html: `<form><input id="t" aria-label="T"><input id="s" KEPT></form>`, before: ({ s }) => (s.value = TEXT) },
   "a form with a field that is not valid": { html: `<form><button id="t">T</button><input id="s" KEPT type="email" value="${TEXT}"></form>` },
+  "a form with a field that is not valid, behind one that is not shown": { html: `<form><input required style="display: none"><button id="t">T</button><input id="s" KEPT type="email" value="${TEXT}"></form>` },
   "a form with a field elsewhere that is not valid": { html: `<form id="f"><button id="t">T</button></form>`, apart: `<input id="s" KEPT form="f" type="email" value="${TEXT}">` },
   "a radio button of a group": { html: `<input type="radio" name="r" id="t" aria-label="T">`, apart: `<input type="radio" name="r" id="s" KEPT checked>` },
+  "a radio button of a group in a shadow root": { html: `<x-box></x-box>`, shadow: `<input type="radio" name="r" id="t" aria-label="T"><input type="radio" name="r" id="s" KEPT checked>` },
+  "a summary of a group in a shadow root": { html: `<x-box></x-box>`, shadow: `<details name="d"><summary id="t">T</summary>x</details><details name="d" id="s" KEPT open><summary>S</summary>${TEXT}</details>` },
   "a summary of a group": { html: `<details name="d"><summary id="t">T</summary>x</details>`, apart: `<details name="d" id="s" KEPT open><summary>S</summary>${TEXT}</details>` },
   "a button of a popover": { html: `<button id="t" popovertarget="s">T</button>`, apart: `<div popover id="s" KEPT>${TEXT}</div>` },
   "an input of a popover": { html: `<input type="button" value="T" id="t" popovertarget="s">`, apart: `<div popover id="s" KEPT>${TEXT}</div>` },
@@ -42,6 +47,7 @@ const THINGS = {
   "a button with a command for a dialog": { html: `<button id="t" command="show-modal" commandfor="s">T</button>`, apart: `<dialog id="s" KEPT>${TEXT}</dialog>` },
   "a button with a command of the app": { html: `<button id="t" command="--own" commandfor="s">T</button>`, apart: `<div id="s" KEPT>${TEXT}</div>` },
   "a button of a popover that dismisses another": { html: `<button id="t" popovertarget="p">T</button><div popover id="p">P</div>`, apart: `<div popover id="s" KEPT>${TEXT}</div>`, before: ({ s }) => s.showPopover() },
+  "a button of a popover that dismisses one in a shadow root": { html: `<button id="t" popovertarget="p">T</button><div popover id="p">P</div><x-box></x-box>`, shadow: `<div popover id="s" KEPT>${TEXT}</div>`, before: ({ s }) => s.showPopover() },
   "a button of a dialog with a first field": { html: `<button id="t" command="show-modal" commandfor="d">T</button><dialog id="d"><input id="s" KEPT value="${TEXT}"></dialog>` },
   "a button of a popover with a first field": { html: `<button id="t" popovertarget="p">T</button><div popover id="p"><input id="s" KEPT autofocus value="${TEXT}"></div>` },
   "a popover with a form": { html: `<input id="t" aria-label="T">`, apart: `<div popover id="s" KEPT>${TEXT}</div>`, before: ({ s }) => s.showPopover() },
@@ -56,6 +62,10 @@ const THINGS = {
   "what gives its focus to a field in it": { html: `<x-box id="t" tabindex="0" role="group" aria-label="T" style="display:block"></x-box>`, shadow: `<p>Text</p><input id="s" KEPT value="${TEXT}">`, options: { delegatesFocus: true } },
   "a link that loads a frame": { html: `<a id="t" href="/never" target="fr">T</a>`, apart: FRAME, before: loaded, isSent: true },
   "a form that loads a frame": { html: `<form action="/never" target="fr"><button id="t">T</button></form>`, apart: FRAME, before: loaded, isSent: true },
+  "a button in a link that loads a frame": { html: `<a href="/never" target="fr"><button type="button" id="t">T</button></a>`, apart: FRAME, before: loaded, isSent: true },
+  "a link of a picture that loads a frame": { html: `<svg width="90" height="40"><a id="t" href="/never" target="fr"><text y="20">T</text></a></svg>`, apart: FRAME, before: loaded, isSent: true },
+  "an old link of a picture that loads a frame": { html: `<svg width="90" height="40"><a id="t" xlink:href="/never" target="fr"><text y="20">T</text></a></svg>`, apart: FRAME, before: loaded, isSent: true },
+  "a link that loads a frame with a name by a script": { html: `<a id="t" href="/never" target="other">T</a>`, apart: FRAME, before: named, isSent: true },
   "a frame in its middle": { html: `<div id="t" role="group" tabindex="0" aria-label="T"><iframe id="s" KEPT style="width:100%" srcdoc="<button>${TEXT}</button>"></iframe></div>` },
   "a place to drop": { html: `<div id="h" draggable="true">Handle</div><div id="t" role="group" tabindex="0" aria-label="T"><div id="s" KEPT style="height:40px">${TEXT}</div></div>`, before: acceptDrops },
   "a place to release the pointer": { html: `<div id="h" tabindex="0">Handle</div><div id="t" role="group" tabindex="0" aria-label="T"><div id="s" KEPT style="height:40px">${TEXT}</div></div>` },
@@ -113,7 +123,7 @@ async function run(thing, actions, kept) {
   const driver = new DomDriver({ root });
   const seen = [];
   const note = (event) => (thing.around ? event.target === s : event.composedPath().includes(s)) && seen.push(event.type);
-  if (thing.before === loaded) s.contentWindow.navigation.onnavigate = ({ destination }) => seen.push(destination.url);
+  if (thing.isSent && s.contentWindow) s.contentWindow.navigation.onnavigate = ({ destination }) => seen.push(destination.url);
   // What is dispatched in tasks, such as the first `toggle`, is not that of the action.
   for (let task = 0; task < 3; task++) await nextTask();
   const before = stateOf(s, t, thing);

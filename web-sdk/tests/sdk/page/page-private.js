@@ -1,6 +1,7 @@
 /** What the page keeps from AI clients, and pages whose forms hide what a browser has. */
 
 import { assert, equal } from "./assert.js";
+import { interact } from "./core-fixture.js";
 import { eventsOf, nodesOf, withPage, treeAtOnce } from "./page-fixture.js";
 
 /** A test of the lines of some HTML. */
@@ -16,7 +17,128 @@ const stateOf = async (page) => (await page.driver.state()).state;
 /** Whether anything that page tools show of a page has a text in it. */
 const shows = async (page, text) => `${page.lines().join("\n")}${JSON.stringify([await page.tree({ everyText: true }), await stateOf(page)])}`.includes(text);
 
+const find = (words) => ({ find: words });
+const click = (words) => ({ type: "triggerEvent", event: "onClick", ...find(words) });
+const key = (name, words) => ({ type: "pressKey", key: name, ...(words && find(words)) });
+const drag = (name) => ({ type: "drag", ...find({ name: "Item" }), to: find({ name }), steps: 2 });
+
+/** What deletes something where it is clicked, submitted or dropped on. */
+const DELETES = `data-deletes style="display: block; width: 100%; height: 40px"`;
+const IMAGE = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
+const FORM = `<form aria-label="Account" data-deletes><input aria-label="Reason"><button>Delete</button><button type="reset">Delete all</button></form>`;
+const PANEL = `<div role="dialog" aria-label="Panel"><input aria-label="Name"><button ${DELETES}>Delete</button></div>`;
+const LABELLED = `<label for="d">Options</label><button id="d" aria-label="Delete" data-deletes>x</button>`;
+
+/** Ways to what has the word "Delete", none of which names it. */
+const DELETIONS = {
+  "an arrow key in a radio group": [`<input type="radio" name="r" aria-label="Keep" checked><input type="radio" name="r" aria-label="Delete" data-deletes>`, key("ArrowDown", { name: "Keep" })],
+  "Enter for what contains the focus": [PANEL, key("Tab", { name: "Name" }), key("Enter", { name: "Panel" })],
+  "Space for what contains the focus": [PANEL, key("Tab", { name: "Name" }), key(" ", { name: "Panel" })],
+  "Enter on a label": [LABELLED, key("Enter", { text: "Options" })],
+  "a click on a label": [LABELLED, click({ text: "Options" })],
+  "something in a link": [`<a href="#x" data-deletes aria-label="Delete it"><span tabindex="0" role="group" aria-label="Go">x</span></a>`, click({ name: "Go" })],
+  "something in a button": [`<button data-deletes aria-label="Delete it"><span tabindex="0" role="group" aria-label="Go">x</span></button>`, click({ name: "Go", role: "group" })],
+  "a button in a link": [`<a href="#x" data-deletes aria-label="Delete it"><button type="button">Go</button></a>`, click({ name: "Go", role: "button" })],
+  "a picture in the middle": [`<div role="group" tabindex="0" aria-label="Card"><img alt="Delete" ${DELETES} src="${IMAGE}"></div>`, click({ name: "Card" })],
+  "a title in the middle": [`<div role="group" tabindex="0" aria-label="Card"><div title="Delete" ${DELETES}></div></div>`, click({ name: "Card" })],
+  "what is drawn for a box": [`<div ${DELETES}><input type="checkbox" aria-label="A" style="opacity:0;width:1px;height:1px;position:absolute">Delete</div>`, click({ name: "A" })],
+  "the value of what is drawn for a box": [`<div ${DELETES}><input type="checkbox" aria-label="A" style="opacity:0;width:1px;height:1px;position:absolute">Delete</div>`, { type: "setValue", value: true, ...find({ name: "A" }) }],
+  ...Object.fromEntries(["td", "li", "p"].map((name) => [`a ${name}`, [name === "td" ? `<table><tr><td data-deletes>Delete</td></tr></table>` : `<${name} data-deletes>Delete</${name}>`, click({ text: "Delete" })]])),
+  "what is in a row": [`<table><tr tabindex="0"><td data-deletes>Delete</td></tr></table>`, click({ role: "row" })],
+  "the end of a long name": [`<button data-deletes>${"word ".repeat(30)} delete</button>`, click({ role: "button" })],
+  "a popover that is not shown": [`<button popovertarget="v">Go</button><div popover role="dialog" id="v" aria-label="Delete?" data-deletes>x</div>`, click({ name: "Go" })],
+  "a drop": [`<div role="group" draggable="true" aria-label="Item">x</div><div role="group" tabindex="0" aria-label="Delete" ${DELETES}>x</div>`, drag("Delete")],
+  "a drop with the pointer": [`<div role="group" tabindex="0" aria-label="Item">x</div><div role="group" tabindex="0" aria-label="Delete" ${DELETES}>x</div>`, drag("Delete")],
+  "a drop on what is around it": [`<div role="group" draggable="true" aria-label="Item">x</div><div role="group" tabindex="0" aria-label="Zone"><div ${DELETES}>Delete</div></div>`, drag("Zone")],
+  "the event onSubmit": [FORM, { type: "triggerEvent", event: "onSubmit", ...find({ name: "Reason" }) }],
+  "the method requestSubmit": [FORM, { type: "callMethod", method: "requestSubmit", ...find({ name: "Reason" }) }],
+  "the method reset": [FORM, { type: "callMethod", method: "reset", ...find({ name: "Reason" }) }],
+};
+
+/** Notes what happens to what deletes something. */
+function watchDeletions({ root }) {
+  const seen = [];
+  for (const one of root.querySelectorAll("[data-deletes]")) {
+    one.addEventListener("dragover", (event) => event.preventDefault());
+    for (const type of ["click", "submit", "reset", "drop", "pointerup", "beforetoggle"]) one.addEventListener(type, (event) => (type === "submit" && event.preventDefault(), seen.push(type)));
+  }
+  return seen;
+}
+
 export default {
+  "what the app declines by its words is not used, whatever leads to it": async () => {
+    for (const [way, [html, ...list]] of Object.entries(DELETIONS)) {
+      await withPage(html, async (page) => {
+        const seen = watchDeletions(page);
+        const labels = [];
+        const log = await interact(page.driver, list, { confirm: (_, { label }) => (labels.push(label), !/delete/i.test(label ?? "")) });
+        equal([log.at(-1).code, seen], ["Declined", []], `${way}, with ${labels}:`);
+      })();
+      await withPage(html, async (page) => {
+        const seen = watchDeletions(page);
+        await interact(page.driver, list, { confirm: () => true });
+        assert(seen.length, `${way}: nothing was used`);
+        for (const open of page.root.querySelectorAll(":popover-open")) open.hidePopover();
+      })();
+    }
+  },
+  "what has other words by now than those that the app was asked about is not used": withPage(`<button id="t">Keep</button>`, async (page) => {
+    const clicks = eventsOf(page.$("#t"), ["click"]);
+    const [{ code }] = await interact(page.driver, [click({ name: "Keep" })], { confirm: async () => void (page.$("#t").textContent = "Delete") });
+    equal([code, clicks], ["TargetStale", []]);
+    const [again] = await interact(page.driver, [click({ name: "Delete" })], { confirm: async () => {} });
+    equal([again.code, clicks], [undefined, ["click"]]);
+  }),
+  "an action whose target is gone when it begins has a log entry, whenever it goes": async () => {
+    for (let step = 1; step <= 12; step++) {
+      await withPage(`<button id="a">A</button><button id="b">B</button>`, async (page) => {
+        let steps = 0;
+        const untilAnswered = async () => (++steps === step && page.$("#b").remove(), true);
+        const log = await interact(page.driver, [click({ name: "A" }), { ...click(), ref: page.ref("#b"), find: undefined }], { confirm: () => true, untilAnswered });
+        equal([log.length, log[0].code], [2, undefined], `at step ${step}`);
+        assert(log[1].code === "TargetStale" || log[1].code === undefined, `at step ${step}: ${log[1].code}`);
+      })();
+    }
+  },
+  "an element that has become private is not given to the app's own functions": withPage(`<button id="t">A</button>`, (page) => {
+    const ref = page.ref("#t");
+    page.$("#t").setAttribute("data-mcp-private", "");
+    let code;
+    try {
+      page.driver.element(ref);
+    } catch (error) {
+      ({ code } = error);
+    }
+    equal(code, "TargetPrivate");
+  }),
+  "what is private beside a control does not keep it from being used": async () => {
+    for (const [html, target] of [
+      [`<button command="show-modal" commandfor="d">T</button><dialog id="d"><input type="hidden" data-mcp-private><input></dialog>`, "button"],
+      [`<p><input type="radio" aria-label="T"></p><input type="radio" data-mcp-private>`, "input"],
+      [`<label><input type="checkbox" data-mcp-private>I accept the <a href="#terms">terms</a></label>`, "a"],
+      [`<form onsubmit="event.preventDefault()"><input required aria-label="A"><input required data-mcp-private><button>T</button></form>`, "button"],
+    ]) {
+      await withPage(html, async (page) => {
+        equal([page.inspect(target).private, (await page.click(target)).code], [undefined, undefined], html);
+        page.$("dialog")?.close();
+      })();
+    }
+  },
+  "the name of a private form is not in the state": withPage(`<form id="DE1234" data-mcp-private></form><input name="a" form="DE1234" value="x">`, async (page) => equal(await stateOf(page), { a: "x" })),
+  "a link of a picture opens no new tab": withPage(`<svg width="90" height="40"><a href="#x"><text y="20">T</text></a></svg>`, async (page) => {
+    const [{ code, warnings }] = await interact(page.driver, [click({ text: "T" })]);
+    equal([code, warnings], [undefined, undefined]);
+  }),
+  "Shift+Tab and Tab go from a radio button that is no stop": withPage(
+    `<input id="a"><input type="radio" name="r" checked><input type="radio" name="r" id="t"><input id="z">`,
+    async (page) => {
+      for (const [modifiers, next] of [[[], "z"], [["Shift"], ""]]) {
+        page.$("#t").focus();
+        await page.press("Tab", undefined, modifiers);
+        equal(document.activeElement.id, next);
+      }
+    },
+  ),
   "what is private in an editor is in no value, and no value replaces it": withPage(EDITOR, async (page) => {
     equal(page.lines(), ['- textbox "Note": "public\\nend"']);
     equal(await stateOf(page), { t: "public\nend" });

@@ -36,12 +36,16 @@ const SECRET_NAMES = [
   "otp", "otp-1", "otpCode", "smsOTP", "totp", "cvv", "cvv2", "cardCvc", "csc", "secret", "clientSecret", "client_secret", "apiKey", "api-key", "APIKey", "accessToken", "access_token",
   "authToken", "_token", "csrf", "csrfmiddlewaretoken", "authenticity_token", "xsrf-token", "__RequestVerificationToken", "oneTimeCode", "securityCode", "seedPhrase",
   "Passwort", "Kennwort", "contraseña", "contrasena", "senha", "mot de passe", "motDePasse", "Пароль", "密码", "密碼", "パスワード", "暗証番号", "비밀번호", "كلمة المرور", "पासवर्ड", "পাসওয়ার্ড",
+  "API token (optional)", "Access token (required)", "Personal access token for GitHub", "Paste your token here", "Bearer token", "jeton d'accès", "passkey", "db_pass", "Encryption key",
+  "API-Schlüssel", "API-sleutel", "clé d'API", "clé secrète", "clave de API", "clave privada", "nueva clave", "chiave API", "chave privada", "klucz API", "API キー", "API密钥", "私钥", "API 키", "ключ API", "секретный ключ",
+  "Bestätigungscode", "code de vérification", "código de verificación", "código de seguridad", "código de segurança", "codice di verifica", "kod weryfikacyjny", "код подтверждения",
   "şifre", "hasło", "wachtwoord", "mật khẩu", "kata sandi",
 ];
 
 const OTHER_NAMES = [
   "pincode", "passport", "passenger", "passengerName", "compass", "tokenizer", "secretary", "Secretary", "Secrétaire", "bypass", "boarding pass", "maxTokens", "tokenCount", "footprint", "hotpot",
-  "accessTokenUrl", "api-key-name", "postcode", "zip code", "code", "discount code", "user", "email", "search", "keyboard", "parola chiave", "palabra clave", "comment", "class", "passion", "description",
+  "accessTokenUrl", "api-key-name", "postcode", "zip code", "code", "discount code", "user", "email", "search", "keyboard", "parola chiave", "palabra clave", "código de seguro", "haslogo", "haslocation", "secretory", "access token lifetime", "token endpoint", "token type", "API key description", "has_logo", "token symbol",
+  "ski pass number", "seasonPass", "clave del producto", "chave Pix", "code cadeau", "numéro de sécurité sociale", "Passnummer", "Schlüsselwort", "parameter", "серия паспорта", "证件号码", "comment", "class", "passion", "description",
 ];
 
 const FIELD = `<input id="t" name="t" aria-label="A" value="hunter2">`;
@@ -61,6 +65,7 @@ export default {
     `<b id="l">Access token</b><div id="x" contenteditable role="textbox" aria-labelledby="l">hunter2</div>`,
     `<h2 contenteditable id="client-secret">hunter2</h2>`,
     `<label>Security code <input type="tel" value="hunter2"></label>`,
+    `<label>\n  <b>*</b>\n                                             <span>Password</span> <input value="hunter2"></label>`,
   ]),
   "fields are hidden by their attributes and their style": each([
     `<input autocomplete="section-a current-password" value="hunter2">`, `<textarea autocomplete="current-password">hunter2</textarea>`,
@@ -182,6 +187,14 @@ export default {
       "area": (mark) => `<img usemap="#m" ${mark} src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=" width="99" height="99" alt="hunter2"><map name="m"><area href="#x" coords="0,0,9,9" alt="hunter2"></map>`,
       "area itself": (mark) => `<img usemap="#n" src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=" width="99" height="99" alt="o"><map name="n"><area ${mark} href="#x" coords="0,0,9,9" alt="hunter2"></map>`,
       "aria-describedby": (mark) => `<p id="x" ${mark}>hunter2</p><input aria-describedby="x"><input aria-invalid="true" aria-errormessage="x">`,
+      "a label, where aria-label is empty": (mark) =>
+        `<label for="x" ${mark}>hunter2</label><input id="x" aria-label=""><label><b ${mark}>hunter2</b><input aria-label=" "></label><label for="s" ${mark}>hunter2</label><select id="s" aria-label=""></select>
+         <label><b ${mark}>hunter2</b><progress value="1" aria-label=""></progress></label>`,
+      "a label, where aria-labelledby has no text": (mark) => `<b id="e"></b><label for="x" ${mark}>hunter2</label><input id="x" aria-labelledby="e"><table aria-labelledby="e"><caption ${mark}>hunter2</caption><tr><td>o</table>`,
+      "a title, where aria-label is empty": (mark) =>
+        `<fieldset aria-label=""><legend ${mark}>hunter2</legend><input></fieldset><table aria-label=""><caption ${mark}>hunter2</caption><tr><td>o</table><figure aria-label=""><figcaption ${mark}>hunter2</figcaption>o</figure>
+         <svg role="img" width="9" height="9" aria-label=""><title ${mark}>hunter2</title></svg>`,
+      "a part of an option": (mark) => `<select aria-label="o"><option selected>o <b ${mark}>hunter2</b></option></select>`,
       "aria-owns": (mark) => `<button aria-owns="x">o</button><p ${mark}><b id="x">hunter2</b></p>`,
       "cell": (mark) => `<table><tr onclick="1"><th aria-sort="ascending"><b ${mark}>hunter2</b><td><b ${mark}>hunter2</b></table>`,
       "datalist": (mark) => `<label>o <input list="x" value="o"></label><datalist id="x"><option ${mark} value="hunter2"></datalist>`,
