@@ -46,7 +46,7 @@ function affectedByActivation(element: Element): Affected[] {
     return [...changed(element), ...(control ? [used(control), ...affectedByFocus(control), ...affectedByActivation(control)] : [])];
   }
   if (is(element, "summary")) return affectedByToggle(parentElementOf(element));
-  if (is(element, "a", "area")) return [...changed(element), ...framesNamed(element.target, element)];
+  if (is(element, "a", "area")) return [...changed(element), ...framesNamed(attributeOf(element, "target"), element)];
   if (!is(element, "button", "input")) return [];
   const { form } = element;
   const own = [...changed(element), ...affectedByCommand(element)];
@@ -57,7 +57,7 @@ function affectedByActivation(element: Element): Affected[] {
 
 /** Whether Enter and Space click an element. */
 export const isButton = (element: Element): boolean =>
-  is(element, "button", "summary") || (is(element, "a", "area") && hasAttribute(element, "href")) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
+  is(element, "button", "summary") || matches(element, ":any-link") || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
 
 /** Whether Space clicks an element. */
 export const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);

@@ -41,7 +41,9 @@ export function keyUp(element: Element, key: string, held: Held): void {
 
 function clickByKey(element: Element): void {
   refuseKept(affectedByClick(element));
-  invoke(element as HTMLElement, "click");
+  // A link of an SVG has no method for it.
+  if (read(element as HTMLElement, "click")) invoke(element as HTMLElement, "click");
+  else dispatch(element, "click");
 }
 
 function enterInField(element: Element, { shiftKey }: Held): void {

@@ -55,6 +55,8 @@ const THINGS = {
   "what is around a slot": { html: `<x-box><button id="t" type="button">T</button></x-box>`, shadow: `<label><slot></slot><input type="checkbox" id="s" KEPT></label>` },
   "what gives its focus to a field in it": { html: `<x-box id="t" tabindex="0" role="group" aria-label="T" style="display:block"></x-box>`, shadow: `<p>Text</p><input id="s" KEPT value="${TEXT}">`, options: { delegatesFocus: true } },
   "a link that loads a frame": { html: `<a id="t" href="/never" target="fr">T</a>`, apart: FRAME, before: loaded, isSent: true },
+  "a link of an SVG that loads a frame": { html: `<svg width="40" height="40"><a id="t" href="/never" target="fr" aria-label="T"><rect width="40" height="40"/></a></svg>`, apart: FRAME, before: loaded, isSent: true },
+  "an old link of an SVG that loads a frame": { html: `<svg width="40" height="40"><a id="t" xlink:href="/never" target="fr" aria-label="T"><rect width="40" height="40"/></a></svg>`, apart: FRAME, before: loaded, isSent: true },
   "a form that loads a frame": { html: `<form action="/never" target="fr"><button id="t">T</button></form>`, apart: FRAME, before: loaded, isSent: true },
   "a frame in its middle": { html: `<div id="t" role="group" tabindex="0" aria-label="T"><iframe id="s" KEPT style="width:100%" srcdoc="<button>${TEXT}</button>"></iframe></div>` },
   "a place to drop": { html: `<div id="h" draggable="true">Handle</div><div id="t" role="group" tabindex="0" aria-label="T"><div id="s" KEPT style="height:40px">${TEXT}</div></div>`, before: acceptDrops },
