@@ -6,6 +6,7 @@
 import { invoke, read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, flatElements, is, isElement, isFrame } from "./flat-tree.ts";
 import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf } from "./native.ts";
+import { isPersonOnly } from "./person-mark.ts";
 
 /** Something that is acted upon. */
 export interface Affected {
@@ -87,7 +88,9 @@ export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Af
   const given = (name: string) => (submitter && attributeOf(submitter, `form${name}`)) ?? attributeOf(form, name);
   const isChecked = !hasAttribute(form, "novalidate") && !(submitter && hasAttribute(submitter, "formnovalidate"));
   const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
-  return [used(submitter ?? form), ...changed(form, isChecked && firstInvalidOf(form), dialog), ...framesNamed(given("target"), form)];
+  // What the person sends is the person's, whichever way it is sent.
+  const personal = [...elementsOf(form)].filter((one) => isSubmitButton(one) && flatClosest(one, isPersonOnly));
+  return [used(submitter ?? form), ...changed(form, isChecked && firstInvalidOf(form), dialog, ...personal), ...framesNamed(given("target"), form)];
 }
 
 /** Returns the field for which the browser does not send a form. */
