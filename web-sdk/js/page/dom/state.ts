@@ -20,10 +20,10 @@ export function formValues(root: Element, maxValueBytes: number): Record<string,
   const values: Record<string, unknown> = {};
   look(root, () => {
     const fields = [...flatElements(root)].filter(isNamedField) as HTMLInputElement[];
-    const boxes = fields.filter(isBox);
+    const boxes = fields.filter(isCheckbox);
     for (const field of fields) {
       const name = nameOfField(field)!;
-      const isOneOfSeveral = isBox(field) && boxes.some((box) => box !== field && box.form === field.form && nameOfField(box) === name);
+      const isOneOfSeveral = isCheckbox(field) && boxes.some((box) => box !== field && box.form === field.form && nameOfField(box) === name);
       const value = isOneOfSeveral ? (field.checked ? [field.value] : []) : stateOf(field, maxValueBytes);
       if (value === undefined) continue;
       const form = field.form && (attributeOf(field.form, "name") || attributeOf(field.form, "id"));
@@ -51,7 +51,7 @@ const nameOfField = (field: Element): string | undefined =>
   ["name", "id", "data-testid", "aria-label"].map((name) => attributeOf(field, name)).find((name) => name) ?? undefined;
 
 /** Whether a field is one of those of which a form sends the values of the checked ones. */
-const isBox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
+const isCheckbox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
 
 function stateOf(field: HTMLInputElement, maxBytes: number): unknown {
   if (isChecked(field)) return field.type === "radio" || roleOf(field) === "radio" ? (isOn(field) ? field.value || true : undefined) : isOn(field);
