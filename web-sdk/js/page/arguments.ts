@@ -32,7 +32,7 @@ export function parseFormat({ format }: UnknownObject, standard: FormatName): Fo
   return format as FormatName;
 }
 
-/** Returns whether the list goes on after an action that failed. */
+/** Returns whether the list continues after an action that failed. */
 export function parseContinues({ onError = "stop" }: UnknownObject): boolean {
   if (!ON_ERROR.includes(onError)) throw invalidArguments("ArgumentInvalid", `onError must be one of ${ON_ERROR.join(", ")}`);
   return onError === "continue";

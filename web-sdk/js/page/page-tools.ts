@@ -30,7 +30,12 @@ export class PageTools {
     this.#options = options;
     this.#driver = createDriver(() => this.#options);
     this.#calls = new PageCalls(this.#driver, () => this.#options);
-    this.update(options);
+    try {
+      this.update(options);
+    } catch (error) {
+      this.#driver.dispose();
+      throw error;
+    }
   }
 
   /**

@@ -46,7 +46,7 @@ pub struct Interaction {
     report: Report,
 }
 
-/// Whether a list goes on after an action that failed.
+/// Whether a list continues after an action that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// The actions after it are not done: they may rely on it.
@@ -104,7 +104,7 @@ impl Interaction {
         }
     }
 
-    /// Sets whether the list goes on after an action that failed.
+    /// Sets whether the list continues after an action that failed.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = on_error;

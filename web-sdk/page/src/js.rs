@@ -28,7 +28,7 @@ pub struct Actions {
 
 #[wasm_bindgen]
 impl Actions {
-    /// Parses the actions of a call. `continues` is whether the list goes on after an action that
+    /// Parses the actions of a call. `continues` is whether the list continues after an action that
     /// failed.
     ///
     /// # Errors

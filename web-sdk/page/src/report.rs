@@ -20,7 +20,7 @@ pub struct Report {
 /// Why a list ended before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// An action failed, and the client has not asked to go on then.
+    /// An action failed, and the client has not asked to continue then.
     ActionFailed,
     /// The client cancelled the call.
     Cancelled,

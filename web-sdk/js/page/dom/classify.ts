@@ -82,6 +82,9 @@ export function roleOf(element: Element): string {
   return OWN_ROLES[localName] ?? "";
 }
 
+/** Whether an element is an `input` into which any text, or a number, is typed. */
+export const isTextInput = (element: Element): element is HTMLInputElement => is(element, "input") && /^(text|search|url|tel|email|password|number)$/.test(element.type);
+
 /** Whether text is typed into an element that is no form control. */
 export function isEditingHost(element: Element): boolean {
   const editable = attributeOf(element, "contenteditable");

@@ -7,6 +7,7 @@ import { invoke, read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame } from "./flat-tree.ts";
 import { isKept } from "./kept.ts";
 import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, isRendered, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf, windowOf } from "./native.ts";
+import { isPersonOnly } from "./person-mark.ts";
 
 /** Something that is acted upon. */
 export interface Affected {
@@ -63,7 +64,7 @@ function affectedByActivation(element: Element): Affected[] {
 
 /** Whether Enter and Space click an element. */
 export const isButton = (element: Element): boolean =>
-  is(element, "button", "summary") || (is(element, "a", "area") && ["href", "xlink:href"].some((name) => hasAttribute(element, name))) || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
+  is(element, "button", "summary") || matches(element, ":any-link") || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
 
 /** Whether Space clicks an element. */
 export const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
@@ -104,7 +105,9 @@ export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Af
   const isChecked = !hasAttribute(form, "novalidate") && !(submitter && hasAttribute(submitter, "formnovalidate"));
   const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
   const users = submitter ? [submitter] : [form, ...[...elementsOf(form)].filter(isSubmitButton).slice(0, 1)];
-  return [...users.map(used), ...changed(form, ...(isChecked ? invalidFieldsOf(form) : []), dialog), ...framesNamed(given("target"), form)];
+  // What the person sends is the person's, whichever way it is sent.
+  const personal = [...elementsOf(form)].filter((one) => isSubmitButton(one) && flatClosest(one, isPersonOnly));
+  return [...users.map(used), ...changed(form, ...(isChecked ? invalidFieldsOf(form) : []), dialog, ...personal), ...framesNamed(given("target"), form)];
 }
 
 /** Returns the fields for which the browser does not send a form, up to the one that gets the focus: the first that is shown. */

@@ -7,15 +7,17 @@
 
 import { invoke, read } from "../../dom/native.ts";
 import { watchPerson } from "../../person/activation.ts";
+import { nextTask } from "../../person/next-task.ts";
 import { guardQueries } from "../../person/query-guard.ts";
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
-import { NOTHING_SHOWN } from "../failure.ts";
 import { type Activated, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "../driver.ts";
+import { NOTHING_SHOWN } from "../failure.ts";
+import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
+import { fitState } from "../state-size.ts";
 import { labelOf } from "./action-label.ts";
 import { affectedBy } from "./affected.ts";
 import { applyAction } from "./apply.ts";
-import { nextTask } from "../../person/next-task.ts";
 import { Clock } from "./clock.ts";
 import { affectedByClick, used } from "./default-actions.ts";
 import { inspectElement } from "./facts.ts";
@@ -24,11 +26,9 @@ import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
 import { refuseKept } from "./kept.ts";
 import { limitTo, look } from "./look.ts";
+import { bodyOf } from "./native.ts";
 import { linkToPage, openPage } from "./navigate.ts";
 import { shortUrl } from "./navigation.ts";
-import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
-import { fitState } from "../state-size.ts";
-import { bodyOf } from "./native.ts";
 import { currentPageId, linkedPages, namedPages } from "./pages.ts";
 import { Pointer } from "./pointer.ts";
 import { readBack } from "./read-back.ts";
@@ -65,7 +65,7 @@ export class DomDriver implements PageDriver {
   /** What is seen and used where the app gives no root: nothing. */
   readonly #nothing = invoke(document, "createElement", "div");
   /** Ends the watch for secrets. */
-  #endWatch: (() => void) | undefined = watchSecrets();
+  #endWatch: (() => void) | undefined;
   /** Ends the guard of queries. */
   #endGuard: (() => void) | undefined;
   /** How many calls need the clock. */
@@ -81,6 +81,7 @@ export class DomDriver implements PageDriver {
   constructor(options: PageToolsOptions | (() => PageToolsOptions) = {}) {
     this.#readOptions = typeof options === "function" ? options : () => options;
     this.#handles = new Handles(this.#limits.maxHandles);
+    this.#endWatch = watchSecrets();
     if (!this.#options.readOnly) this.#guard();
     const { pages } = this.#options;
     if (Array.isArray(pages)) this.#named = pages;

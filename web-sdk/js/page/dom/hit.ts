@@ -40,8 +40,10 @@ export function surfaceOf(element: Element): Element {
   const { width, height } = element.getBoundingClientRect();
   const { clip, clipPath, opacity, pointerEvents } = getStyle(element);
   const isUnseen = width <= 1 || height <= 1 || /^rect\(/.test(clip) || clipPath !== "none" || pointerEvents === "none";
-  const centre = centreOf(element);
-  const isHit = () => hitElement(documentOf(element), centre.x, centre.y) === element;
+  const isHit = () => {
+    const { x, y } = centreOf(element);
+    return hitElement(documentOf(element), x, y) === element;
+  };
   if (!isUnseen && (opacity !== "0" || isHit())) return element;
   const labels = [...((element as HTMLInputElement).labels ?? [])];
   const around = parentElementOf(element);

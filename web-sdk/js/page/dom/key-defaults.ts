@@ -41,7 +41,9 @@ export function keyUp(element: Element, key: string, held: Held): void {
 
 function clickByKey(element: Element): void {
   refuseKept(affectedByClick(element));
-  invoke(element as HTMLElement, "click");
+  // A link of an SVG has no method for it.
+  if (read(element as HTMLElement, "click")) invoke(element as HTMLElement, "click");
+  else dispatch(element, "click");
 }
 
 function enterInField(element: Element, { shiftKey }: Held): void {
@@ -54,28 +56,27 @@ function enterInField(element: Element, { shiftKey }: Held): void {
 
 /** Gives the focus to the next element that takes it and may be used, or to the one before. */
 function moveFocus(element: Element, isBack: boolean): void {
+  const tabIndexOf = (one: Element) => read(one as HTMLElement, "tabIndex");
   const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document)!;
-  const focusable = [...flatElements(inside)].filter((one) => read(one as HTMLElement, "tabIndex") >= 0 && isFocusable(one));
-  const ordered = [...focusable.filter((one) => read(one as HTMLElement, "tabIndex") > 0), ...focusable.filter((one) => read(one as HTMLElement, "tabIndex") === 0)];
+  const all = [...flatElements(inside)].filter((one) => tabIndexOf(one) >= 0);
+  const ordered = [...all.filter((one) => tabIndexOf(one) > 0), ...all.filter((one) => tabIndexOf(one) === 0)];
   if (isBack) ordered.reverse();
-  const after = ordered.indexOf(element) + 1;
-  // Only until one is found: to ask whether a radio button is a stop takes a look at all of them.
-  const next = [...ordered.slice(after), ...ordered.slice(0, after)].find((one) => isStop(one) && !affectedByFocus(one).some(isKept));
+  const index = ordered.indexOf(element);
+  const next = [...ordered.slice(index + 1), ...ordered.slice(0, index + 1)].find(isTabStop);
   if (next) focusElement(next);
 }
 
-/** Of a group of radio buttons only the one that is set is a stop, and frames and what is inert are none. */
-function isStop(element: Element): boolean {
-  if (localNameOf(element) === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
-  if (!is(element, "input") || element.type !== "radio" || element.checked || !element.name) return true;
-  return !radiosOf(element).some((radio) => radio.checked);
+/** Of a group of radio buttons only the one that is set is a stop. Frames, what is inert and what must not be used are none. */
+function isTabStop(element: Element): boolean {
+  if (!isFocusable(element) || localNameOf(element) === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
+  if (is(element, "input") && element.type === "radio" && !element.checked && element.name && radiosOf(element).some((radio) => radio.checked)) return false;
+  return !affectedByFocus(element).some(isKept);
 }
 
 /** Closes the dialog or the popover that is in front. */
 function closeTop(element: Element): void {
   const top = topOf(element);
   if (!top) return;
-  refuseKept([{ element: top }]);
   if (!is(top, "dialog") || matches(top, ":popover-open")) invoke(top, "hidePopover");
   else if (dispatch(top, "cancel")) top.close();
 }

@@ -4,10 +4,10 @@
  */
 
 import { read } from "../../dom/native.ts";
-import { isEditingHost } from "./classify.ts";
-import { flatClosest, flatElements, flatParent, isElement, isInPage } from "./flat-tree.ts";
+import { isEditingHost, isTextInput } from "./classify.ts";
+import { flatClosest, flatElements, flatParent, is, isElement, isInPage } from "./flat-tree.ts";
 import { labelsOf, referenced } from "./labels.ts";
-import { attributeOf, hasAttribute, localNameOf, matches, rootNodeOf, textContentOf } from "./native.ts";
+import { attributeOf, hasAttribute, matches, rootNodeOf, textContentOf } from "./native.ts";
 import { getStyle } from "./shown.ts";
 
 /** Returns a text without accents and marks, in lower case. */
@@ -41,9 +41,6 @@ const SHOWS = new RegExp(
 );
 
 const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
-
-/** Types of `input` into which any text, or a number, is typed. */
-const TYPED = /^(text|search|tel|url|email|password|number)$/;
 
 /** Controls that may show and hide what a field has. */
 const TOGGLES = "button, [role=button], [role=switch], [role=checkbox], input[type=checkbox], input[type=button]";
@@ -120,10 +117,7 @@ export function noteSecret(element: Element): boolean {
 }
 
 /** Whether a text is typed into an element. */
-function isTyped(element: Element): element is HTMLInputElement {
-  const name = isElement(element) ? localNameOf(element) : "";
-  return name === "input" ? TYPED.test(read(element as HTMLInputElement, "type")) : name === "textarea" || (name !== "" && isEditingHost(element));
-}
+const isTyped = (element: Element): element is HTMLInputElement => isTextInput(element) || is(element, "textarea") || (isElement(element) && isEditingHost(element));
 
 /** Whether the browser masks what is typed, or the page says that it is a secret. */
 function isMasked(field: HTMLInputElement): boolean {

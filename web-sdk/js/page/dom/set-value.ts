@@ -1,9 +1,9 @@
 /** Sets the value of a control as a person would: with the events that components listen to. */
 
-import { ActionError } from "../driver.ts";
-import { click } from "./click.ts";
-import { roleOf } from "./classify.ts";
 import { nextTask } from "../../person/next-task.ts";
+import { ActionError } from "../driver.ts";
+import { isTextInput, roleOf } from "./classify.ts";
+import { click } from "./click.ts";
 import { dispatch } from "./dispatch.ts";
 import { isEditor } from "./default-actions.ts";
 import { setEditableText } from "./editable.ts";
@@ -55,7 +55,7 @@ export function setText(field: HTMLInputElement | HTMLTextAreaElement, text: str
   if (maxLength >= 0 && text.length > maxLength) {
     throw new ActionError("ValueRefused", `this field takes ${maxLength} characters at most, the value has ${text.length}: shorten it`);
   }
-  const isTyped = is(field, "textarea") || /^(text|search|url|tel|email|password|number)$/.test(field.type);
+  const isTyped = is(field, "textarea") || isTextInput(field);
   if (isTyped && !dispatch(field, "beforeinput", { data: text, inputType: "insertText" })) return;
   setNativeValue(field, text);
   dispatch(field, "input", isTyped ? { data: text, inputType: "insertText" } : {});

@@ -24,7 +24,7 @@ export function formValues(root: Element, maxValueBytes: number): Record<string,
     const boxes = countBoxes(fields);
     for (const field of fields) {
       const name = nameOfField(field)!;
-      const isOneOfSeveral = isBox(field) && boxes.get(field.form)!.get(name)! > 1;
+      const isOneOfSeveral = isCheckbox(field) && boxes.get(field.form)!.get(name)! > 1;
       const value = isOneOfSeveral ? (field.checked ? [field.value] : []) : stateOf(field, maxValueBytes);
       if (value === undefined) continue;
       const form = field.form && !isKeptBack(field.form) && (attributeOf(field.form, "name") || attributeOf(field.form, "id"));
@@ -52,12 +52,12 @@ const nameOfField = (field: Element): string | undefined =>
   ["name", "id", "data-testid", "aria-label"].map((name) => attributeOf(field, name)).find((name) => name) ?? undefined;
 
 /** Whether a field is one of those of which a form sends the values of the checked ones. */
-const isBox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
+const isCheckbox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
 
 /** Returns how many boxes there are of each name in each form. */
 function countBoxes(fields: readonly HTMLInputElement[]): Map<HTMLFormElement | null, Map<string, number>> {
   const counts = new Map<HTMLFormElement | null, Map<string, number>>();
-  for (const field of fields.filter(isBox)) {
+  for (const field of fields.filter(isCheckbox)) {
     const names = counts.get(field.form) ?? new Map<string, number>();
     const name = nameOfField(field)!;
     counts.set(field.form, names.set(name, (names.get(name) ?? 0) + 1));

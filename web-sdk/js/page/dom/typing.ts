@@ -1,6 +1,8 @@
 /** Typing into fields, at the caret. */
 
-import { invoke, read } from "../../dom/native.ts";
+import { invoke } from "../../dom/native.ts";
+import { isTextInput } from "./classify.ts";
+import { isEditor } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { is } from "./flat-tree.ts";
@@ -12,8 +14,8 @@ type Field = HTMLInputElement | HTMLTextAreaElement;
 
 /** Whether a key of text goes into an element. */
 export function isTextField(element: Element): boolean {
-  if (is(element, "input")) return /^(text|search|url|tel|email|password|number)$/.test(element.type) && !element.readOnly;
-  return is(element, "textarea") ? !element.readOnly : read(element as HTMLElement, "isContentEditable") === true;
+  if (is(element, "input", "textarea")) return !element.readOnly && (is(element, "textarea") || isTextInput(element));
+  return isEditor(element);
 }
 
 /** Inserts text at the caret, in place of what is selected. */

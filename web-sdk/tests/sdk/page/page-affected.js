@@ -61,6 +61,8 @@ const THINGS = {
   "what is around a slot": { html: `<x-box><button id="t" type="button">T</button></x-box>`, shadow: `<label><slot></slot><input type="checkbox" id="s" KEPT></label>` },
   "what gives its focus to a field in it": { html: `<x-box id="t" tabindex="0" role="group" aria-label="T" style="display:block"></x-box>`, shadow: `<p>Text</p><input id="s" KEPT value="${TEXT}">`, options: { delegatesFocus: true } },
   "a link that loads a frame": { html: `<a id="t" href="/never" target="fr">T</a>`, apart: FRAME, before: loaded, isSent: true },
+  "a link of an SVG that loads a frame": { html: `<svg width="40" height="40"><a id="t" href="/never" target="fr" aria-label="T"><rect width="40" height="40"/></a></svg>`, apart: FRAME, before: loaded, isSent: true },
+  "an old link of an SVG that loads a frame": { html: `<svg width="40" height="40"><a id="t" xlink:href="/never" target="fr" aria-label="T"><rect width="40" height="40"/></a></svg>`, apart: FRAME, before: loaded, isSent: true },
   "a form that loads a frame": { html: `<form action="/never" target="fr"><button id="t">T</button></form>`, apart: FRAME, before: loaded, isSent: true },
   "a button in a link that loads a frame": { html: `<a href="/never" target="fr"><button type="button" id="t">T</button></a>`, apart: FRAME, before: loaded, isSent: true },
   "a link of a picture that loads a frame": { html: `<svg width="90" height="40"><a id="t" href="/never" target="fr"><text y="20">T</text></a></svg>`, apart: FRAME, before: loaded, isSent: true },

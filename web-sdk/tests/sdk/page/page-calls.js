@@ -5,6 +5,7 @@ import { Bridge } from "./bridge.js";
 import { enablePageTools } from "./mcp-web-page.js";
 import { CallQueue, MAX_WAIT_MS } from "./page/call-queue.ts";
 import { MAX_PERSON_WAIT_MS, PersonWait } from "./page/person-wait.ts";
+import { REFUSE_QUERY } from "./person/refuse-query.ts";
 import { openQuestion } from "./person/tab.ts";
 
 const NEVER = new AbortController().signal;
@@ -44,6 +45,29 @@ const factsOf = (answer) => answer._meta["mcp-web/page"];
 const codesOf = (answer) => factsOf(answer).log.map(({ code }) => code);
 
 export default {
+  "page tools that are refused leave nothing in the window": async () => {
+    const listeners = [];
+    const { addEventListener } = window;
+    window.addEventListener = (type, _, { signal } = {}) => listeners.push({ type, signal });
+    try {
+      const mcpWeb = await new Bridge().page();
+      mcpWeb.addTool({ name: "interact", handler() {} });
+      listeners.length = 0;
+      for (const options of [{}, { limits: { maxHandles: -1 } }]) {
+        let error;
+        try {
+          enablePageTools(mcpWeb, options);
+        } catch (thrown) {
+          error = thrown;
+        }
+        assert(/already|maxHandles/.test(error?.message), error);
+      }
+      equal(listeners.filter(({ type, signal }) => /^(focusin|input)$/.test(type) && !signal?.aborted), []);
+      equal(window[REFUSE_QUERY], undefined);
+    } finally {
+      window.addEventListener = addEventListener;
+    }
+  },
   "nothing is done after an action that failed, and the result is an error with its facts": withForm(async (page) => {
     const answer = await page.interact({});
     equal([answer.type, answer.code, page.sent], ["call-error", "HandlerFailed", 0]);

@@ -35,6 +35,11 @@ export default {
     for (const key of ["a", "b", "Backspace"]) await page.press(key, "#e");
     equal([page.$("#n").value, page.$("#a").value, page.$("#e").textContent], ["43", "a\nb", "a"]);
   }),
+  "Enter follows a link of an SVG": withPage("<svg><a href='#svg-link' id='t' aria-label='T'><rect width='40' height='40'/></a></svg>", async (page) => {
+    await page.press("Enter", "#t");
+    equal(location.hash, "#svg-link");
+    history.replaceState(null, "", location.pathname + location.search);
+  }),
   "a number is typed key by key": async () => {
     for (const [keys, expected] of [["1 . 5", "1.5"], ["- 2", "-2"], ["1 e 3", "1e3"], ["1 2 x , 3", "123"], ["1 . Backspace 2", "12"], ["1 2 ArrowLeft 3", "132"], ["1 2 Home Delete", "2"], ["1 2 Control+a 9", "9"], ["1 2 Control+a Backspace", ""]]) {
       await withPage("<input id='t' type='number' step='any'>", async (page) => {
