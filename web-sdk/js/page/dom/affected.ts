@@ -3,12 +3,12 @@
 import type { Action } from "../actions.ts";
 import { labelOf } from "./action-label.ts";
 import { roleOf } from "./classify.ts";
-import { type Affected, affectedByClick, affectedByFocus, affectedByKey, affectedByReset, affectedByShowing, affectedBySubmit, changed, isEditor, used } from "./default-actions.ts";
+import { affectedByClick, affectedByFocus, affectedByKey, affectedByReset, affectedByShowing, affectedBySubmit, changed, isEditor, used } from "./default-actions.ts";
 import { fieldOf, isChecked } from "./field.ts";
 import { deepActiveElement, flatContains, is, viewOf } from "./flat-tree.ts";
 import { isFocusable } from "./focus.ts";
 import { centreOf, hitElement, hitInside, surfaceOf } from "./hit.ts";
-import { isKept } from "./kept.ts";
+import { type Affected, isKept } from "./kept.ts";
 import { findKey, heldOf } from "./key-names.ts";
 import { methodTargetOf } from "./methods.ts";
 import { documentOf } from "./native.ts";

@@ -5,18 +5,9 @@
 
 import { invoke, read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame } from "./flat-tree.ts";
-import { isKept } from "./kept.ts";
+import { type Affected, isKept } from "./kept.ts";
 import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, isRendered, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf, windowOf } from "./native.ts";
 import { isPersonOnly } from "./person-mark.ts";
-
-/** Something that is acted upon. */
-export interface Affected {
-  element: Element;
-  /** Whether the element is used, and not only changed by what is used: the app is asked for it, too. */
-  isUsed?: boolean;
-  /** Whether all that is in it is changed. */
-  isWhole?: boolean;
-}
 
 /** Modifiers that are held with a key. */
 export interface Held {

@@ -1,10 +1,18 @@
 /** What AI clients may not use: what is private, only for the person, or outside of the root. */
 
 import { ActionError } from "../driver.ts";
-import type { Affected } from "./default-actions.ts";
 import { isOutside } from "./look.ts";
 import { hasPrivateInside } from "./private-content.ts";
 import { isPrivate } from "./shown.ts";
+
+/** Something that is acted upon. */
+export interface Affected {
+  element: Element;
+  /** Whether the element is used, and not only changed by what is used: the app is asked for it, too. */
+  isUsed?: boolean;
+  /** Whether all that is in it is changed. */
+  isWhole?: boolean;
+}
 
 /** Whether something must not be acted upon. */
 export const isKept = ({ element, isWhole }: Affected): boolean => isPrivate(element) || isOutside(element) || (!!isWhole && hasPrivateInside(element));
