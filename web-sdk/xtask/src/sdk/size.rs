@@ -21,7 +21,7 @@ const MAX_LAZY_BROTLI_BYTES: [(&str, usize); 2] = [
 
 /// What a page loads that has page tools, with its limit after brotli.
 const PAGE_TOOLS: [&str; 3] = ["mcp-web-page.js", "mcp_web_page.js", "mcp_web_page_bg.wasm"];
-const MAX_PAGE_TOOLS_BROTLI_BYTES: usize = 93_500;
+const MAX_PAGE_TOOLS_BROTLI_BYTES: usize = 94_500;
 
 /// The limit is lowered when the files are so much smaller.
 const SLACK_BYTES: usize = 200;
