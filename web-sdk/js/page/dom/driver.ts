@@ -125,7 +125,7 @@ export class DomDriver implements PageDriver {
 
   activated(action: Action, ref: string | undefined): Activated[] {
     const target = ref === undefined ? undefined : this.#handles.use(ref);
-    const elements = look(this.#root(), () => this.#usedBy(action, typeof target === "object" ? target : undefined));
+    const elements = this.#usedBy(action, typeof target === "object" ? target : undefined);
     this.#asked = new Set(elements);
     return elements.map((element) => ({ element, label: this.#labelOf(element) }));
   }
@@ -283,7 +283,7 @@ export class DomDriver implements PageDriver {
   /** Returns what an action uses besides its target. */
   #usedBy(action: Action, target: Element | undefined): Element[] {
     const link = action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named) : undefined;
-    const affected = link ? [{ element: link, isUsed: true }, ...affectedByClick(link)] : affectedBy(action, target);
+    const affected = link ? [{ element: link, isUsed: true }, ...affectedByClick(link)] : look(this.#root(), () => affectedBy(action, target));
     return [...new Set(affected.flatMap(({ element, isUsed }) => (isUsed && element !== target ? [element] : [])))];
   }
 
