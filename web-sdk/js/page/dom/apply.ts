@@ -10,6 +10,7 @@ import { triggerEvent } from "./events.ts";
 import { centreOf, surfaceOf } from "./hit.ts";
 import { refuseKept } from "./kept.ts";
 import { pressKey } from "./keys.ts";
+import { look } from "./look.ts";
 import { callMethod } from "./methods.ts";
 import { openPage } from "./navigate.ts";
 import type { PageToolsOptions } from "../options.ts";
@@ -38,7 +39,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
     if (element) return element;
     throw new ActionError("TargetNotFound", `${action.type} needs a target: give ref or find`);
   };
-  refuseKept(affectedBy(action, element, to));
+  look(root, () => refuseKept(affectedBy(action, element, to)));
   switch (action.type) {
     case "setValue":
       return setValue(target(), action.value, pointer);
@@ -84,7 +85,7 @@ const unsupported = (type: string): ActionError => new ActionError("ActionUnsupp
 
 /** Waits until a text is shown, or is gone; or only for a time. */
 async function waitFor({ text, gone, ms = DEFAULT_WAIT_MS }: Action & { type: "waitFor" }, { root, clock }: Parts, signal: AbortSignal): Promise<void> {
-  const has = (wanted: string) => publicText([root]).toLowerCase().includes(wanted.toLowerCase());
+  const has = (wanted: string) => look(root, () => publicText([root])).toLowerCase().includes(wanted.toLowerCase());
   const isDone = () => (text === undefined || has(text)) && (gone === undefined || !has(gone));
   if (text === undefined && gone === undefined) return clock.sleep(ms, signal);
   const until = performance.now() + ms;
