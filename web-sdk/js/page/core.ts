@@ -9,7 +9,7 @@ export type Step =
   | { kind: "look"; everyText: boolean }
   | { kind: "findFocus" }
   | { kind: "inspect"; index: number; ref: string }
-  | { kind: "confirm"; index: number; ref?: string }
+  | { kind: "confirm"; index: number; ref?: string; to?: string }
   | { kind: "apply"; index: number; ref?: string; to?: string }
   | { kind: "rest"; isBrief: boolean }
   | { kind: "readBack"; index: number; ref: string }

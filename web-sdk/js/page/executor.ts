@@ -43,8 +43,6 @@ class Executor {
   readonly #run: Run;
   /** The words for each handle that was looked at. */
   readonly #labels = new Map<string, string>();
-  /** The handle that was looked at last: of a drag, that of where it ends. */
-  #inspected: string | undefined;
   /** Ends the wait that runs. */
   #waiting: AbortController | undefined;
   /** Ends what {@link beginAction} has begun. */
@@ -99,12 +97,11 @@ class Executor {
       }
       case "inspect": {
         const facts = driver.inspect(step.ref, list[step.index]!);
-        this.#inspected = step.ref;
         if (typeof facts === "object") this.#labels.set(step.ref, facts.label);
         return { kind: "inspected", facts };
       }
       case "confirm":
-        return this.#confirmInTime(list[step.index]!, step.ref);
+        return this.#confirmInTime(step);
       case "apply":
         return this.#apply(step);
       case "rest":
@@ -134,17 +131,17 @@ class Executor {
   }
 
   /** The app may ask the person in its own way: no other call acts meanwhile. */
-  async #confirmInTime(action: Action, ref: string | undefined): Promise<StepEvent> {
+  async #confirmInTime(step: Extract<Step, { kind: "confirm" }>): Promise<StepEvent> {
     const close = openQuestion("whether an AI client may do something in the page");
-    return this.#inTime(() => this.#confirm(action, ref)).finally(close);
+    return this.#inTime(() => this.#confirm(step)).finally(close);
   }
 
-  async #confirm(action: Action, ref: string | undefined): Promise<StepEvent> {
-    const { driver, options } = this.#run;
+  async #confirm({ index, ref, to }: Extract<Step, { kind: "confirm" }>): Promise<StepEvent> {
+    const { driver, list, options } = this.#run;
+    const action = list[index]!;
     const element = this.#element(ref);
     const label = ref === undefined ? undefined : this.#labels.get(ref);
     const target = { ...(element && { element }), ...(label && { label }) };
-    const to = action.type === "drag" ? this.#inspected : undefined;
     const others = (driver.activated?.(action, ref, to) ?? []).map((one) => ({ ...one, ...(element && { target: { element, label: label ?? "" } }) }));
     try {
       // An action without a target, such as navigate, is decided by what it uses.

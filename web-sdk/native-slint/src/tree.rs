@@ -128,16 +128,21 @@ pub(crate) fn describe(item: &Item, role: &str) -> Node {
     }
 }
 
-/// Returns the value of an element, unless it is secret.
+/// What is shown of a password that is not empty.
+pub(crate) const HIDDEN: &str = "(hidden)";
+
+/// Returns the value of an element as it is shown.
 pub(crate) fn value(item: &Item, role: &str) -> Option<String> {
     let is_shown = matches!(
         role,
         "textbox" | "slider" | "spinbutton" | "combobox" | "progressbar"
     );
-    if !is_shown || item.is_password() {
+    if !is_shown {
         return None;
     }
-    item.property(Property::Value)
+    let value = item.property(Property::Value)?;
+    let is_secret = item.is_password() && !value.is_empty();
+    Some(if is_secret { HIDDEN.to_owned() } else { value })
 }
 
 fn states(item: &Item, role: &str) -> Vec<State> {

@@ -427,6 +427,7 @@ impl Interaction {
         Step::Confirm {
             index: self.index,
             reference: self.target.clone(),
+            to: self.to.clone(),
         }
     }
 

@@ -207,6 +207,17 @@ fn encode_report(report: &Report) -> Value {
         .build()
 }
 
+fn with_targets(
+    step: ObjectBuilder,
+    index: usize,
+    reference: &Option<String>,
+    to: &Option<String>,
+) -> ObjectBuilder {
+    step.with("index", number(index))
+        .with_option("ref", reference.clone())
+        .with_option("to", to.clone())
+}
+
 fn encode_step(step: &Step) -> Value {
     let kind = |kind: &str| ObjectBuilder::default().with("kind", kind);
     match step {
@@ -215,17 +226,16 @@ fn encode_step(step: &Step) -> Value {
         Step::Inspect { index, reference } => kind("inspect")
             .with("index", number(*index))
             .with("ref", reference.clone()),
-        Step::Confirm { index, reference } => kind("confirm")
-            .with("index", number(*index))
-            .with_option("ref", reference.clone()),
+        Step::Confirm {
+            index,
+            reference,
+            to,
+        } => with_targets(kind("confirm"), *index, reference, to),
         Step::Apply {
             index,
             reference,
             to,
-        } => kind("apply")
-            .with("index", number(*index))
-            .with_option("ref", reference.clone())
-            .with_option("to", to.clone()),
+        } => with_targets(kind("apply"), *index, reference, to),
         Step::Rest { is_brief } => kind("rest").with("isBrief", *is_brief),
         Step::ReadBack { index, reference } => kind("readBack")
             .with("index", number(*index))

@@ -81,7 +81,12 @@ async fn the_app_decides_about_all_that_an_action_uses_and_the_target_is_looked_
         ]))
         .await;
     let codes = [0, 1, 2, 3].map(|index| answer.code(index).clone());
-    let expected = [json!(null), json!(null), json!("TargetDisabled"), json!("Declined")];
+    let expected = [
+        json!(null),
+        json!(null),
+        json!("TargetDisabled"),
+        json!("Declined"),
+    ];
     assert_eq!(codes, expected, "{answer:?}");
     let asked = page.browser.eval("return asked", json!(null)).await;
     let expected = json!([
@@ -90,7 +95,11 @@ async fn the_app_decides_about_all_that_an_action_uses_and_the_target_is_looked_
         ["pressKey", "textbox \"Code\"", ""],
         ["triggerEvent", "button \"Late\"", ""],
         ["triggerEvent", "group \"View item\"", ""],
-        ["triggerEvent", "element \"Delete item\"", "group \"View item\""],
+        [
+            "triggerEvent",
+            "element \"Delete item\"",
+            "group \"View item\""
+        ],
     ]);
     assert_eq!(asked, expected);
     let was_clicked = "return window.wasClicked ?? false";

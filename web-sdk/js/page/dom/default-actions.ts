@@ -67,7 +67,8 @@ const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLIn
 /** Returns the button that Enter in a field of one line presses. */
 export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputElement | undefined {
   if (!is(field, "input") || isButton(field) || field.type === "file") return undefined;
-  return [...(field.form ? elementsOf(field.form) : [])].find(isSubmitButton);
+  // Buttons that are images are not in the list of a form's elements.
+  return (inTree(field, "button, input") as HTMLInputElement[]).find((one) => one.form && one.form === field.form && isSubmitButton(one));
 }
 
 /** Returns the radio buttons of which one is set. */

@@ -51,6 +51,9 @@ const MAX_NAME = 40;
 /** A control belongs to a field if it is with it in an element that is not larger. */
 const MAX_ELEMENTS_AROUND = 30;
 
+/** So many places of fields are noted in a document or element; the oldest are dropped. */
+const MAX_PLACES = 1_000;
+
 /** Fields that were of a secret once: a page that shows a password makes its field one of text. */
 const known = new WeakSet<Element>();
 
@@ -133,6 +136,8 @@ function note(field: Element): void {
   for (const [around, key] of placesOf(field)) {
     const inside = places.get(around) ?? new Map<string, WeakRef<Element>>();
     places.set(around, inside.set(key, new WeakRef(field)));
+    // A page may name each field anew that it renders.
+    if (inside.size > MAX_PLACES) inside.delete(inside.keys().next().value!);
   }
 }
 

@@ -27,6 +27,8 @@ pub enum Step {
         index: usize,
         /// The handle of the target, if the action has one.
         reference: Option<String>,
+        /// The handle of the element where something is released.
+        to: Option<String>,
     },
     /// Do the action, and pass [`Event::Applied`].
     Apply {

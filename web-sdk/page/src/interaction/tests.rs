@@ -247,7 +247,8 @@ fn the_app_may_decline() {
     assert_eq!(codes(&list), [Some(ActionCode::Declined), None]);
     assert!(steps.contains(&Step::Confirm {
         index: 1,
-        reference: None
+        reference: None,
+        to: None
     }));
 }
 

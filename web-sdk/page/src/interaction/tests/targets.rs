@@ -235,7 +235,8 @@ fn the_target_of_a_key_is_what_has_the_focus() {
     });
     assert!(steps.contains(&Step::Confirm {
         index: 0,
-        reference: Some("e7".into())
+        reference: Some("e7".into()),
+        to: None
     }));
     assert!(steps.contains(&Step::Apply {
         index: 0,
