@@ -27,8 +27,7 @@ export default {
   "what comes after some renders is waited for": onClick(
     async (page) => {
       for (let index = 0; index < 5; index++) {
-        // The first change must come within 20 ms, which no timer does on a busy machine.
-        await (index ? new Clock().sleep(15) : nextTask());
+        await (index ? new Promise(requestAnimationFrame) : nextTask());
         page.$("output").textContent = `render ${index}`;
       }
     },
