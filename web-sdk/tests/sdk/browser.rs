@@ -434,7 +434,7 @@ async fn first_status(state: &str, socket_url: &str) -> JsValue {
                 },
                 openSocket: (url) => new WebSocket(url),
             }, { get: (host, name) => host[name] ?? (() => {}) });
-            const options = { bridgeUrl: "http://bridge.example", socketUrl, sessionId: "s", app: "{}", renewable: false };
+            const options = { bridgeUrl: "http://bridge.example", socketUrl, sessionId: "s", app: "{}", renewable: false, visibility: () => undefined };
             start(host, options, (created) => { connection = created; });
         });
         "#,
