@@ -88,9 +88,8 @@ async fn text_is_set_and_typed() {
         .act(json!({ "type": "setValue", "ref": password, "value": "s3cret-word" }))
         .await;
     for tool in ["page_snapshot", "get_state"] {
-        let answer = program.call(tool, json!({})).await.to_string();
-        assert!(!answer.contains("s3cret-word"), "{answer}");
-        assert!(answer.contains("(hidden)"), "{answer}");
+        let answer = program.call(tool, json!({})).await;
+        assert!(!answer.to_string().contains("s3cret-word"), "{answer}");
     }
 }
 

@@ -128,21 +128,16 @@ pub(crate) fn describe(item: &Item, role: &str) -> Node {
     }
 }
 
-/// What is shown of a password that is not empty.
-pub(crate) const HIDDEN: &str = "(hidden)";
-
-/// Returns the value of an element as it is shown.
+/// Returns the value of an element, unless it is secret.
 pub(crate) fn value(item: &Item, role: &str) -> Option<String> {
     let is_shown = matches!(
         role,
         "textbox" | "slider" | "spinbutton" | "combobox" | "progressbar"
     );
-    if !is_shown {
+    if !is_shown || item.is_password() {
         return None;
     }
-    let value = item.property(Property::Value)?;
-    let is_secret = item.is_password() && !value.is_empty();
-    Some(if is_secret { HIDDEN.to_owned() } else { value })
+    item.property(Property::Value)
 }
 
 fn states(item: &Item, role: &str) -> Vec<State> {
