@@ -72,14 +72,14 @@ async fn the_app_decides_about_all_that_an_action_uses_and_the_target_is_looked_
       document.querySelector('form').addEventListener('submit', (event) => event.preventDefault());
       document.querySelector('#late').addEventListener('click', () => { window.wasClicked = true; });";
     page.browser.eval(script, json!(null)).await;
-    let answer = page
-        .interact(json!([
-            { "type": "pressKey", "find": { "name": "Code" }, "key": "Enter" },
-            { "type": "pressKey", "key": "y" },
-            click("Late"),
-            click("View item"),
-        ]))
-        .await;
+    let actions = json!([
+        { "type": "pressKey", "find": { "name": "Code" }, "key": "Enter" },
+        { "type": "pressKey", "key": "y" },
+        click("Late"),
+        click("View item"),
+    ]);
+    let arguments = json!({ "actions": actions, "onError": "continue" });
+    let answer = page.call("interact", arguments).await;
     let codes = [0, 1, 2, 3].map(|index| answer.code(index).clone());
     let expected = [
         json!(null),
@@ -97,7 +97,7 @@ async fn the_app_decides_about_all_that_an_action_uses_and_the_target_is_looked_
         ["triggerEvent", "group \"View item\"", ""],
         [
             "triggerEvent",
-            "element \"Delete item\"",
+            "paragraph \"Delete item\"",
             "group \"View item\""
         ],
     ]);

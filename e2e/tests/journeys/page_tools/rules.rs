@@ -110,7 +110,7 @@ fn rows() -> Vec<Row> {
         ("wait", json!([{ "type": "waitFor", "ms": 30 }]), json!([null]), ""),
         ("removed meanwhile", json!([click("Gone"), click("Gone")]), json!([null, "TargetNotFound"]), ""),
         ("key when a private field has the focus", json!([click("Focus the pin"), { "type": "pressKey", "key": "9" }]), json!([null, "TargetPrivate"]), "textbox is private"),
-        ("Enter that would press a private button", json!([{ "type": "pressKey", "find": find("Code"), "key": "Enter" }]), json!(["TargetPrivate"]), "button is private"),
+        ("Enter that would press a private button", json!([{ "type": "pressKey", "find": find("Code"), "key": "Enter" }]), json!(["TargetPrivate"]), "(button) is private"),
         ("takes no clicks", json!([click("Passive")]), json!(["TargetDisabled"]), "(pointer-events: none)"),
         ("only for screen readers", json!([click("Skip")]), json!([null]), "Skipped"),
         ("gone before the click", json!([click("Fleeting")]), json!([null]), "before it was clicked"),
