@@ -1,21 +1,18 @@
 //! The order and the rules of the actions of a call: events in, the next step out.
 
 mod step;
+mod target;
+mod wait_for;
 
 use crate::action::{Action, ActionKind, Target};
 use crate::code::ActionCode;
 use crate::limits::{Limits, whole};
 use crate::log::LogEntry;
-use crate::node::Node;
-use crate::query;
-use crate::refusal::{Failure, refuse, refuse_focused};
+use crate::refusal::Failure;
 use crate::report::{Report, Stopped};
 use crate::text::{decimal, join_text, one_line};
 
 pub use step::{Event, Inspection, Outcome, ReadBack, Step};
-
-/// So long, in milliseconds, a target that is not found, covered or not shown yet is waited for.
-const TARGET_WAIT_MS: u32 = 1000;
 
 /// The actions of a call. It has no clock: each event comes with the time, in milliseconds.
 #[derive(Debug)]
@@ -301,124 +298,6 @@ impl Interaction {
         is_over.then_some(Stopped::TimedOut)
     }
 
-    fn find(&self, nodes: &[Node], is_to: bool) -> Result<String, Failure> {
-        let target = match self.action() {
-            Some(Action {
-                kind: ActionKind::Drag { to },
-                ..
-            }) if is_to => Some(to),
-            action => action.and_then(|action| action.target.as_ref()),
-        };
-        match target {
-            Some(Target::Find(find)) => query::find_one(nodes, find).map(str::to_owned),
-            Some(Target::Reference(reference)) => Ok(reference.clone()),
-            None => Err(Failure::new(
-                ActionCode::TargetNotFound,
-                "the action has no target",
-            )),
-        }
-    }
-
-    fn look_for(&mut self, stage: Stage) -> Step {
-        self.stage = stage;
-        self.sees_every_text = false;
-        Step::Look { every_text: false }
-    }
-
-    /// Looks for the target among all texts, if nothing that can be acted on is meant. What is not
-    /// there either may come yet: many wrong targets cost one wait.
-    fn look_closer(&mut self, failure: Failure, awaiting: Stage, now: f64) -> Step {
-        if failure.code != ActionCode::TargetNotFound {
-            return self.fail_before(failure, now);
-        }
-        if !self.sees_every_text {
-            self.sees_every_text = true;
-            return Step::Look { every_text: true };
-        }
-        if !self.has_waited_in_vain && self.may_wait(now) {
-            return self.await_target(awaiting, now);
-        }
-        self.has_waited_in_vain = true;
-        self.fail_before(failure, now)
-    }
-
-    /// Whether a target may be waited for.
-    fn may_wait(&self, now: f64) -> bool {
-        !self.is_cancelled && now < self.target_wait_end()
-    }
-
-    fn await_target(&mut self, stage: Stage, now: f64) -> Step {
-        self.stage = stage;
-        Step::AwaitChange {
-            ms: self.target_wait_end() - now,
-        }
-    }
-
-    /// Returns when a target is no longer waited for.
-    fn target_wait_end(&self) -> f64 {
-        let end = self.target_awaited_from + f64::from(TARGET_WAIT_MS);
-        end.min(self.deadline())
-    }
-
-    fn inspect_target(&mut self, reference: String) -> Step {
-        self.entry.target = Some(reference.clone());
-        self.target = Some(reference.clone());
-        self.stage = Stage::InspectTarget;
-        Step::Inspect {
-            index: self.index,
-            reference,
-        }
-    }
-
-    fn inspect_to(&mut self, reference: String) -> Step {
-        self.to = Some(reference.clone());
-        self.stage = Stage::InspectTo;
-        Step::Inspect {
-            index: self.index,
-            reference,
-        }
-    }
-
-    fn check(&self, inspection: &Inspection, reference: &str) -> Option<Failure> {
-        match inspection {
-            Inspection::Facts(facts) => {
-                let action = self.action()?;
-                match action.target {
-                    // The page has given it the focus itself, so it takes the keys.
-                    None => refuse_focused(facts),
-                    Some(_) => refuse(&action.kind, facts),
-                }
-            }
-            Inspection::Stale => Some(Failure::stale(reference)),
-            Inspection::Unknown => Some(Failure::unknown(reference)),
-        }
-    }
-
-    fn after_target(&mut self, now: f64) -> Step {
-        let to = match self.action().map(|action| &action.kind) {
-            Some(ActionKind::Drag { to }) => Some(to.clone()),
-            _ => None,
-        };
-        match to {
-            Some(Target::Reference(reference)) => self.inspect_to(reference),
-            Some(Target::Find(_)) => {
-                self.target_awaited_from = now;
-                self.look_for(Stage::FindTo)
-            }
-            None => self.confirm_or_apply(),
-        }
-    }
-
-    /// Looks at the target once more: the app may have asked its user, and the page goes on meanwhile.
-    fn inspect_again(&mut self, now: f64) -> Step {
-        self.is_confirmed = true;
-        self.target_awaited_from = now;
-        match self.target.clone() {
-            Some(reference) => self.inspect_target(reference),
-            None => self.apply(),
-        }
-    }
-
     fn confirm_or_apply(&mut self) -> Step {
         if !self.confirms || self.is_confirmed {
             return self.apply();
@@ -525,73 +404,6 @@ impl Interaction {
         self.report.skipped = self.actions.len() - self.index;
         self.stage = Stage::Done;
         Step::Done
-    }
-
-    /// Returns when the wait that runs ends.
-    fn wait_end(&self) -> f64 {
-        let ms = match self.action().map(|action| &action.kind) {
-            Some(ActionKind::WaitFor { ms, .. }) => *ms,
-            _ => 0.0,
-        };
-        self.action_started_at + ms
-    }
-
-    fn look_or_end_wait(&mut self, now: f64) -> Step {
-        let waits_for_text = matches!(
-            self.action().map(|action| &action.kind),
-            Some(ActionKind::WaitFor { text, gone, .. }) if text.is_some() || gone.is_some()
-        );
-        if waits_for_text {
-            self.stage = Stage::LookForText;
-            return Step::Look { every_text: false };
-        }
-        if self.is_cancelled || now >= self.wait_end() {
-            self.log_entry(now);
-            return self.begin_action(now);
-        }
-        self.await_change(now)
-    }
-
-    fn await_change(&mut self, now: f64) -> Step {
-        self.stage = Stage::AwaitChange;
-        Step::AwaitChange {
-            ms: self.wait_end().min(self.deadline()) - now,
-        }
-    }
-
-    fn look_for_text(&mut self, nodes: &[Node], now: f64) -> Step {
-        let Some(ActionKind::WaitFor { text, gone, .. }) = self.action().map(|it| &it.kind) else {
-            return self.begin_action(now);
-        };
-        let is_there = |text: &Option<String>| text.as_ref().map(|it| query::is_text_in(nodes, it));
-        let problem = match (is_there(text), is_there(gone)) {
-            (Some(false), _) => text.as_ref().map(|it| (it.clone(), "is not on the page")),
-            (_, Some(true)) => gone.as_ref().map(|it| (it.clone(), "is still on the page")),
-            _ => None,
-        };
-        let Some((text, problem)) = problem.filter(|_| !self.is_cancelled) else {
-            self.log_entry(now);
-            return self.begin_action(now);
-        };
-        if now < self.wait_end() {
-            return self.await_change(now);
-        }
-        let text = crate::encode::quote(&one_line(&text, 100));
-        let ms = whole(now - self.action_started_at);
-        self.fail_before(
-            Failure::new(
-                ActionCode::ActionTimeout,
-                join_text![
-                    text,
-                    " ",
-                    problem,
-                    " after ",
-                    decimal(ms as usize),
-                    " ms: look at the page"
-                ],
-            ),
-            now,
-        )
     }
 }
 
