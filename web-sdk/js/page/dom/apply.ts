@@ -3,12 +3,12 @@
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
 import { ActionError } from "../driver.ts";
-import { affectedBy } from "./affected.ts";
+import { effectsOf } from "./action-effects.ts";
 import type { Clock } from "./clock.ts";
 import { DEFAULT_STEPS, drag } from "./drag.ts";
 import { triggerEvent } from "./events.ts";
 import { centreOf, surfaceOf } from "./hit.ts";
-import { refuseKept } from "./kept.ts";
+import { refuseForbidden } from "./permission.ts";
 import { pressKey } from "./keys.ts";
 import { look } from "./look.ts";
 import { callMethod } from "./methods.ts";
@@ -39,7 +39,7 @@ export async function applyAction(action: Action, element: Element | undefined, 
     if (element) return element;
     throw new ActionError("TargetNotFound", `${action.type} needs a target: give ref or find`);
   };
-  look(root, () => refuseKept(affectedBy(action, element, to)));
+  look(root, () => refuseForbidden(effectsOf(action, element, to)));
   switch (action.type) {
     case "setValue":
       return setValue(target(), action.value, pointer);

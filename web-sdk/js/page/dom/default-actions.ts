@@ -1,32 +1,25 @@
 /**
  * What the browser itself acts upon when an element is used: its default actions, as HTML, DOM and UI Events define them. All
- * rules of what an action may use are about these elements. What the listeners of an app do with an event is the app's own.
+ * rules of what an action may use are about these elements. Listeners of the app may do anything with an event: these rules do not cover that.
  */
 
 import { invoke, read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame } from "./flat-tree.ts";
-import { type Affected, isKept } from "./kept.ts";
+import type { Held } from "./key-names.ts";
 import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, isRendered, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf, windowOf } from "./native.ts";
+import { type Effect, isForbidden } from "./permission.ts";
 import { isPersonOnly } from "./person-mark.ts";
-
-/** Modifiers that are held with a key. */
-export interface Held {
-  altKey: boolean;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  shiftKey: boolean;
-}
 
 type Some = Element | null | undefined | false;
 
 /** Elements that are changed. */
-export const changed = (...elements: Some[]): Affected[] => elements.flatMap((element) => (element ? [{ element }] : []));
+export const changed = (...elements: Some[]): Effect[] => elements.flatMap((element) => (element ? [{ element }] : []));
 
 /** Returns an element that is used. */
-export const used = (element: Element): Affected => ({ element, isUsed: true });
+export const used = (element: Element): Effect => ({ element, isUsed: true });
 
 /** What a click on an element acts upon: an icon activates the button that it is in. */
-export const affectedByClick = (element: Element): Affected[] => [...changed(element), ...activatedBy(element).flatMap(affectedByActivation)];
+export const effectsOfClick = (element: Element): Effect[] => [...changed(element), ...activatedBy(element).flatMap(effectsOfActivation)];
 
 /** Returns what a click on an element activates: the nearest element that can be, and the links and buttons around that. */
 function activatedBy(element: Element): Element[] {
@@ -38,18 +31,18 @@ function activatedBy(element: Element): Element[] {
 /** Whether the browser does something with a click on an element (DOM, "activation behavior"). */
 const isActivatable = (element: Element): boolean => is(element, "label", "input") || isButton(element);
 
-function affectedByActivation(element: Element): Affected[] {
+function effectsOfActivation(element: Element): Effect[] {
   if (is(element, "label")) {
     const { control } = element;
-    return [...changed(element), ...(control ? [used(control), ...affectedByFocus(control), ...affectedByActivation(control)] : [])];
+    return [...changed(element), ...(control ? [used(control), ...effectsOfFocus(control), ...effectsOfActivation(control)] : [])];
   }
-  if (is(element, "summary")) return [used(element), ...affectedByToggle(parentElementOf(element))];
+  if (is(element, "summary")) return [used(element), ...effectsOfToggle(parentElementOf(element))];
   if (is(element, "a", "area")) return [used(element), ...framesNamed(attributeOf(element, "target"), element)];
   if (!is(element, "button", "input")) return [];
   const { form } = element;
-  const own = [used(element), ...affectedByCommand(element)];
-  if (form && isSubmitButton(element)) return [...own, ...affectedBySubmit(form, element)];
-  if (form && element.type === "reset") return [...own, ...affectedByReset(form)];
+  const own = [used(element), ...effectsOfCommand(element)];
+  if (form && isSubmitButton(element)) return [...own, ...effectsOfSubmit(form, element)];
+  if (form && element.type === "reset") return [...own, ...effectsOfReset(form)];
   return is(element, "input") && element.type === "radio" ? [...own, ...changed(...radiosOf(element))] : own;
 }
 
@@ -67,9 +60,12 @@ const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLIn
 /** Returns the button that Enter in a field of one line presses. */
 export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputElement | undefined {
   if (!is(field, "input") || isButton(field) || field.type === "file") return undefined;
-  // Buttons that are images are not in the list of a form's elements.
-  return (inTree(field, "button, input") as HTMLInputElement[]).find((one) => one.form && one.form === field.form && isSubmitButton(one));
+  return field.form ? submitButtonsOf(field.form)[0] : undefined;
 }
+
+/** Returns the buttons that submit a form. The list of its elements lacks those that are images. */
+const submitButtonsOf = (form: HTMLFormElement): HTMLInputElement[] =>
+  (inTree(form, "button, input[type=submit], input[type=image]") as HTMLInputElement[]).filter((one) => one.form === form && isSubmitButton(one));
 
 /** Returns the radio buttons of which one is set. */
 export const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
@@ -77,13 +73,13 @@ export const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
 
 /** Returns the radio button that an arrow key sets. */
 export function radioAfter(element: HTMLInputElement, key: string): HTMLInputElement | undefined {
-  const radios = radiosOf(element).filter((one) => !one.disabled && !affectedByClick(one).some(isKept));
+  const radios = radiosOf(element).filter((one) => !one.disabled && !effectsOfClick(one).some(isForbidden));
   const step = /^Arrow(Right|Down)$/.test(key) ? 1 : -1;
   return radios[(radios.indexOf(element) + step + radios.length) % radios.length];
 }
 
 /** Of those with one name, the one that was open is closed. */
-function affectedByToggle(details: Element | null): Affected[] {
+function effectsOfToggle(details: Element | null): Effect[] {
   const name = details && attributeOf(details, "name");
   return changed(details, ...(name ? inTree(details, "details[open]").filter((one) => attributeOf(one, "name") === name) : []));
 }
@@ -92,13 +88,14 @@ function affectedByToggle(details: Element | null): Affected[] {
  * What the submission of a form acts upon: also the dialog that it closes, and the first field that is not valid, which gets the focus.
  * Without a submitter, the app is asked for the button with which a person would submit it.
  */
-export function affectedBySubmit(form: HTMLFormElement, submitter?: Element): Affected[] {
+export function effectsOfSubmit(form: HTMLFormElement, submitter?: Element): Effect[] {
   const given = (name: string) => (submitter && attributeOf(submitter, `form${name}`)) ?? attributeOf(form, name);
   const isChecked = !hasAttribute(form, "novalidate") && !(submitter && hasAttribute(submitter, "formnovalidate"));
   const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
-  const users = submitter ? [submitter] : [form, ...[...elementsOf(form)].filter(isSubmitButton).slice(0, 1)];
-  // What the person sends is the person's, whichever way it is sent.
-  const personal = [...elementsOf(form)].filter((one) => isSubmitButton(one) && flatClosest(one, isPersonOnly));
+  const buttons = submitButtonsOf(form);
+  const users = submitter ? [submitter] : [form, ...buttons.slice(0, 1)];
+  // A form that only the person sends is not sent by another button either.
+  const personal = buttons.filter((one) => flatClosest(one, isPersonOnly));
   return [...users.map(used), ...changed(form, ...(isChecked ? invalidFieldsOf(form) : []), dialog, ...personal), ...framesNamed(given("target"), form)];
 }
 
@@ -111,21 +108,21 @@ function invalidFieldsOf(form: HTMLFormElement): Element[] {
 }
 
 /** What the reset of a form acts upon. Where no button does it, the app is asked for the one with which a person would. */
-export function affectedByReset(form: HTMLFormElement): Affected[] {
+export function effectsOfReset(form: HTMLFormElement): Effect[] {
   const elements = [...elementsOf(form)];
   const button = elements.find((one) => is(one, "button", "input") && one.type === "reset");
   return [form, ...(button ? [button] : [])].map(used).concat(changed(...elements));
 }
 
 /** What a button opens, closes or commands. */
-function affectedByCommand(button: HTMLButtonElement | HTMLInputElement): Affected[] {
+function effectsOfCommand(button: HTMLButtonElement | HTMLInputElement): Effect[] {
   const named = ["popovertarget", "commandfor"].map((name) => elementById(rootNodeOf(button), attributeOf(button, name) ?? ""));
   const { popoverTargetElement, commandForElement } = button as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
-  return [...new Set([...named, popoverTargetElement, commandForElement])].flatMap((one) => (one ? [used(one), ...affectedByShowing(one)] : []));
+  return [...new Set([...named, popoverTargetElement, commandForElement])].flatMap((one) => (one ? [used(one), ...effectsOfShowing(one)] : []));
 }
 
 /** What is acted upon when a dialog or a popover is shown or hidden: others are dismissed, and what is in it may get the focus. */
-export function affectedByShowing(element: Element): Affected[] {
+export function effectsOfShowing(element: Element): Effect[] {
   const around = new Set(flatAncestors(element));
   const dismissed = inDocument(element, ":popover-open").filter((one) => !around.has(one) && attributeOf(one, "popover") !== "manual");
   return changed(element, ...dismissed, !matches(element, "[open], :popover-open") && focusedInside(element));
@@ -139,43 +136,43 @@ function focusedInside(element: Element): Element | undefined {
 const isStop = (element: Element): boolean => read(element as HTMLElement, "tabIndex") >= 0 && !matches(element, ":disabled, input[type=hidden]");
 
 /** What is acted upon when an element gets the focus: a label gives it to its control, and a shadow root may give it to something inside. */
-export function affectedByFocus(element: Element): Affected[] {
+export function effectsOfFocus(element: Element): Effect[] {
   if (is(element, "label")) return changed(element, element.control);
   const isDelegating = shadowRootOf(element)?.delegatesFocus;
   return changed(element, isDelegating && [...flatElements(element, true)].find((one) => one !== element && isStop(one)));
 }
 
 /**
- * What is acted upon when a key comes to an element. Where nothing has the focus, it is for the page itself. A key with Alt presses no
+ * What is acted upon when a key comes to an element. Without a focused element, keys go to the page itself. A key with Alt presses no
  * `accesskey`: only a person's does.
  */
-export function affectedByKey(element: Element, key: string, held: Held): Affected[] {
+export function effectsOfKey(element: Element, key: string, held: Held): Effect[] {
   const own = changed(...(is(element, "body") && !isEditor(element) ? [] : [element]));
   if (key === "Escape") return [...own, ...changed(topOf(element))];
-  if (isEditor(element)) return [...own, ...affectedByEdit(element, key, held)];
+  if (isEditor(element)) return [...own, ...effectsOfEdit(element, key, held)];
   if (held.ctrlKey || held.metaKey || held.altKey) return own;
-  if (key === "Enter" && is(element, "input") && !isButton(element)) return [...own, ...affectedByEnter(element)];
+  if (key === "Enter" && is(element, "input") && !isButton(element)) return [...own, ...effectsOfEnter(element)];
   if (/^Arrow/.test(key) && is(element, "input") && element.type === "radio") {
     const next = radioAfter(element, key);
-    return next ? [...own, ...affectedByClick(next)] : own;
+    return next ? [...own, ...effectsOfClick(next)] : own;
   }
-  return /^(Enter| )$/.test(key) && (isButton(element) || isBox(element)) ? [...own, ...affectedByClick(element)] : own;
+  return /^(Enter| )$/.test(key) && (isButton(element) || isBox(element)) ? [...own, ...effectsOfClick(element)] : own;
 }
 
-/** Whether text is typed into an element that is no form control. */
+/** Returns whether an element is edited as a document: it is `contenteditable`, or inside such an element. */
 export const isEditor = (element: Element): boolean => !is(element, "input", "textarea") && read(element as HTMLElement, "isContentEditable") === true;
 
-function affectedByEnter(field: HTMLInputElement): Affected[] {
+function effectsOfEnter(field: HTMLInputElement): Effect[] {
   const button = submitButtonOf(field);
-  if (button) return button.disabled ? [] : affectedByClick(button);
-  return field.form ? affectedBySubmit(field.form) : [];
+  if (button) return button.disabled ? [] : effectsOfClick(button);
+  return field.form ? effectsOfSubmit(field.form) : [];
 }
 
 /** Keys that change nothing in an editor. */
 const MOVES = /^(Arrow(Up|Down|Left|Right)|Home|End|Page(Up|Down)|Tab|Shift|Control|Alt|Meta)$/;
 
 /** What a key changes in an editor: what is selected, or what may be beside the caret. */
-function affectedByEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): Affected[] {
+function effectsOfEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): Effect[] {
   if (MOVES.test(key) || ((ctrlKey || metaKey) && /^[ac]$/i.test(key))) return [];
   const selection = invoke(documentOf(editor), "getSelection");
   const range = selection?.rangeCount ? selection.getRangeAt(0) : undefined;
@@ -192,7 +189,7 @@ export function topOf(element: Element): HTMLElement | undefined {
 }
 
 /** Returns the frames that a link or a form with a target loads. */
-function framesNamed(target: string | null | undefined, element: Element): Affected[] {
+function framesNamed(target: string | null | undefined, element: Element): Effect[] {
   const base = findElement(documentOf(element), "base[target]");
   const name = target || (base && attributeOf(base, "target"));
   return name ? changed(...[...flatElements(rootElementOf(document)!, true)].filter((one) => namesOfFrame(one).includes(name))) : [];

@@ -1,9 +1,9 @@
 /** Events with the constructors of the window that an element is in, and with the fields that the browser would set. */
 
 import { invoke } from "../../dom/native.ts";
-import { affectedByClick, changed } from "./default-actions.ts";
+import { effectsOfClick, changed } from "./default-actions.ts";
 import { type View, is, isElement, viewOf } from "./flat-tree.ts";
-import { refuseKept } from "./kept.ts";
+import { refuseForbidden } from "./permission.ts";
 import { nodeTypeOf, windowOf } from "./native.ts";
 import { isPrivate } from "./shown.ts";
 
@@ -44,7 +44,7 @@ export function dispatch(target: Element | Document, type: string, init: Init = 
   if (isElement(target) && !ENDINGS.test(type)) {
     if (MOVES.test(type)) {
       if (isPrivate(target)) return true;
-    } else if (!is(target, "body") || isPrivate(target)) refuseKept(type === "click" ? affectedByClick(target) : changed(target));
+    } else if (!is(target, "body") || isPrivate(target)) refuseForbidden(type === "click" ? effectsOfClick(target) : changed(target));
   }
   const view = nodeTypeOf(target) === Node.DOCUMENT_NODE ? (windowOf(target as Document) as View) : viewOf(target);
   const name = CONSTRUCTORS.find(([pattern]) => pattern.test(type))?.[1] ?? "Event";

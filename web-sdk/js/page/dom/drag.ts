@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 import { dispatch } from "./dispatch.ts";
 import { flatClosest, isInPage, viewOf } from "./flat-tree.ts";
 import { type Point, centreOf, hitElement } from "./hit.ts";
-import { isKept } from "./kept.ts";
+import { isForbidden } from "./permission.ts";
 import { documentOf } from "./native.ts";
 import { Patches } from "./patch.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
@@ -115,7 +115,7 @@ const between = (start: Point, end: Point, part: number): Point => ({ x: start.x
 function targetAt(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(documentOf(element), x, y);
-  return hit && !isKept({ element: hit }) ? hit : element;
+  return hit && !isForbidden({ element: hit }) ? hit : element;
 }
 
 /** Watches which element captures the pointer: the browser captures none for events of a script. */

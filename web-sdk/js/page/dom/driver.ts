@@ -16,15 +16,15 @@ import { NOTHING_SHOWN } from "../failure.ts";
 import { type AppPage, type PageToolsLimits, type PageToolsOptions, completeLimits } from "../options.ts";
 import { fitState } from "../state-size.ts";
 import { labelOf } from "./action-label.ts";
-import { affectedBy } from "./affected.ts";
+import { effectsOf } from "./action-effects.ts";
 import { applyAction } from "./apply.ts";
 import { Clock } from "./clock.ts";
-import { affectedByClick, used } from "./default-actions.ts";
+import { effectsOfClick, used } from "./default-actions.ts";
 import { inspectElement } from "./facts.ts";
 import { deepActiveElement, is, isInPage, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";
-import { refuseKept } from "./kept.ts";
+import { refuseForbidden } from "./permission.ts";
 import { limitTo, look } from "./look.ts";
 import { bodyOf } from "./native.ts";
 import { linkToPage, openPage } from "./navigate.ts";
@@ -112,7 +112,7 @@ export class DomDriver implements PageDriver {
   /** Returns the element of a handle. @throws ActionError with `TargetStale`, `TargetNotFound` or `TargetPrivate`. */
   element(ref: string): Element {
     const element = this.#use(ref);
-    look(this.#root(), () => refuseKept([{ element }]));
+    look(this.#root(), () => refuseForbidden([{ element }]));
     return element;
   }
 
@@ -291,8 +291,8 @@ export class DomDriver implements PageDriver {
   #usedBy(action: Action, target: Element | undefined, to: Element | undefined): Element[] {
     return look(this.#root(), () => {
       const link = action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named) : undefined;
-      const affected = link ? [used(link), ...affectedByClick(link)] : affectedBy(action, target, to);
-      return [...new Set(affected.flatMap(({ element, isUsed }) => (isUsed && element !== target ? [element] : [])))];
+      const effects = link ? [used(link), ...effectsOfClick(link)] : effectsOf(action, target, to);
+      return [...new Set(effects.flatMap(({ element, isUsed }) => (isUsed && element !== target ? [element] : [])))];
     });
   }
 

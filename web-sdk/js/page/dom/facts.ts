@@ -4,12 +4,12 @@ import { getAriaDisabled } from "ivya/utils";
 import type { Action } from "../actions.ts";
 import type { TargetFacts } from "../driver.ts";
 import { labelOf } from "./action-label.ts";
-import { affectedBy } from "./affected.ts";
+import { effectsOf } from "./action-effects.ts";
 import { classify, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
 import { deepActiveElement, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
-import { isKept } from "./kept.ts";
+import { isForbidden } from "./permission.ts";
 import { isOutside, look } from "./look.ts";
 import { isBehind, openModal } from "./modal.ts";
 import { hasAttribute, localNameOf, matches } from "./native.ts";
@@ -25,13 +25,13 @@ const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "optio
 export function inspectElement(element: Element, root: Element, action: Action, onScroll: (label: string) => void): TargetFacts {
   return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
-    if (isKept({ element })) return { ...facts, ...whyKept(element) };
+    if (isForbidden({ element })) return { ...facts, ...whyForbidden(element) };
     if (isUnreadable(element)) return { ...facts, hidden: true };
-    const affected = affectedBy(action, element);
-    const kept = affected.find(isKept)?.element;
-    if (kept) return { label: `what ${facts.label} acts on (${labelOf(kept)})`, ...whyKept(kept) };
+    const effects = effectsOf(action, element);
+    const forbidden = effects.find(isForbidden)?.element;
+    if (forbidden) return { label: `what ${facts.label} acts on (${labelOf(forbidden)})`, ...whyForbidden(forbidden) };
     const field = fieldOf(element);
-    const other = affected.find((one) => one.isUsed && one.element !== element)?.element;
+    const other = effects.find((one) => one.isUsed && one.element !== element)?.element;
     // Enter does nothing with a button that is disabled, and the page may take the key.
     const disabled = disabledBy(element) ?? (other && action.type !== "pressKey" ? disabledBy(other) : undefined);
     if (disabled) facts.disabled = disabled;
@@ -47,7 +47,7 @@ export function inspectElement(element: Element, root: Element, action: Action, 
 }
 
 /** Says why an element must not be used. What is not outside is private, or has something private in it. */
-const whyKept = (element: Element): Partial<TargetFacts> => (isOutside(element) ? { outside: true } : { private: true });
+const whyForbidden = (element: Element): Partial<TargetFacts> => (isOutside(element) ? { outside: true } : { private: true });
 
 function disabledBy(element: Element): TargetFacts["disabled"] {
   if (flatClosest(element, (one) => hasAttribute(one, "inert"))) return "inert";

@@ -1,10 +1,10 @@
 /** The focus, with its events: in a document that does not have the focus, the browser moves it and fires none. */
 
 import { invoke, read } from "../../dom/native.ts";
-import { affectedByFocus } from "./default-actions.ts";
+import { effectsOfFocus } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { type View, deepActiveElement, flatClosest, viewOf } from "./flat-tree.ts";
-import { isKept } from "./kept.ts";
+import { isForbidden } from "./permission.ts";
 import { hasAttribute, isConnected, isRendered, localNameOf, matches } from "./native.ts";
 import type { Patches } from "./patch.ts";
 import { forgetTyped } from "./typed-text.ts";
@@ -22,7 +22,7 @@ export function blurActive(): void {
 
 /** Gives the focus to what takes it where a mouse is pressed: the element, or what it is in, or nothing. */
 export function focusAtPress(element: Element): void {
-  const target = flatClosest(element, (one) => isFocusable(one) && !affectedByFocus(one).some(isKept));
+  const target = flatClosest(element, (one) => isFocusable(one) && !effectsOfFocus(one).some(isForbidden));
   if (target) focusElement(target);
   else blurActive();
 }

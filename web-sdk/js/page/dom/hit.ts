@@ -3,9 +3,9 @@
 import { invoke, read } from "../../dom/native.ts";
 import { isControlRole, roleOf } from "./classify.ts";
 import { flatAncestors, flatContains, is, isFrame, viewOf } from "./flat-tree.ts";
-import { affectedByClick } from "./default-actions.ts";
+import { effectsOfClick } from "./default-actions.ts";
 import { pictureOf } from "./area.ts";
-import { isKept } from "./kept.ts";
+import { isForbidden } from "./permission.ts";
 import { boxOf, documentOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
@@ -47,7 +47,7 @@ export function surfaceOf(element: Element): Element {
   if (!isUnseen && (opacity !== "0" || isHit())) return element;
   const labels = [...((element as HTMLInputElement).labels ?? [])];
   const around = parentElementOf(element);
-  return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label) && !isKept({ element: label })) ?? (isUnseen && around && boxesOf(around).length ? around : element);
+  return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label) && !isForbidden({ element: label })) ?? (isUnseen && around && boxesOf(around).length ? around : element);
 }
 
 /** Whether an element is shown to screen readers only, such as a link that skips the navigation: its box is cut away. */
@@ -61,7 +61,7 @@ export function isOnlyHeard(element: Element): boolean {
 export function hitInside(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(documentOf(element), x, y);
-  if (!hit || hit === element || !flatContains(element, hit) || affectedByClick(hit).some(isKept)) return element;
+  if (!hit || hit === element || !flatContains(element, hit) || effectsOfClick(hit).some(isForbidden)) return element;
   for (const around of flatAncestors(hit)) {
     if (around === element) return hit;
     if (isControlRole(roleOf(around))) return element;

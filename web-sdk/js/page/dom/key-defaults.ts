@@ -1,12 +1,13 @@
 /** What the browser does with a key of a person, and not with one of a script. */
 
 import { invoke, read } from "../../dom/native.ts";
-import { type Held, affectedByClick, affectedByFocus, isBox, isButton, radioAfter, radiosOf, topOf } from "./default-actions.ts";
+import { effectsOfClick, effectsOfFocus, isBox, isButton, radioAfter, radiosOf, topOf } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { edit } from "./editable.ts";
 import { flatClosest, flatElements, is, viewOf } from "./flat-tree.ts";
 import { focusElement, isFocusable } from "./focus.ts";
-import { isKept, refuseKept } from "./kept.ts";
+import { isForbidden, refuseForbidden } from "./permission.ts";
+import type { Held } from "./key-names.ts";
 import { hasAttribute, localNameOf, matches, rootElementOf } from "./native.ts";
 import { publicOptions } from "./select-options.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
@@ -40,7 +41,7 @@ export function keyUp(element: Element, key: string, held: Held): void {
 }
 
 function clickByKey(element: Element): void {
-  refuseKept(affectedByClick(element));
+  refuseForbidden(effectsOfClick(element));
   // A link of an SVG has no method for it.
   if (read(element as HTMLElement, "click")) invoke(element as HTMLElement, "click");
   else dispatch(element, "click");
@@ -70,7 +71,7 @@ function moveFocus(element: Element, isBack: boolean): void {
 function isTabStop(element: Element): boolean {
   if (!isFocusable(element) || localNameOf(element) === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
   if (is(element, "input") && element.type === "radio" && !element.checked && element.name && radiosOf(element).some((radio) => radio.checked)) return false;
-  return !affectedByFocus(element).some(isKept);
+  return !effectsOfFocus(element).some(isForbidden);
 }
 
 /** Closes the dialog or the popover that is in front. */

@@ -1,7 +1,14 @@
 /** The names of keys: those of `KeyboardEvent.key`, and what keys are often called. */
 
 import { ActionError } from "../driver.ts";
-import type { Held } from "./default-actions.ts";
+
+/** Modifiers that are held with a key. */
+export interface Held {
+  altKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  shiftKey: boolean;
+}
 
 export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
 

@@ -1,10 +1,10 @@
 /** Keys: their events, and what the browser does with a key that the page has not cancelled. */
 
-import { affectedByKey } from "./default-actions.ts";
+import { effectsOfKey } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { deepActiveElement, flatContains, isInPage } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
-import { isKept, refuseKept } from "./kept.ts";
+import { isForbidden, refuseForbidden } from "./permission.ts";
 import { keyDown, keyUp } from "./key-defaults.ts";
 import { type Modifier, heldOf, keyOf } from "./key-names.ts";
 import { bodyOf } from "./native.ts";
@@ -25,7 +25,7 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
   const held = heldOf(modifiers);
   const fields = { key, code: codeOf(key), keyCode: keyCodeOf(key), which: keyCodeOf(key), ...held };
   const target = focusFor(element);
-  const check = (one: Element) => refuseKept(affectedByKey(one, key, held));
+  const check = (one: Element) => refuseForbidden(effectsOfKey(one, key, held));
   check(target);
   if (dispatch(target, "keydown", fields)) {
     const isTyped = [...key].length === 1 || key === "Enter";
@@ -36,7 +36,7 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
     if (!isTyped || isCommand || dispatch(focused, "keypress", { ...fields, charCode, keyCode: charCode, which: charCode })) keyDown(focused, key, held);
   }
   const released = focusAfter(target);
-  if (!isKept({ element: released }) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
+  if (!isForbidden({ element: released }) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
 }
 
 /** Gives an element the focus, and returns where its keys go: what has the focus in it, or itself if it takes none. */

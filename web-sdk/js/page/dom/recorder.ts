@@ -7,7 +7,7 @@ import { Dialogs } from "./dialogs.ts";
 import { flatAncestors, isElement, isInPage, pageViews, type View } from "./flat-tree.ts";
 import type { Handles } from "./handles.ts";
 import { fireFocusEvents } from "./focus.ts";
-import { isKept } from "./kept.ts";
+import { isForbidden } from "./permission.ts";
 import { look } from "./look.ts";
 import { Mutations } from "./mutations.ts";
 import { NavigationWatch } from "./navigation.ts";
@@ -94,7 +94,7 @@ export class Recorder {
 
   #noteInvalid(event: Event): void {
     const element = event.composedPath()[0] as HTMLInputElement;
-    if (!isElement(element) || !element.validationMessage || isKept({ element })) return;
+    if (!isElement(element) || !element.validationMessage || isForbidden({ element })) return;
     this.#invalid.set(element, validationMessageOf(element));
   }
 

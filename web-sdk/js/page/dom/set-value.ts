@@ -11,7 +11,7 @@ import { fieldOf, isChecked } from "./field.ts";
 import { setFiles } from "./files.ts";
 import { type View, is, isInPage, viewOf } from "./flat-tree.ts";
 import { focusElement } from "./focus.ts";
-import { refuseKept } from "./kept.ts";
+import { refuseForbidden } from "./permission.ts";
 import { attributeOf, matches } from "./native.ts";
 import type { Pointer } from "./pointer.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
@@ -34,7 +34,7 @@ export async function setValue(element: Element, value: unknown, pointer: Pointe
   const field = isInPage(given) ? given : currentField(element);
   if (!field) throw new ActionError("TargetStale", "the page removed the field when it got the focus, before its value was set: take a page_snapshot");
   if (field !== given) noteField(element, field);
-  refuseKept([{ element: field, isWhole: isEditor(field) }]);
+  refuseForbidden([{ element: field, isWhole: isEditor(field) }]);
   if (is(field, "select")) return selectOptions(field, value);
   if (is(field, "input") && field.type === "file") return setFiles(field, value);
   const text = textOf(value);

@@ -2,10 +2,10 @@
 
 import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
-import { affectedByClick, affectedBySubmit, submitButtonOf } from "./default-actions.ts";
+import { effectsOfClick, effectsOfSubmit, submitButtonOf } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
 import { is, viewOf } from "./flat-tree.ts";
-import { refuseKept } from "./kept.ts";
+import { refuseForbidden } from "./permission.ts";
 import { closest, elementsOf, hasAttribute } from "./native.ts";
 
 /** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
@@ -16,7 +16,7 @@ export function submit(field: HTMLInputElement): void {
   const button = submitButtonOf(field);
   if (button) {
     if (button.disabled) return;
-    refuseKept(affectedByClick(button));
+    refuseForbidden(effectsOfClick(button));
     button.click();
   } else if ([...elementsOf(form)].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
 }
@@ -34,7 +34,7 @@ export function submitForm(element: Element): void {
 
 /** Calls the method of the prototype: a field with the name `requestSubmit` hides it. */
 export function requestSubmit(form: HTMLFormElement): void {
-  refuseKept(affectedBySubmit(form));
+  refuseForbidden(effectsOfSubmit(form));
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;

@@ -2,7 +2,8 @@ mod on_error;
 mod targets;
 
 use super::*;
-use crate::action::Find;
+use crate::action::{Find, Target};
+use crate::node::Node;
 use crate::refusal::TargetFacts;
 
 fn action(kind: ActionKind, target: Option<Target>) -> Action {

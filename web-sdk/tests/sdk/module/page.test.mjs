@@ -7,7 +7,7 @@ const FLAGS = { "webmcp.js": ["--enable-features=WebMCP"] };
 
 const SUITES = [
   "approval-dialog", "ask", "ask-documents", "ask-looks", "capabilities", "clobbered-connection", "clobbered-page", "conversations", "conversions", "diagnosis", "dialog", "hand-over", "one-per-page",
-  "page-actions", "page-affected", "page-calls", "page-documents", "page-handles", "page-keys", "page-private", "page-rest", "page-secrets", "page-tree", "page-values",
+  "page-actions", "page-calls", "page-documents", "page-effects", "page-handles", "page-keys", "page-private", "page-rest", "page-secrets", "page-tree", "page-values",
   "person-answers", "person-only", "pictures", "queries", "query-connections", "session", "token-function", "webmcp",
 ];
 

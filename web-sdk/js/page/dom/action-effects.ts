@@ -3,12 +3,12 @@
 import type { Action } from "../actions.ts";
 import { labelOf } from "./action-label.ts";
 import { roleOf } from "./classify.ts";
-import { affectedByClick, affectedByFocus, affectedByKey, affectedByReset, affectedByShowing, affectedBySubmit, changed, isEditor, used } from "./default-actions.ts";
+import { effectsOfClick, effectsOfFocus, effectsOfKey, effectsOfReset, effectsOfShowing, effectsOfSubmit, changed, isEditor, used } from "./default-actions.ts";
 import { fieldOf, isChecked } from "./field.ts";
 import { deepActiveElement, flatContains, is, viewOf } from "./flat-tree.ts";
 import { isFocusable } from "./focus.ts";
 import { centreOf, hitElement, hitInside, surfaceOf } from "./hit.ts";
-import { type Affected, isKept } from "./kept.ts";
+import { type Effect, isForbidden } from "./permission.ts";
 import { findKey, heldOf } from "./key-names.ts";
 import { methodTargetOf } from "./methods.ts";
 import { documentOf } from "./native.ts";
@@ -18,55 +18,55 @@ import { hasNoViewport } from "./shown.ts";
 import { formOf } from "./submit.ts";
 
 /** Returns what an action acts upon, its target first. What comes where something is dragged to is `to`. */
-export function affectedBy(action: Action, element: Element | undefined, to?: Element): Affected[] {
-  if (action.type === "pressKey") return affectedByPress(action, element);
+export function effectsOf(action: Action, element: Element | undefined, to?: Element): Effect[] {
+  if (action.type === "pressKey") return effectsOfPress(action, element);
   if (!element) return [];
-  return [...changed(element), ...affectedWith(action, element, to)];
+  return [...changed(element), ...effectsWith(action, element, to)];
 }
 
-function affectedWith(action: Action, element: Element, to: Element | undefined): Affected[] {
+function effectsWith(action: Action, element: Element, to: Element | undefined): Effect[] {
   switch (action.type) {
     case "setValue":
-      return affectedByValue(element);
+      return effectsOfValue(element);
     case "triggerEvent":
-      return affectedByEvent(element, action.event);
+      return effectsOfEvent(element, action.event);
     case "callMethod":
-      return affectedByMethod(methodTargetOf(element, action.method), action.method);
+      return effectsOfMethod(methodTargetOf(element, action.method), action.method);
     case "drag":
-      return to ? affectedByDrop(to) : [];
+      return to ? effectsOfDrop(to) : [];
     default:
       return changed(surfaceOf(element));
   }
 }
 
-function affectedByValue(element: Element): Affected[] {
+function effectsOfValue(element: Element): Effect[] {
   const field = fieldOf(element);
   if (!field) return [];
-  if (isChecked(field)) return [used(field), ...affectedByPointer(field)];
-  return [{ ...used(field), isWhole: isEditor(field) }, ...affectedByFocus(field)];
+  if (isChecked(field)) return [used(field), ...effectsOfPointer(field)];
+  return [{ ...used(field), isWhole: isEditor(field) }, ...effectsOfFocus(field)];
 }
 
-function affectedByEvent(element: Element, event: string): Affected[] {
+function effectsOfEvent(element: Element, event: string): Effect[] {
   const name = /^(?:on)?(.*)$/i.exec(event)![1]!.toLowerCase();
-  if (/^((dbl|double)?click)$/.test(name)) return affectedByPointer(element);
+  if (/^((dbl|double)?click)$/.test(name)) return effectsOfPointer(element);
   if (name === "contextmenu") return changed(surfaceOf(element));
-  if (name === "focus") return affectedByFocus(element);
+  if (name === "focus") return effectsOfFocus(element);
   const form = name === "submit" && formOf(element);
-  return form ? affectedBySubmit(form) : [];
+  return form ? effectsOfSubmit(form) : [];
 }
 
 /** What a click of a mouse at an element acts upon. */
-export function affectedByPointer(element: Element): Affected[] {
+export function effectsOfPointer(element: Element): Effect[] {
   const surface = surfaceOf(element);
   const hit = hitInside(surface, centreOf(surface));
-  return [...(isPart(hit, element) ? [] : [used(hit)]), ...affectedByClick(hit)];
+  return [...(isPart(hit, element) ? [] : [used(hit)]), ...effectsOfClick(hit)];
 }
 
 /** What is acted upon when something is dropped on an element: also what is in its middle. */
-function affectedByDrop(element: Element): Affected[] {
+function effectsOfDrop(element: Element): Effect[] {
   const { x, y } = centreOf(element);
   const hit = hasNoViewport(viewOf(element)) ? undefined : hitElement(documentOf(element), x, y);
-  const isOther = hit && flatContains(element, hit) && !isKept({ element: hit }) && !isPart(hit, element);
+  const isOther = hit && flatContains(element, hit) && !isForbidden({ element: hit }) && !isPart(hit, element);
   return [used(element), ...(isOther ? [used(hit)] : [])];
 }
 
@@ -77,20 +77,20 @@ function isPart(inner: Element, element: Element): boolean {
   return [nameOf(inner, roleOf(inner)), publicText([inner])].every((text) => label.includes(JSON.stringify(text).slice(1, -1)));
 }
 
-function affectedByPress({ key: name, modifiers }: Action & { type: "pressKey" }, element: Element | undefined): Affected[] {
+function effectsOfPress({ key: name, modifiers }: Action & { type: "pressKey" }, element: Element | undefined): Effect[] {
   const active = deepActiveElement();
   const target = element && !(flatContains(element, active) && !isFocusable(element)) ? element : active;
   const found = findKey(name, modifiers);
   if (!target || !found) return [];
   // A label gives its control the focus, and the key comes there.
-  const focused = target === active ? [target] : affectedByFocus(target).map((one) => one.element);
+  const focused = target === active ? [target] : effectsOfFocus(target).map((one) => one.element);
   const isPage = (one: Element) => is(one, "body") && !isEditor(one);
-  return [...changed(element), ...focused.flatMap((one) => [...(isPage(one) ? [] : [used(one)]), ...affectedByKey(one, found.key, heldOf(found.modifiers))])];
+  return [...changed(element), ...focused.flatMap((one) => [...(isPage(one) ? [] : [used(one)]), ...effectsOfKey(one, found.key, heldOf(found.modifiers))])];
 }
 
-function affectedByMethod(target: Element | undefined, method: string): Affected[] {
+function effectsOfMethod(target: Element | undefined, method: string): Effect[] {
   if (!target) return [];
-  if (method === "reset") return affectedByReset(target as HTMLFormElement);
-  if (method === "requestSubmit") return affectedBySubmit(target as HTMLFormElement);
-  return /^(show|close|hide)/.test(method) ? affectedByShowing(target) : changed(target);
+  if (method === "reset") return effectsOfReset(target as HTMLFormElement);
+  if (method === "requestSubmit") return effectsOfSubmit(target as HTMLFormElement);
+  return /^(show|close|hide)/.test(method) ? effectsOfShowing(target) : changed(target);
 }
