@@ -43,8 +43,7 @@ import type { InferInput, ToolSchema } from "./types/infer.ts";
 import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "./types/options.ts";
 import type { AttachOptions, Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
-import type { ModelContextDocument } from "./webmcp/model-context.ts";
-import { read } from "./dom/native.ts";
+import { canShareTools } from "./webmcp/can-share-tools.ts";
 import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
 import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restrictions.ts";
 import { Calls } from "./mcp-web/calls.ts";
@@ -57,6 +56,7 @@ import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
 import { elicitInPage, importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
+import { nextTask } from "./mcp-web/next-task.ts";
 import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
 import { pageInfo, socketUrl } from "./mcp-web/page-info.ts";
 import { PageQueries } from "./mcp-web/page-queries.ts";
@@ -515,12 +515,8 @@ export class McpWeb {
 
   /** Shares tools with the browser (WebMCP) where it has an API for them, and the page may use it. */
   #shareTools(): void {
-    const document = globalThis.document as ModelContextDocument | undefined;
-    const featurePolicy = document && read(document, "featurePolicy");
     const webmcp = () => !this.#isReplaced && this.#options.webmcp;
-    // Where only a script has added the API, the browser does not know the feature, and says that it is not allowed.
-    const isAllowed = () => !featurePolicy?.features().includes("tools") || featurePolicy.allowsFeature("tools");
-    if (document && "modelContext" in document && webmcp() !== false && isAllowed()) {
+    if (webmcp() !== false && canShareTools()) {
       this.#webMcp ??= import("./mcp-web-model-context.ts").then(
         ({ WebMcp }) => new WebMcp(this, this.#definitions, this.#calls.hostBindings, webmcp),
       );
@@ -621,15 +617,7 @@ export class McpWeb {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
       },
-      scheduleTask: () => {
-        // Timers of a page in the background are late; messages are not.
-        const { port1, port2 } = new MessageChannel();
-        port1.onmessage = () => {
-          port1.close();
-          this.#connection!.taskEnded();
-        };
-        port2.postMessage(0);
-      },
+      scheduleTask: () => nextTask().then(() => this.#connection!.taskEnded()),
       ...this.#definitions.hostBindings,
       ...this.#calls.hostBindings,
       ...hostEnvironment(this.#options),

@@ -16,8 +16,8 @@ export const importDiagnosis = () => import("../mcp-web-diagnose.ts");
 
 const importDialog = () => loadModule(import("../mcp-web-dialog.ts"), "dialog", "Dialog");
 
-/** The last load: what is asked first is shown first, which several loads at once do not promise. */
-let loading: Promise<unknown> | undefined;
+/** The last load. Loads follow each other, so that dialogs are shown in the order in which they were requested. */
+let loading: Promise<unknown> = Promise.resolve();
 
 /** Asks the user of the page in place of a client. */
 export async function elicitInPage(
@@ -25,7 +25,7 @@ export async function elicitInPage(
   signal: AbortSignal,
 ): Promise<ElicitAnswer<object>> {
   if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
-  const loaded = Promise.resolve(loading).then(importDialog, importDialog);
+  const loaded = loading.then(importDialog, importDialog);
   loading = loaded;
   const { elicit } = await loaded;
   return elicit(request, signal);

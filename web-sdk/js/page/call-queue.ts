@@ -1,6 +1,6 @@
 /** The calls of a page, one after the other. */
 
-import { nextTask } from "../person/next-task.ts";
+import { nextTask } from "../mcp-web/next-task.ts";
 import { pageBusy } from "./failure.ts";
 
 /** So long, in milliseconds, a call waits for those before it. */

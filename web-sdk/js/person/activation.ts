@@ -3,7 +3,7 @@
  * the browser says which events are those of a person (`isTrusted`).
  */
 
-import { nextTask } from "./next-task.ts";
+import { nextTask } from "../mcp-web/next-task.ts";
 import { noteScript, scriptCount, scriptedAt } from "./tab.ts";
 
 /** How long an event of the person counts, in milliseconds: as long as the browser's transient activation (HTML, "user activation"). */

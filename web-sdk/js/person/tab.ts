@@ -3,7 +3,7 @@
  * All copies of the SDK in all windows of the tab that have the same origin share it.
  */
 
-import { nextTask } from "./next-task.ts";
+import { nextTask } from "../mcp-web/next-task.ts";
 import { outermostWindow } from "./outermost-window.ts";
 
 const TAB = Symbol.for("mcp-web.tab");

@@ -3,7 +3,7 @@
  * come. A Worker measures the time; where the page's policy forbids it, turns of a MessageChannel do.
  */
 
-import { nextTask } from "../../person/next-task.ts";
+import { nextTask } from "../../mcp-web/next-task.ts";
 
 const WORKER = "onmessage=({data:[id,due]})=>setTimeout(()=>postMessage(id),due-performance.timeOrigin-performance.now())";
 

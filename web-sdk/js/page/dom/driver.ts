@@ -7,7 +7,7 @@
 
 import { invoke, read } from "../../dom/native.ts";
 import { watchPerson } from "../../person/activation.ts";
-import { nextTask } from "../../person/next-task.ts";
+import { nextTask } from "../../mcp-web/next-task.ts";
 import { guardQueries } from "../../person/query-guard.ts";
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";

@@ -1,7 +1,7 @@
 /** Text of editable elements, such as those of Quill, Lexical and ProseMirror. */
 
 import { invoke } from "../../dom/native.ts";
-import { nextTask } from "../../person/next-task.ts";
+import { nextTask } from "../../mcp-web/next-task.ts";
 import { dispatch } from "./dispatch.ts";
 import { documentOf } from "./native.ts";
 import { editableText } from "./value.ts";

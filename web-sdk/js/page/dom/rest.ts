@@ -1,6 +1,6 @@
 /** Waiting until what an action began has ended, and the page is at rest. */
 
-import { nextTask } from "../../person/next-task.ts";
+import { nextTask } from "../../mcp-web/next-task.ts";
 import type { Clock } from "./clock.ts";
 import type { HiddenActivity } from "./hidden-activity.ts";
 import { Mutations } from "./mutations.ts";

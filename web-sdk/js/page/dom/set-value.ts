@@ -1,6 +1,6 @@
 /** Sets the value of a control as a person would: with the events that components listen to. */
 
-import { nextTask } from "../../person/next-task.ts";
+import { nextTask } from "../../mcp-web/next-task.ts";
 import { ActionError } from "../driver.ts";
 import { isTextInput, roleOf } from "./classify.ts";
 import { click } from "./click.ts";

@@ -1,6 +1,6 @@
 /** Long work in parts, so that the page goes on in between. */
 
-import { nextTask } from "../../person/next-task.ts";
+import { nextTask } from "../../mcp-web/next-task.ts";
 
 /** So long, in milliseconds, the page stands still at once. */
 const SLICE_MS = 50;

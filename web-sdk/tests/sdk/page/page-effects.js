@@ -5,7 +5,7 @@
  */
 
 import { assert } from "./assert.js";
-import { nextTask } from "./person/next-task.ts";
+import { nextTask } from "./mcp-web/next-task.ts";
 import { nodesOf, treeAtOnce } from "./page-fixture.js";
 import { DomDriver } from "./page/dom/driver.ts";
 import { hide } from "./person.js";

@@ -2,7 +2,7 @@
 
 import { assert, equal, rejects } from "./assert.js";
 import { Clock } from "./page/dom/clock.ts";
-import { nextTask } from "./person/next-task.ts";
+import { nextTask } from "./mcp-web/next-task.ts";
 import { withPage } from "./page-fixture.js";
 
 const NEVER = new AbortController().signal;

@@ -6,6 +6,6 @@ export function nextTask(): Promise<void> {
       port1.close();
       resolve();
     };
-    port2.postMessage(null);
+    port2.postMessage(0);
   });
 }
