@@ -65,7 +65,7 @@ async function run(options: CommandOptions): Promise<void> {
   const closing: (() => unknown)[] = [];
   try {
     let app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
-    redact = app.redact;
+    redact = app.redactor.text;
     closing.push(() => app.dispose());
     const settings = settingsOf(app, options);
     const isFolder = !/^[a-z][a-z\d+.-]+:\/\//i.test(options.store);

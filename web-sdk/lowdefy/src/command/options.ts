@@ -1,5 +1,6 @@
 /** The command line. */
 
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 import { AppError } from "../engine/app-error.ts";
@@ -29,8 +30,10 @@ Options:
   --bridge <URL>             The MCP-Web bridge [env: MCP_WEB_BRIDGE_URL] [default: http://localhost:3001]
   --token-file <FILE>        Tokens, one a line; lines that begin with # are comments. Each is a user of its own: a connection, sessions and a
                              folder of the store that no other one sees. Without it, one token is made and kept in the store's folder
-  --store <FOLDER|URL>       Where sessions are kept: a folder, or redis://HOST:PORT [default: .mcp-web in the app's folder]
-  --roles <ROLE,…>           The roles of users whose token names none [default: none]
+  --store <FOLDER|URL>       Where sessions are kept: a folder, or redis://HOST:PORT without a password [env: MCP_WEB_STORE, also with a
+                             password] [default: .mcp-web in the app's folder]
+  --store-file <FILE>        File with the value of --store, also with a password
+  --roles <ROLE,…>           The roles of users with opaque tokens; signed tokens have their own [default: none]
   --format <FORMAT>          How pages are written: markdown or outline [default: mcp.format of lowdefy.yaml, else markdown]
   --name <NAME>              The name that AI clients see [default: the name in lowdefy.yaml]
   --watch                    Build the app again when its files change; sessions go on
@@ -64,7 +67,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   return {
     config,
     bridge,
-    store: values.store ?? `${config}/.mcp-web`,
+    store: readStore(values, environment) ?? `${config}/.mcp-web`,
     roles: (values.roles ?? "").split(",").map((role) => role.trim()).filter(Boolean),
     isWatching: values.watch ?? false,
     isStdio: values.stdio ?? false,
@@ -74,6 +77,20 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     ...(format && { format }),
     ...(values.name !== undefined && { name: values.name }),
   };
+}
+
+/** Returns where sessions are kept. A password is taken from a file or a variable only: arguments are visible to all users of the computer. */
+function readStore({ store, "store-file": file }: { store?: string; "store-file"?: string }, environment: NodeJS.ProcessEnv): string | undefined {
+  if (store !== undefined && file !== undefined) throw new UsageError("--store and --store-file exclude each other");
+  if (store !== undefined && URL.parse(store)?.password) {
+    throw new UsageError("--store has a password, which other users of this computer could read: give it with --store-file or MCP_WEB_STORE");
+  }
+  if (file === undefined) return store ?? environment.MCP_WEB_STORE;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new UsageError(`--store-file cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function parse(args: readonly string[]) {
@@ -87,6 +104,7 @@ function parse(args: readonly string[]) {
         bridge: text,
         "token-file": text,
         store: text,
+        "store-file": text,
         roles: text,
         format: text,
         name: text,

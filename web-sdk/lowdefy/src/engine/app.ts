@@ -12,7 +12,7 @@ import { runBuild } from "./build-runner.ts";
 import type { ApiContext, PageConfig } from "./engine-types.ts";
 import { PackageFinder } from "./packages.ts";
 import { type Plugins, type Types, loadPlugins } from "./plugins.ts";
-import { createRedactor, readSecrets, redactDeep } from "./secrets.ts";
+import { type Redactor, createRedactor, readSecrets } from "./secrets.ts";
 
 /** On whose behalf pages are read and requests are made. */
 export interface AppUser {
@@ -39,8 +39,8 @@ export class LowdefyApp {
   /** What `lowdefy.yaml` says to this host under the key `mcp`. */
   readonly mcp: unknown;
   readonly plugins: Plugins;
-  /** Takes the values of secrets out of a text. */
-  readonly redact: (text: string) => string;
+  /** Takes the values of secrets out of texts and values. */
+  readonly redactor: Redactor;
   readonly #folder: string;
   readonly #output: string;
   readonly #pageIds: ReadonlySet<string>;
@@ -58,7 +58,7 @@ export class LowdefyApp {
     this.#pageIds = pageIds;
     this.#config = config;
     this.#secrets = readSecrets(process.env);
-    this.redact = createRedactor(this.#secrets);
+    this.redactor = createRedactor(this.#secrets);
   }
 
   /** Builds the app of a folder. @throws AppError when it cannot be built, or a package is not installed. */
@@ -119,10 +119,10 @@ export class LowdefyApp {
   /** Makes a request of a page. The values of secrets stay here. */
   async request(user: AppUser, request: { blockId: string; pageId: string; payload: unknown; requestId: string }): Promise<unknown> {
     try {
-      return redactDeep(await callRequest(this.#api(user), request), this.redact);
+      return this.redactor.value(await callRequest(this.#api(user), request));
     } catch (error) {
       const { name, message } = error as Error;
-      throw Object.assign(new Error(this.redact(message)), { name });
+      throw Object.assign(new Error(this.redactor.text(message)), { name });
     }
   }
 

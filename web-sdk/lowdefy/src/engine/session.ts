@@ -1,5 +1,7 @@
 /** A session of an app: its pages with their states, and where it is. */
 
+import { isDeepStrictEqual } from "node:util";
+
 import getContext, { createLink } from "@lowdefy/engine";
 import { serializer } from "@lowdefy/helpers";
 
@@ -51,7 +53,7 @@ export class AppSession {
   constructor(app: LowdefyApp, user: AppUser) {
     this.#app = app;
     this.#user = user;
-    this.activity = new Activity(app.redact);
+    this.activity = new Activity(app.redactor.text);
     this.blocks = new PageBlocks({ dialogs: this.dialogs, activity: this.activity });
     const root = {
       basePath: "",
@@ -159,8 +161,7 @@ export class AppSession {
 
   /** Takes the user of the call that comes next: roles may have changed. */
   async setUser(user: AppUser): Promise<void> {
-    const isSame = user.sub === this.#user.sub && user.roles.join() === this.#user.roles.join();
-    if (isSame) return;
+    if (isDeepStrictEqual(user, this.#user)) return;
     this.#user = user;
     await this.activity.run(async () => {
       await this.#readRoot();

@@ -13,6 +13,7 @@ import { RateLimit } from "./rate-limit.ts";
 import { Sessions } from "./sessions.ts";
 import type { Settings } from "./settings.ts";
 import * as tools from "./tool-definitions.ts";
+import { userOf } from "./user.ts";
 
 /** How long a call may wait for those before it: as page tools do. */
 const MAX_WAIT_MS = 60_000;
@@ -35,7 +36,7 @@ export interface HostOptions {
   token: string;
   /** The session at the bridge: a host that is started again is the same one. */
   bridgeSession: string;
-  /** The roles of a user whose token names none. */
+  /** The roles of users with opaque tokens. */
   roles: readonly string[];
 }
 
@@ -108,8 +109,8 @@ export class Host {
     return ({ sessionId, ...args }, context) => this.#sessions.run(sessionId, this.#user(context), (calls) => work(calls, args, context));
   }
 
-  #user({ caller: { sub, roles } }: Context): AppUser {
-    return { ...(sub !== undefined && { sub }), roles: roles.length ? roles : this.#roles };
+  #user({ caller }: Context): AppUser {
+    return userOf(caller, this.#roles);
   }
 }
 
