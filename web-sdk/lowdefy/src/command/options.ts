@@ -19,6 +19,11 @@ export interface CommandOptions {
   isStdio: boolean;
   bridgeProgram: string;
   stdioProgram: string;
+  /** How many processes there may be for users. Without it, the memory of the computer decides. */
+  maxProcesses?: number;
+  /** The memory of each of them. */
+  processMemoryMb?: number;
+  processIdleSeconds: number;
 }
 
 export const HELP = `Lets AI clients use a Lowdefy app without a browser: its own pages, with its own rules and the roles of its users.
@@ -39,14 +44,19 @@ Options:
   --watch                    Build the app again when its files change; sessions go on
   --stdio                    Be an MCP server over stdin and stdout, with a bridge of its own that ends with it: one entry in the
                              configuration of a desktop AI client
+  --max-processes <NUMBER>   How many users can be served at once, each by a process; one more process waits for the next user
+                             [default: as many as have room in three quarters of the memory]
+  --process-memory <MB>      The memory of each process, at least 96 [default: a 32nd of the memory, from 128 to 256]
+  --process-idle <SECONDS>   After how long without a call the process of a user ends; sessions stay [default: 300]
   --bridge-program <FILE>    The bridge of --stdio [env: MCP_WEB_BRIDGE_PROGRAM] [default: mcp-web-bridge]
   --stdio-program <FILE>     The stdio client of --stdio [env: MCP_WEB_STDIO_PROGRAM] [default: mcp-web-stdio]
   -h, --help                 Print help
   -V, --version              Print version
 
-Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format, and limits with maxSessionsPerUser (50),
-sessionExpiryMinutes (1440), callsPerMinute (6000), maxActionsPerCall (100), actionTimeoutMs (30000), callTimeoutMs (120000),
-maxElements (200), maxValueBytes (4096) and maxPageBytes (65536).
+Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format; limits with maxSessionsPerUser (50),
+sessionExpiryMinutes (1440), callsPerMinute (6000), maxCallCpuMs (10000), maxStateBytes (2097152), maxListItems (500), maxActionsPerCall (100),
+actionTimeoutMs (30000), callTimeoutMs (120000), maxElements (200), maxValueBytes (4096) and maxPageBytes (65536); and dynamicOperators, a list
+of operators that may run texts as code or pattern which are not in the app's configuration.
 
 Exit codes: 0 after a signal or the end of input, 1 when the app, the store or the bridge cannot be used, 2 for a wrong command line.
 `;
@@ -73,11 +83,24 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     isStdio: values.stdio ?? false,
     bridgeProgram: values["bridge-program"] ?? environment.MCP_WEB_BRIDGE_PROGRAM ?? "mcp-web-bridge",
     stdioProgram: values["stdio-program"] ?? environment.MCP_WEB_STDIO_PROGRAM ?? "mcp-web-stdio",
+    processIdleSeconds: readNumber(values, "process-idle", 1, 86_400) ?? 300,
+    ...definedNumber("maxProcesses", readNumber(values, "max-processes", 1, 10_000)),
+    ...definedNumber("processMemoryMb", readNumber(values, "process-memory", 96, 65_536)),
     ...(values["token-file"] !== undefined && { tokenFile: values["token-file"] }),
     ...(format && { format }),
     ...(values.name !== undefined && { name: values.name }),
   };
 }
+
+function readNumber(values: Record<string, unknown>, name: string, least: number, most: number): number | undefined {
+  const value = values[name];
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < least || number > most) throw new UsageError(`--${name} must be a whole number from ${least} to ${most}`);
+  return number;
+}
+
+const definedNumber = (name: "maxProcesses" | "processMemoryMb", value: number | undefined) => (value === undefined ? {} : { [name]: value });
 
 /** Returns where sessions are kept. A password is taken from a file or a variable only: arguments are visible to all users of the computer. */
 function readStore({ store, "store-file": file }: { store?: string; "store-file"?: string }, environment: NodeJS.ProcessEnv): string | undefined {
@@ -110,6 +133,9 @@ function parse(args: readonly string[]) {
         name: text,
         watch: flag,
         stdio: flag,
+        "max-processes": text,
+        "process-memory": text,
+        "process-idle": text,
         "bridge-program": text,
         "stdio-program": text,
         help: { ...flag, short: "h" },

@@ -1,6 +1,6 @@
 /** On whose behalf a call is made. */
 
-import type { AppUser } from "../engine/app.ts";
+import type { AppUser } from "../engine/app-user.ts";
 
 /** What the bridge has verified of a caller. */
 interface Caller {

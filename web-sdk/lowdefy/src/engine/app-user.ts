@@ -1,0 +1,5 @@
+/** On whose behalf pages are read and requests are made. */
+export interface AppUser {
+  sub?: string;
+  roles: readonly string[];
+}

@@ -1,0 +1,104 @@
+/**
+ * Messages between the host and a session process: lines of JSON over a socket. Node's own channel between processes has no limits,
+ * and gives messages of some names a meaning.
+ */
+
+import type { Socket } from "node:net";
+
+/** What each message costs besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
+const MESSAGE_COST_BYTES = 4096;
+/** What may arrive at once, and then within each second, in bytes. More waits: the sender is slowed down, and nobody else. */
+const BURST_BYTES = 32 * 1024 * 1024;
+const BYTES_PER_SECOND = 8 * 1024 * 1024;
+const NEWLINE = 10;
+
+/** What receives the messages of a channel. */
+export interface ChannelReceiver {
+  /** Called for each message. What it throws ends the channel. */
+  message(message: unknown): void;
+  /** Called once, when the other side is gone or has sent something that is not a message. */
+  closed(reason: string): void;
+}
+
+/** One end of a channel. */
+export class Channel {
+  readonly #socket: Socket;
+  readonly #maxBytes: number;
+  readonly #receiver: ChannelReceiver;
+  /** The beginning of a line whose end has not arrived. */
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+  #allowance = BURST_BYTES;
+  #allowedAt = performance.now();
+  #resume: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** `isTrusted` says that the other side may send as much as it likes. */
+  constructor(socket: Socket, receiver: ChannelReceiver, { maxBytes, isTrusted = false }: { maxBytes: number; isTrusted?: boolean }) {
+    this.#socket = socket;
+    this.#receiver = receiver;
+    this.#maxBytes = maxBytes;
+    socket.on("data", (chunk: Buffer) => this.#received(chunk, isTrusted));
+    socket.on("error", (error) => this.close(error.message));
+    socket.on("close", () => this.close("it has closed the channel"));
+    socket.on("end", () => this.close("it has closed the channel"));
+  }
+
+  send(message: object): void {
+    if (!this.#isClosed) this.#socket.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Fulfilled when all that was sent has left this process. */
+  flushed(): Promise<void> {
+    return new Promise((resolve) => this.#socket.write("", () => resolve()));
+  }
+
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#resume);
+    this.#socket.destroy();
+    this.#receiver.closed(reason);
+  }
+
+  #received(chunk: Buffer, isTrusted: boolean): void {
+    let rest = chunk;
+    for (let end = rest.indexOf(NEWLINE); end >= 0 && !this.#isClosed; end = rest.indexOf(NEWLINE)) {
+      this.#append(rest.subarray(0, end));
+      rest = rest.subarray(end + 1);
+      this.#messageEnded(isTrusted);
+      if (this.#allowance >= 0 || this.#isClosed) continue;
+      // The rest of the chunk waits in the socket.
+      this.#socket.pause();
+      if (rest.length) this.#socket.unshift(rest);
+      this.#resume = setTimeout(() => this.#socket.resume(), (-this.#allowance / BYTES_PER_SECOND) * 1000);
+      return;
+    }
+    if (!this.#isClosed) this.#append(rest);
+  }
+
+  #append(part: Buffer): void {
+    this.#parts.push(part);
+    this.#partBytes += part.length;
+    if (this.#partBytes > this.#maxBytes) this.close(`it has sent a message of more than ${this.#maxBytes} bytes`);
+  }
+
+  #messageEnded(isTrusted: boolean): void {
+    if (this.#isClosed) return;
+    if (!isTrusted) this.#spend(this.#partBytes + MESSAGE_COST_BYTES);
+    const text = Buffer.concat(this.#parts, this.#partBytes).toString("utf8");
+    this.#parts = [];
+    this.#partBytes = 0;
+    try {
+      this.#receiver.message(JSON.parse(text));
+    } catch (error) {
+      this.close(error instanceof SyntaxError ? "it has sent something that is not JSON" : (error as Error).message);
+    }
+  }
+
+  #spend(bytes: number): void {
+    const now = performance.now();
+    this.#allowance = Math.min(BURST_BYTES, this.#allowance + ((now - this.#allowedAt) / 1000) * BYTES_PER_SECOND) - bytes;
+    this.#allowedAt = now;
+  }
+}
