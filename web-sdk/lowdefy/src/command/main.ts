@@ -24,6 +24,9 @@ import { watchFolder } from "./watch.ts";
 /** How long a bridge of --stdio may take to answer. */
 const MAX_CONNECT_MS = 30_000;
 
+/** How long a call waits when the processes for users are all in use. */
+const MAX_PROCESS_WAIT_MS = 10_000;
+
 /** Takes the secrets of the app out of what is said, once they are known. */
 let redact = (text: string): string => text;
 
@@ -84,7 +87,7 @@ async function run(options: CommandOptions): Promise<void> {
     }
     const name = options.name ?? app.name ?? "lowdefy";
     const { processMemoryMb, maxProcesses, processIdleSeconds } = processLimits(options, tokens.length);
-    const pool = await ProcessPool.open(processOptions(app, settings, processMemoryMb), { maxProcesses, idleMs: processIdleSeconds * 1000 });
+    const pool = await ProcessPool.open(processOptions(app, settings, processMemoryMb), { maxProcesses, idleMs: processIdleSeconds * 1000, waitMs: MAX_PROCESS_WAIT_MS });
     closing.push(() => pool.dispose());
     const common = { name, app, pool, settings, bridgeUrl, roles: options.roles };
     const hosts: Host[] = [];

@@ -12,7 +12,7 @@ import { runBuild } from "./build-runner.ts";
 import type { ApiContext, PageConfig } from "./engine-types.ts";
 import { EVALUATORS, evaluatedTexts, guardOperators } from "./known-texts.ts";
 import { limitOperatorTime } from "./operator-time.ts";
-import { PackageFinder } from "./packages.ts";
+import { PackageFinder, foldersOfModules } from "./packages.ts";
 import { type PagePluginModules, type ServerPlugins, type Types, findPagePlugins, loadServerPlugins, originalNames } from "./plugins.ts";
 import { type Redactor, createRedactor, readSecrets } from "./secrets.ts";
 
@@ -107,7 +107,7 @@ export class LowdefyApp {
         types,
         server: await loadServerPlugins(types, packages),
         pagePlugins,
-        readable: packages.foldersOf([...modules, import.meta.url]),
+        readable: foldersOfModules(modules),
         knownTexts: new Set(await textsOf(built.folder, read)),
         pageIds: new Set(await listPageIds(built.folder)),
         config: await read("config.json"),

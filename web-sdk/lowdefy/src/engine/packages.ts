@@ -29,12 +29,6 @@ export class PackageFinder {
     return pathToFileURL(realpathSync(path)).href;
   }
 
-  /** Returns the folders that modules and the packages which they need are in. */
-  foldersOf(urls: readonly string[]): string[] {
-    const folders = urls.flatMap((url) => foldersAround(dirname(fileURLToPath(url))));
-    return [...new Set(folders.flatMap((folder) => [folder, realpathSync(folder)]))];
-  }
-
   /** Returns the folder of a package. @throws AppError when it is not installed. */
   folder(name: string): string {
     const folder = this.#requires.flatMap((require) => require.resolve.paths(name) ?? []).map((path) => join(path, name)).find((path) => existsSync(path));
@@ -46,6 +40,16 @@ export class PackageFinder {
     const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
     return new AppError(`the app needs the package ${name}: run "npm install ${name}${name.startsWith("@lowdefy/") ? "@4.0.0-rc.11" : ""}" in ${this.#config}`);
   }
+}
+
+/** What this host imports where pages run. */
+const OWN_IMPORTS = ["@lowdefy/engine", "@lowdefy/helpers", "mcp-web-sdk/page-driver"];
+
+/** Returns the folders of modules, of this host and of the packages that they need. */
+export function foldersOfModules(urls: readonly string[]): string[] {
+  const all = [...urls, import.meta.url, ...OWN_IMPORTS.map((specifier) => import.meta.resolve(specifier))];
+  const folders = all.flatMap((url) => foldersAround(dirname(fileURLToPath(url))));
+  return [...new Set(folders.flatMap((folder) => [folder, realpathSync(folder)]))];
 }
 
 /** Returns the package of a module and each `node_modules` in which its imports are looked up. */

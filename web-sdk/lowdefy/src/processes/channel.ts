@@ -3,7 +3,7 @@
  * and gives messages of some names a meaning.
  */
 
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 /** What each message costs besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
 const MESSAGE_COST_BYTES = 4096;
@@ -11,6 +11,9 @@ const MESSAGE_COST_BYTES = 4096;
 const BURST_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
 const NEWLINE = 10;
+
+/** The reason of an end without a fault of the other side. */
+export const CHANNEL_CLOSED = "it has closed the channel";
 
 /** What receives the messages of a channel. */
 export interface ChannelReceiver {
@@ -22,7 +25,7 @@ export interface ChannelReceiver {
 
 /** One end of a channel. */
 export class Channel {
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #maxBytes: number;
   readonly #receiver: ChannelReceiver;
   /** The beginning of a line whose end has not arrived. */
@@ -34,14 +37,12 @@ export class Channel {
   #isClosed = false;
 
   /** `isTrusted` says that the other side may send as much as it likes. */
-  constructor(socket: Socket, receiver: ChannelReceiver, { maxBytes, isTrusted = false }: { maxBytes: number; isTrusted?: boolean }) {
+  constructor(socket: Duplex, receiver: ChannelReceiver, { maxBytes, isTrusted = false }: { maxBytes: number; isTrusted?: boolean }) {
     this.#socket = socket;
     this.#receiver = receiver;
     this.#maxBytes = maxBytes;
     socket.on("data", (chunk: Buffer) => this.#received(chunk, isTrusted));
-    socket.on("error", (error) => this.close(error.message));
-    socket.on("close", () => this.close("it has closed the channel"));
-    socket.on("end", () => this.close("it has closed the channel"));
+    for (const event of ["error", "close", "end"]) socket.on(event, () => this.close(CHANNEL_CLOSED));
   }
 
   send(message: object): void {

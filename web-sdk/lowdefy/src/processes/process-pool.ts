@@ -3,8 +3,6 @@
 import { handlerFailed } from "../host/call-failure.ts";
 import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./session-process.ts";
 
-/** How long a call waits for a process when all are in use. */
-const MAX_WAIT_MS = 10_000;
 /** How often processes that nobody uses are looked for. */
 const SWEEP_MS = 1000;
 
@@ -13,6 +11,8 @@ export interface PoolLimits {
   maxProcesses: number;
   /** How long a process is kept after its last call. */
   idleMs: number;
+  /** How long a call waits for a process when all are in use. */
+  waitMs: number;
 }
 
 /** The process of an owner, or its start. */
@@ -71,7 +71,7 @@ export class ProcessPool {
 
   /** Returns the process of an owner, reserved for one use. */
   async #reserve(owner: ProcessOwner): Promise<SessionProcess> {
-    const due = performance.now() + MAX_WAIT_MS;
+    const due = performance.now() + this.#limits.waitMs;
     for (;;) {
       const known = this.#assigned.get(owner);
       if (known) {

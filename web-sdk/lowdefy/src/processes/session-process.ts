@@ -1,11 +1,11 @@
 /** A process that runs sessions of one user. It is not trusted: code of the app runs in it, with what its user has filled in. */
 
 import type { ChildProcess } from "node:child_process";
-import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 import { AppError } from "../engine/app-error.ts";
 import { handlerFailed } from "../host/call-failure.ts";
-import { Channel } from "./channel.ts";
+import { CHANNEL_CLOSED, Channel } from "./channel.ts";
 import { type Ask, type Failure, type ProcessMessage, type ProcessSettings, type SessionCall, checkProcessMessage, checkToolResult, errorOf, failureOf } from "./messages.ts";
 import { readUsage } from "./process-usage.ts";
 import { CHANNEL_FD, MAX_LIFE_CPU_SECONDS, startProgram } from "./program.ts";
@@ -87,7 +87,7 @@ export class SessionProcess {
     this.#options = options;
     this.#child = startProgram(options.readable, options.memoryMb);
     const receiver = { message: (message: unknown) => this.#received(checkProcessMessage(message)), closed: (reason: string) => this.#closed(reason) };
-    this.#channel = new Channel(this.#child.stdio[CHANNEL_FD] as Socket, receiver, { maxBytes: options.settings.maxStateBytes + MESSAGE_OVERHEAD_BYTES });
+    this.#channel = new Channel(this.#child.stdio[CHANNEL_FD] as Duplex, receiver, { maxBytes: options.settings.maxStateBytes + MESSAGE_OVERHEAD_BYTES });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARS)));
     this.#child.once("error", (error) => this.#over({ reason: "ProcessEnded", message: `could not be started: ${error.message}` }));
     this.#child.once("exit", (code, signal) => this.#over(this.#exit(code, signal)));
@@ -99,8 +99,15 @@ export class SessionProcess {
     const process = new SessionProcess(options);
     process.#channel.send({ type: "start", settings: options.settings });
     const late = setTimeout(() => process.kill({ reason: "ProcessEnded", message: `was not ready after ${MAX_START_MS / 1000} s` }), MAX_START_MS);
-    await process.#started.promise.finally(() => clearTimeout(late));
-    return process;
+    try {
+      await process.#started.promise;
+      return process;
+    } catch (error) {
+      process.kill({ reason: "ProcessEnded", message: "could not load the app" });
+      throw error;
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   get pid(): number | undefined {
@@ -254,9 +261,10 @@ export class SessionProcess {
   }
 
   #closed(reason: string): void {
-    // The process is about to say by its exit code why, unless it has done what it must not.
-    if (reason === "it has closed the channel") setTimeout(() => this.kill({ reason: "ProcessEnded", message: `was ended: ${reason}` }), WATCH_MS).unref();
-    else this.kill({ reason: "ProcessEnded", message: `was ended: ${reason}` });
+    const end = () => this.kill({ reason: "ProcessEnded", message: `was ended: ${reason}` });
+    // A process that ends closes its channel first, and then its exit code says why.
+    if (reason === CHANNEL_CLOSED) setTimeout(end, WATCH_MS).unref();
+    else end();
   }
 
   #exit(code: number | null, signal: NodeJS.Signals | null): ProcessEnd {
@@ -274,7 +282,7 @@ export class SessionProcess {
     this.#end = end;
     clearInterval(this.#watch);
     this.#channel.close(end.message);
-    this.#started.reject(new AppError(`a process for sessions ${end.message}${this.#stderr ? `: ${this.#stderr.trim().split("\n").at(-1)}` : ""}`));
+    this.#started.reject(new AppError(`a process for sessions ${end.message}${firstError(this.#stderr)}`));
     for (const { reject } of this.#calls.values()) reject(endedError(end));
     this.#exited();
   }
@@ -283,6 +291,12 @@ export class SessionProcess {
     const { exitCode, signalCode, pid } = this.#child;
     if (exitCode !== null || signalCode !== null || pid === undefined) this.#ended.resolve();
   }
+}
+
+/** Returns the error that ended a process, as an end of a sentence. */
+function firstError(text: string): string {
+  const message = /^\s*(?:\w*Error)(?: \[\w+\])?: (.+)$/m.exec(text)?.[1];
+  return message === undefined ? "" : `: ${message}`;
 }
 
 const tooLong = (ms: number): ProcessEnd => ({ reason: "CallTooLong", message: `used more than ${ms} ms of processor time (maxCallCpuMs)` });
