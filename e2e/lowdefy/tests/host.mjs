@@ -112,8 +112,8 @@ export async function memoryOf({ child }) {
 }
 
 /** Returns what calls tools by `POST /tool-call`, with a token. */
-export const caller = (token) => async (toolName, toolInput = {}, options = {}) => {
-  const response = await fetch(`${BRIDGE_URL}/tool-call`, {
+export const caller = (token, bridgeUrl = BRIDGE_URL) => async (toolName, toolInput = {}, options = {}) => {
+  const response = await fetch(`${bridgeUrl}/tool-call`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ toolName, toolInput }),

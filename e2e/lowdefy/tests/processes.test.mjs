@@ -56,12 +56,17 @@ test("code in a process reaches no secret, file, process or other user", async (
   assert.equal(host.child.exitCode, null);
 });
 
+/** Returns the id of the process of a user. */
+async function pidOf(user) {
+  const { text } = await run(user, 'return "pid " + process.pid');
+  return Number(/pid (\d+)/.exec(text)[1]);
+}
+
 test("a process that is killed ends its own calls", async (t) => {
   const two = await startTwo(t, APP);
-  const { text } = await run(two.attacker, 'return "pid " + process.pid');
-  const pid = Number(/pid (\d+)/.exec(text)[1]);
-  assert.ok((await childrenOf(two.host.child.pid)).includes(pid));
   const answer = await unnoticed(t, two, "killed", async () => {
+    const pid = await pidOf(two.attacker);
+    assert.ok((await childrenOf(two.host.child.pid)).includes(pid));
     const waiting = two.attacker.interact({ type: "waitFor", text: "never there", ms: 5000 });
     await two.attacker.call("get_pages");
     process.kill(pid, "SIGKILL");
@@ -87,9 +92,8 @@ for (const [name, code] of Object.entries({
 
 test("a process that is stopped ends its own calls", async (t) => {
   const two = await startTwo(t, APP);
-  const { text } = await run(two.attacker, 'return "pid " + process.pid');
-  const answer = await unnoticed(t, two, "stopped", () => {
-    process.kill(Number(/pid (\d+)/.exec(text)[1]), "SIGSTOP");
+  const answer = await unnoticed(t, two, "stopped", async () => {
+    process.kill(await pidOf(two.attacker), "SIGSTOP");
     return two.attacker.call("page_snapshot");
   });
   assert.match(JSON.stringify(answer), /did not answer for 10 s/);
@@ -99,9 +103,11 @@ test("a process that is stopped ends its own calls", async (t) => {
 
 test("a process that loops is ended, also when no call is under way", async (t) => {
   const two = await startTwo(t, APP);
-  // The template is part of the session: later processes do not loop.
-  await run(two.attacker, `if (Date.now() < ${Date.now() + 2000}) setTimeout(() => { for (;;); }, 100); return 1`);
-  const answer = await unnoticed(t, two, "loop between calls", () => two.attacker.call("page_snapshot"));
+  const answer = await unnoticed(t, two, "loop between calls", async () => {
+    // The template is part of the session: later processes do not loop.
+    await run(two.attacker, `if (Date.now() < ${Date.now() + 2000}) setTimeout(() => { for (;;); }, 100); return 1`);
+    return two.attacker.call("page_snapshot");
+  });
   assert.match(JSON.stringify(answer), /Page: p|maxCallCpuMs/);
   await runsAgain(two.attacker);
 });
@@ -125,8 +131,8 @@ for (const [name, text] of Object.entries(FLOODS)) {
 }
 
 test("a process that lies ends its own calls", async (t) => {
-  const two = await startTwo(t, APP);
-  const lies = [
+  const two = await startTwo(t, APP, { attackers: 3 });
+  const messages = [
     { type: "result", id: 999, value: {} },
     { type: "result", id: "1" },
     { type: "failure", id: 1 },
@@ -136,14 +142,25 @@ test("a process that lies ends its own calls", async (t) => {
     "not a message",
     [],
   ];
+  const lies = [...messages.map((message) => JSON.stringify(message)), "{", "[".repeat(100_000)];
   await unnoticed(t, two, "lies", async () => {
-    for (const lie of [...lies.map((lie) => JSON.stringify(lie)), "{", "[".repeat(100_000)]) {
+    for (const [index, lie] of lies.entries()) {
+      const attacker = two.attackers[index % 3];
       const code = `process.getBuiltinModule("fs").writeSync(3, ${JSON.stringify(`${lie}\n`)}); for (;;);`;
-      const answer = await run(two.attacker, code);
+      const answer = await run(attacker, code);
       assert.equal(reasonOf(answer), "ProcessEnded", `${lie.slice(0, 100)}: ${JSON.stringify(answer)}`);
-      await runsAgain(two.attacker);
+      await runsAgain(attacker);
     }
-  });
+  }, { attempts: 1 });
+});
+
+test("a user whose processes fail again and again waits", async (t) => {
+  const two = await startTwo(t, APP);
+  const last = await unnoticed(t, two, "process.exit()", async () => {
+    for (let index = 0; index < 5; index += 1) assert.equal(reasonOf(await run(two.attacker, "process.exit(7)")), "ProcessEnded");
+    return run(two.attacker, "process.exit(7)");
+  }, { attempts: 1 });
+  assert.equal(reasonOf(last), "TooManyFaults", JSON.stringify(last));
 });
 
 test("a process that asks for what is not its user's gets nothing", async (t) => {

@@ -11,14 +11,14 @@ const UNNOTICED_MS = 250;
 const CALLS = 100;
 export const SECRET = "correct horse battery staple";
 
-/** Starts a host with two users, each with a session. The page of the app has a field `name`. */
-export async function startTwo(t, app, { args = [] } = {}) {
+/** Starts a host with two users or more, each with a session. The page of the app has a field `name`. */
+export async function startTwo(t, app, { args = [], attackers: count = 1 } = {}) {
   const config = await makeFolder(t);
   await writeFile(join(config, "lowdefy.yaml"), JSON.stringify(app));
-  const tokens = [makeToken(), makeToken()];
+  const tokens = Array.from({ length: count + 1 }, makeToken);
   const host = await startHost(t, { config, token: tokens, args, env: { LOWDEFY_SECRET_PASSPHRASE: SECRET } });
-  const [attacker, other] = await Promise.all(tokens.map((token) => openSession({ call: caller(token) })));
-  return { host, attacker, other };
+  const [other, ...attackers] = await Promise.all(tokens.map((token) => openSession({ call: caller(token) })));
+  return { host, attacker: attackers[0], attackers, other };
 }
 
 export const setState = (values) => ({ type: "setState", values });
@@ -32,21 +32,27 @@ async function timed(work) {
   return performance.now() - started;
 }
 
-/** Runs an attack while the other user works, and returns what the attacker was answered. */
-export async function unnoticed(t, { other }, name, attack) {
+/**
+ * Runs an attack while the other user works, and returns what the attacker was answered. Other work on the machine makes calls
+ * slower and never faster: an attack that seems to be noticed is run again.
+ */
+export async function unnoticed(t, { other }, name, attack, { attempts = 3 } = {}) {
   const work = () => timed(() => other.interact({ type: "setValue", ref: "name", value: "A" }));
-  const alone = [];
-  const workAlone = async () => {
-    for (let index = 0; index < CALLS; index += 1) alone.push(await work());
+  const workAlone = async (times) => {
+    for (let index = 0; index < CALLS; index += 1) times.push(await work());
   };
-  await workAlone();
-  let isOver = false;
-  const attacked = attack().finally(() => (isOver = true));
-  const during = [];
-  while (!isOver || during.length < CALLS) during.push(await work());
-  await workAlone();
-  const [usual, attackedMs] = [p99(alone), p99(during)];
-  t.diagnostic(`${name}: p99 of the other user ${usual.toFixed(1)} ms alone, ${attackedMs.toFixed(1)} ms during the attack (${during.length} calls)`);
-  assert.ok(attackedMs <= Math.max(3 * usual, UNNOTICED_MS), `${attackedMs} ms, and ${usual} ms alone`);
-  return attacked;
+  for (let attempt = 1; ; attempt += 1) {
+    const [alone, during] = [[], []];
+    await workAlone(alone);
+    let isOver = false;
+    const attacked = attack().finally(() => (isOver = true));
+    while (!isOver || during.length < CALLS) during.push(await work());
+    await workAlone(alone);
+    const [usual, underAttack] = [p99(alone), p99(during)];
+    t.diagnostic(`${name}: p99 of the other user ${usual.toFixed(1)} ms alone, ${underAttack.toFixed(1)} ms during the attack (${during.length} calls)`);
+    const isUnnoticed = underAttack <= Math.max(3 * usual, UNNOTICED_MS);
+    assert.ok(isUnnoticed || attempt < attempts, `${underAttack} ms, and ${usual} ms alone`);
+    const answer = await attacked;
+    if (isUnnoticed) return answer;
+  }
 }

@@ -6,9 +6,9 @@
 import type { Duplex } from "node:stream";
 
 /** What each message costs besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
-const MESSAGE_COST_BYTES = 4096;
+const MESSAGE_COST_BYTES = 8192;
 /** What may arrive at once, and then within each second, in bytes. More waits: the sender is slowed down, and nobody else. */
-const BURST_BYTES = 32 * 1024 * 1024;
+const BURST_BYTES = 16 * 1024 * 1024;
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
 const NEWLINE = 10;
 

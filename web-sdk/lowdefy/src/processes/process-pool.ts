@@ -6,6 +6,10 @@ import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./sessio
 /** How often processes that nobody uses are looked for. */
 const SWEEP_MS = 1000;
 
+/** How many processes of a user may fail within a period: each start takes half a second of a processor from the others. */
+const MAX_FAULTS = 5;
+const FAULT_PERIOD_MS = 60_000;
+
 /** How many processes there are, and for how long. */
 export interface PoolLimits {
   maxProcesses: number;
@@ -28,6 +32,8 @@ export class ProcessPool {
   readonly #assigned = new Map<ProcessOwner, Assignment>();
   /** Processes that were taken from their owners and have not ended. */
   readonly #ending = new Set<SessionProcess>();
+  /** When processes of an owner have failed. */
+  readonly #faults = new WeakMap<ProcessOwner, number[]>();
   #options: ProcessOptions;
   #spare: Promise<SessionProcess> | undefined;
   /** Fulfilled when a process may have become free. */
@@ -80,6 +86,7 @@ export class ProcessPool {
         if (this.#assigned.get(owner) === known) this.#release(owner);
         continue;
       }
+      this.#checkFaults(owner);
       if (this.#spare || this.#makeRoom()) return this.#assign(owner);
       await this.#room(due);
     }
@@ -117,6 +124,7 @@ export class ProcessPool {
     return starting.then(
       (process) => {
         process.belongsTo(owner);
+        void process.ended.then(() => process.hasFailed && this.#failed(owner));
         process.isOutdated = options !== this.#options;
         assignment.process = process;
         // The next user does not wait for a start.
@@ -128,6 +136,18 @@ export class ProcessPool {
         throw error;
       },
     );
+  }
+
+  #failed(owner: ProcessOwner): void {
+    this.#faults.set(owner, [...(this.#faults.get(owner) ?? []), performance.now()].slice(-MAX_FAULTS));
+  }
+
+  /** @throws an error with the reason `TooManyFaults` when the processes of an owner fail again and again. */
+  #checkFaults(owner: ProcessOwner): void {
+    const faults = this.#faults.get(owner) ?? [];
+    const leftMs = (faults[0] ?? 0) + FAULT_PERIOD_MS - performance.now();
+    if (faults.length < MAX_FAULTS || leftMs <= 0) return;
+    throw handlerFailed("TooManyFaults", `${MAX_FAULTS} processes of this user have failed within a minute: nothing was done, try again in ${Math.ceil(leftMs / 1000)} s`);
   }
 
   #startSpare(): void {

@@ -14,7 +14,9 @@ export const MAX_LIFE_CPU_SECONDS = 600;
 const MEMORY_BESIDES_HEAP_MB = 64;
 const MIN_HEAP_MB = 48;
 /** Less than the host has, which answers all users. */
-const PRIORITY = 10;
+const PRIORITY = 5;
+/** The least that there is. */
+const LOWEST_PRIORITY = 19;
 
 /** The variables that decide how dates and numbers are written. */
 const PASSED_VARIABLES = ["TZ", "LANG", "LC_ALL"];
@@ -41,6 +43,15 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
 function withLimits(command: readonly string[]): [string, string[]] {
   if (process.platform === "win32") return [command[0]!, command.slice(1)];
   return ["/bin/sh", ["-c", `ulimit -c 0; ulimit -t ${MAX_LIFE_CPU_SECONDS}; exec "$0" "$@"`, ...command]];
+}
+
+/** Makes a process give way to all others. Only the operator of the computer can undo that. */
+export function yieldToAll(pid: number): void {
+  try {
+    setPriority(pid, LOWEST_PRIORITY);
+  } catch {
+    // It has ended, or the system has no priorities.
+  }
 }
 
 /** Makes a process give way to its host, for the processor and when the memory of the computer is used up. */

@@ -8,12 +8,14 @@ import { handlerFailed } from "../host/call-failure.ts";
 import { CHANNEL_CLOSED, Channel } from "./channel.ts";
 import { type Ask, type Failure, type ProcessMessage, type ProcessSettings, type SessionCall, checkProcessMessage, checkToolResult, errorOf, failureOf } from "./messages.ts";
 import { readUsage } from "./process-usage.ts";
-import { CHANNEL_FD, MAX_LIFE_CPU_SECONDS, startProgram } from "./program.ts";
+import { CHANNEL_FD, MAX_LIFE_CPU_SECONDS, startProgram, yieldToAll } from "./program.ts";
 
 /** How long a process may take to load the app. */
 const MAX_START_MS = 60_000;
 /** How often a process is looked at. */
 const WATCH_MS = 250;
+/** The processor time of a call that makes its process give way to those of other users. */
+const MAX_EQUAL_CPU_MS = 500;
 /** How long a process that uses no processor time may leave a message unanswered. */
 const MAX_SILENCE_MS = 10_000;
 /** Calls that a process has at once, and questions that it may have open. */
@@ -63,6 +65,7 @@ export class SessionProcess {
   /** When it was used last. */
   idleSince = performance.now();
   #reserved = 0;
+  #isStopped = false;
   readonly #options: ProcessOptions;
   readonly #child: ChildProcess;
   readonly #channel: Channel;
@@ -80,6 +83,8 @@ export class SessionProcess {
   /** The processor time when a call has ended last; not known until the next look. */
   #cpuBefore: number | undefined;
   #cpuMs = 0;
+  /** Whether it gives way to the processes of other users, for the rest of its life. */
+  #isYielding = false;
   /** The message that was not answered yet. */
   #ping: { at: number; cpuMs: number } | undefined;
 
@@ -122,9 +127,9 @@ export class SessionProcess {
     return this.#end !== undefined;
   }
 
-  /** Whether it has used so much processor time that it is better replaced than used again. */
+  /** Whether it has used so much processor time that the next call needs another one. */
   get isWorn(): boolean {
-    return this.#cpuMs > (MAX_LIFE_CPU_SECONDS * 1000) / 2;
+    return this.#isYielding || this.#cpuMs > (MAX_LIFE_CPU_SECONDS * 1000) / 2;
   }
 
   /** Fulfilled when the process has ended. */
@@ -174,8 +179,14 @@ export class SessionProcess {
     this.#channel.send({ type: "forget", sessionId });
   }
 
+  /** Whether it has ended by a fault of itself or of its user. */
+  get hasFailed(): boolean {
+    return this.hasEnded && !this.#isStopped;
+  }
+
   /** Ends the process, which has nothing to do. */
   async stop(): Promise<void> {
+    this.#isStopped = !this.hasEnded;
     this.kill({ reason: "ProcessEnded", message: "was ended by its host" });
     await this.ended;
   }
@@ -247,7 +258,9 @@ export class SessionProcess {
       this.#cpuMs = usage.cpuMs;
       this.#cpuBefore ??= usage.cpuMs;
       if (usage.bytes > memoryMb * 1024 * 1024) return this.kill(this.#outOfMemory());
-      if (usage.cpuMs - this.#cpuBefore > maxCallCpuMs) return this.kill(tooLong(maxCallCpuMs));
+      const usedMs = usage.cpuMs - this.#cpuBefore;
+      if (usedMs > maxCallCpuMs) return this.kill(tooLong(maxCallCpuMs));
+      if (usedMs > MAX_EQUAL_CPU_MS && !this.#isYielding && this.#owner) this.#yield();
     }
     const cpuMs = usage?.cpuMs ?? 0;
     if (!this.#ping) {
@@ -258,6 +271,11 @@ export class SessionProcess {
     const silentMs = now - this.#ping.at;
     if (!usage && silentMs > maxCallCpuMs + MAX_SILENCE_MS) return this.kill(tooLong(maxCallCpuMs));
     if (usage && silentMs > MAX_SILENCE_MS && cpuMs === this.#ping.cpuMs) this.kill({ reason: "ProcessEnded", message: `did not answer for ${MAX_SILENCE_MS / 1000} s` });
+  }
+
+  #yield(): void {
+    this.#isYielding = true;
+    yieldToAll(this.pid!);
   }
 
   #closed(reason: string): void {
