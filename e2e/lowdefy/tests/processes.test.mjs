@@ -112,21 +112,25 @@ test("a process that loops is ended, also when no call is under way", async (t) 
   await runsAgain(two.attacker);
 });
 
+const ask = (question, input) => `JSON.stringify({ type: "ask", id: 1, question: ${JSON.stringify(question)}, sessionId: SESSION, input: ${JSON.stringify(input)} }) + "\\n"`;
 const FLOODS = {
   lines: `'{"type":"log","text":"x"}\\n'.repeat(1000)`,
   "one line": `"x".repeat(60000)`,
-  questions: `'{"type":"ask","id":1,"question":"pages","sessionId":"x","input":{}}\\n'.repeat(1000)`,
+  questions: ask("pages", {}),
+  "questions for pages": ask("page", { pageId: "p" }),
+  sessions: ask("save", { pageId: "p", saved: "x".repeat(1000) }),
 };
 for (const [name, text] of Object.entries(FLOODS)) {
   test(`a process that floods its channel slows down nobody: ${name}`, async (t) => {
     const two = await startTwo(t, APP);
-    const code = `const { writeSync } = process.getBuiltinModule("fs"); const text = ${text}; for (;;) try { writeSync(3, text) } catch {}`;
+    const code = `const SESSION = ${JSON.stringify(two.attacker.sessionId)}; const { writeSync } = process.getBuiltinModule("fs"); const text = ${text}; for (;;) try { writeSync(3, text) } catch {}`;
     const answer = await unnoticed(t, two, `flood of ${name}`, () => run(two.attacker, code));
     assert.match(reasonOf(answer) ?? "", /CallTooLong|ProcessEnded/, JSON.stringify(answer));
     const kilobytes = Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${two.host.child.pid}/status`, "utf8"))[1]);
     t.diagnostic(`flood of ${name}: the host needed ${(kilobytes / 1024).toFixed(0)} MB at most`);
     assert.ok(kilobytes < 300 * 1024, `${kilobytes} kB`);
-    await runsAgain(two.attacker);
+    // What it has saved is its own session.
+    assert.ok((await two.attacker.call("session_list")).structuredContent);
   });
 }
 

@@ -11,12 +11,10 @@ import { Socket } from "node:net";
 import { redirectConsole, textOf } from "./engine/activity.ts";
 import { guardActions, guardOperators } from "./engine/known-texts.ts";
 import { loadPagePlugins } from "./engine/plugins.ts";
-import { Channel } from "./processes/channel.ts";
+import { CHANNEL_FD, Channel } from "./processes/channel.ts";
 import { type HostMessage, type ProcessMessage, type ProcessSettings, type Question, errorOf, failureOf } from "./processes/messages.ts";
 import { LiveSessions } from "./session-process/live-sessions.ts";
 import { removePowers } from "./session-process/powers.ts";
-
-const CHANNEL_FD = 3;
 
 interface OpenQuestion {
   resolve(value: unknown): void;

@@ -1,9 +1,9 @@
 /** The command `mcp-web-lowdefy`. */
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 
 import { redirectConsole } from "../engine/activity.ts";
 import { AppError } from "../engine/app-error.ts";
@@ -77,6 +77,7 @@ async function run(options: CommandOptions): Promise<void> {
     const isFolder = !/^[a-z][a-z\d+.-]+:\/\//i.test(options.store);
     if (isFolder) await makeStoreFolder(options.store);
     const tokens = await tokensOf(options, isFolder);
+    checkUnreadable([...(isFolder ? [options.store] : []), ...(options.tokenFile === undefined ? [] : [options.tokenFile])], app.readable);
     if (options.isStdio && tokens.length > 1) throw new UsageError("--stdio has one user: give --token-file with one token, or none");
     let bridgeUrl = options.bridge;
     if (options.isStdio) {
@@ -187,6 +188,14 @@ function endWithAll(hosts: readonly Host[], end: End): void {
       if (left === 0) end.fail(new AppError(reason));
       else say(`user ${index + 1} of ${hosts.length} has left: ${reason}`);
     });
+  }
+}
+
+/** @throws AppError when the processes of users could read what is not theirs. */
+function checkUnreadable(paths: readonly string[], readable: readonly string[]): void {
+  for (const path of paths) {
+    const folder = readable.find((folder) => `${realpathSync(path)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`));
+    if (folder) throw new AppError(`${path} is in ${folder}, which the processes of all users may read: keep it elsewhere`);
   }
 }
 

@@ -5,9 +5,9 @@ import { completeLimits } from "mcp-web-sdk/page-driver";
 
 import type { LowdefyApp } from "../engine/app.ts";
 import type { AppUser } from "../engine/app-user.ts";
+import { invalidArguments } from "../processes/call-failure.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
 import { SWEEP_INTERVAL_MS, type SessionStore } from "../stores/index.ts";
-import { invalidArguments } from "./call-failure.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { Sessions, type ToolCall } from "./sessions.ts";
 import type { Settings } from "./settings.ts";

@@ -4,11 +4,12 @@ import { randomUUID } from "node:crypto";
 
 import type { LowdefyApp, PageRequest } from "../engine/app.ts";
 import type { AppUser } from "../engine/app-user.ts";
+import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
 import { type Ask, type Method, type SessionCall, textIn } from "../processes/messages.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
 import type { ProcessOwner, SessionProcess } from "../processes/session-process.ts";
 import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
-import { callFailure, handlerFailed, invalidArguments } from "./call-failure.ts";
+import { callFailure } from "./store-failure.ts";
 
 /** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
 const MAX_LIVE_SESSIONS = 16;

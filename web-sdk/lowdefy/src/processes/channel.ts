@@ -6,11 +6,16 @@
 import type { Duplex } from "node:stream";
 
 /** What each message costs besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
-const MESSAGE_COST_BYTES = 8192;
-/** What may arrive at once, and then within each second, in bytes. More waits: the sender is slowed down, and nobody else. */
-const BURST_BYTES = 16 * 1024 * 1024;
-const BYTES_PER_SECOND = 8 * 1024 * 1024;
+const MESSAGE_COST_BYTES = 16 * 1024;
+/** What may arrive and be answered at once, and then within each second, in bytes. A sender of more waits, and nobody else. */
+const BURST_BYTES = 32 * 1024 * 1024;
+const BYTES_PER_SECOND = 16 * 1024 * 1024;
+/** What may wait for a receiver that does not read. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 10;
+
+/** Where a session process has its end: after the standard streams. */
+export const CHANNEL_FD = 3;
 
 /** The reason of an end without a fault of the other side. */
 export const CHANNEL_CLOSED = "it has closed the channel";
@@ -27,6 +32,7 @@ export interface ChannelReceiver {
 export class Channel {
   readonly #socket: Duplex;
   readonly #maxBytes: number;
+  readonly #isTrusted: boolean;
   readonly #receiver: ChannelReceiver;
   /** The beginning of a line whose end has not arrived. */
   #parts: Buffer[] = [];
@@ -41,17 +47,18 @@ export class Channel {
     this.#socket = socket;
     this.#receiver = receiver;
     this.#maxBytes = maxBytes;
-    socket.on("data", (chunk: Buffer) => this.#received(chunk, isTrusted));
+    this.#isTrusted = isTrusted;
+    socket.on("data", (chunk: Buffer) => this.#received(chunk));
     for (const event of ["error", "close", "end"]) socket.on(event, () => this.close(CHANNEL_CLOSED));
   }
 
   send(message: object): void {
-    if (!this.#isClosed) this.#socket.write(`${JSON.stringify(message)}\n`);
-  }
-
-  /** Fulfilled when all that was sent has left this process. */
-  flushed(): Promise<void> {
-    return new Promise((resolve) => this.#socket.write("", () => resolve()));
+    if (this.#isClosed) return;
+    const text = `${JSON.stringify(message)}\n`;
+    this.#socket.write(text);
+    if (this.#isTrusted) return;
+    this.#spend(text.length);
+    if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.close("it does not read what it is sent");
   }
 
   close(reason: string): void {
@@ -62,12 +69,12 @@ export class Channel {
     this.#receiver.closed(reason);
   }
 
-  #received(chunk: Buffer, isTrusted: boolean): void {
+  #received(chunk: Buffer): void {
     let rest = chunk;
     for (let end = rest.indexOf(NEWLINE); end >= 0 && !this.#isClosed; end = rest.indexOf(NEWLINE)) {
       this.#append(rest.subarray(0, end));
       rest = rest.subarray(end + 1);
-      this.#messageEnded(isTrusted);
+      this.#messageEnded();
       if (this.#allowance >= 0 || this.#isClosed) continue;
       // The rest of the chunk waits in the socket.
       this.#socket.pause();
@@ -84,9 +91,9 @@ export class Channel {
     if (this.#partBytes > this.#maxBytes) this.close(`it has sent a message of more than ${this.#maxBytes} bytes`);
   }
 
-  #messageEnded(isTrusted: boolean): void {
+  #messageEnded(): void {
     if (this.#isClosed) return;
-    if (!isTrusted) this.#spend(this.#partBytes + MESSAGE_COST_BYTES);
+    if (!this.#isTrusted) this.#spend(this.#partBytes + MESSAGE_COST_BYTES);
     const text = Buffer.concat(this.#parts, this.#partBytes).toString("utf8");
     this.#parts = [];
     this.#partBytes = 0;

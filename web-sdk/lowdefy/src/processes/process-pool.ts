@@ -1,6 +1,6 @@
 /** The session processes of a host: one for each user who uses it, and one that waits for the next. */
 
-import { handlerFailed } from "../host/call-failure.ts";
+import { handlerFailed } from "./call-failure.ts";
 import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./session-process.ts";
 
 /** How often processes that nobody uses are looked for. */

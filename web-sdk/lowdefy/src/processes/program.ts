@@ -5,9 +5,6 @@ import { writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/** Where a process has its channel. */
-export const CHANNEL_FD = 3;
-
 /** The processor time of a process in its life: one that outlives its host and loops ends by itself. */
 export const MAX_LIFE_CPU_SECONDS = 600;
 /** The memory of a process besides its heap of JavaScript: the program, its stack, buffers. */

@@ -4,11 +4,11 @@ import type { ChildProcess } from "node:child_process";
 import type { Duplex } from "node:stream";
 
 import { AppError } from "../engine/app-error.ts";
-import { handlerFailed } from "../host/call-failure.ts";
-import { CHANNEL_CLOSED, Channel } from "./channel.ts";
+import { handlerFailed } from "./call-failure.ts";
+import { CHANNEL_CLOSED, CHANNEL_FD, Channel } from "./channel.ts";
 import { type Ask, type Failure, type ProcessMessage, type ProcessSettings, type SessionCall, checkProcessMessage, checkToolResult, errorOf, failureOf } from "./messages.ts";
 import { readUsage } from "./process-usage.ts";
-import { CHANNEL_FD, MAX_LIFE_CPU_SECONDS, startProgram, yieldToAll } from "./program.ts";
+import { MAX_LIFE_CPU_SECONDS, startProgram, yieldToAll } from "./program.ts";
 
 /** How long a process may take to load the app. */
 const MAX_START_MS = 60_000;

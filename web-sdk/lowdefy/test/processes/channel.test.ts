@@ -70,6 +70,12 @@ test("a message that the receiver refuses closes the channel, and nothing after 
   assert.deepEqual(received, ["good"]);
 });
 
+test("a receiver that does not read is left", async (t) => {
+  const { channel, closed } = open(t);
+  for (let index = 0; index < 65; index += 1) channel.send(["x".repeat(1024 * 1024)]);
+  assert.equal(await closed, "it does not read what it is sent");
+});
+
 test("a sender of many messages waits", async (t) => {
   const { near, far, received } = open(t);
   const many = "1\n".repeat(10_000);
@@ -78,6 +84,6 @@ test("a sender of many messages waits", async (t) => {
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.ok(near.isPaused());
-  // 16 MiB at 8 KiB for each.
+  // 32 MiB at 16 KiB for each.
   assert.ok(received.length > 2000 && received.length < 3000, `${received.length} messages at once`);
 });
