@@ -2,10 +2,15 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import test from "node:test";
 
-import { caller, childrenOf, makeToken, openSession, sessionOf, startData, startHost, textOf } from "./host.mjs";
+import { listen } from "../http.mjs";
+import { caller, childrenOf, makeFolder, makeToken, openSession, sessionOf, startData, startHost, textOf } from "./host.mjs";
 
 const JWT_SECRET = "a secret of at least thirty-two characters";
 
@@ -73,4 +78,27 @@ test("a process ends when its user does nothing, and the session stays", async (
   }
   assert.equal((await state()).state.customer, "Acme");
   assert.match(textOf(await call("page_snapshot")), /Acme/);
+});
+
+test("a call that was cancelled leaves its place to others, whatever it waits for", async (t) => {
+  const server = createServer((_, response) => response.setHeader("content-type", "application/json").end("{}"));
+  const { url, close } = await listen(server);
+  t.after(close);
+  const request = { id: "load", type: "AxiosHttp", connectionId: "server", properties: {} };
+  const page = { id: "p", type: "Box", requests: [request], events: { onInit: [{ id: "load", type: "Request", params: "load" }] } };
+  const config = await makeFolder(t);
+  await writeFile(join(config, "lowdefy.yaml"), JSON.stringify({ lowdefy: "4.0.0-rc.11", connections: [{ id: "server", type: "AxiosHttp", properties: { url } }], pages: [page] }));
+  const tokens = [makeToken(), makeToken()];
+  await startHost(t, { config, token: tokens, args: ["--max-processes", "1"] });
+  const [one, two] = tokens.map((token) => caller(token));
+  // The first request is never answered.
+  const answer = server.listeners("request")[0];
+  server.removeAllListeners("request");
+  const controller = new AbortController();
+  const waiting = one("session_create", { name: "waits" }, { signal: controller.signal }).catch(() => "cancelled");
+  await once(server, "request");
+  server.on("request", answer);
+  controller.abort();
+  assert.equal(await waiting, "cancelled");
+  assert.ok((await openSession({ call: two })).sessionId);
 });

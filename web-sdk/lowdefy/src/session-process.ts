@@ -16,6 +16,9 @@ import { type HostMessage, type ProcessMessage, type ProcessSettings, type Quest
 import { LiveSessions } from "./session-process/live-sessions.ts";
 import { removePowers } from "./session-process/powers.ts";
 
+/** How long a call that was cancelled may go on with what it has begun, so that it is saved. */
+const MAX_CANCELLED_MS = 5_000;
+
 interface OpenQuestion {
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -78,7 +81,8 @@ async function call({ id, call }: HostMessage & { type: "call" }): Promise<void>
   const controller = new AbortController();
   cancelled.set(id, controller);
   try {
-    send({ type: "result", id, value: await sessions!.run(call, controller.signal) });
+    const { signal } = controller;
+    send({ type: "result", id, value: await Promise.race([sessions!.run(call, signal), cancelledLong(signal)]) });
   } catch (error) {
     const { isLost } = error as { isLost?: boolean };
     const message = textOf(error);
@@ -86,6 +90,13 @@ async function call({ id, call }: HostMessage & { type: "call" }): Promise<void>
   } finally {
     cancelled.delete(id);
   }
+}
+
+/** Rejected some time after a call was cancelled. */
+function cancelledLong(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => setTimeout(reject, MAX_CANCELLED_MS, new Error("the call was cancelled")));
+  });
 }
 
 function ask(question: Question, sessionId: string, input: object): Promise<unknown> {

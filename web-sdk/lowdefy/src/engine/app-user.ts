@@ -1,4 +1,4 @@
-/** On whose behalf pages are read and requests are made. */
+/** The user for whom pages are read and requests are made. */
 export interface AppUser {
   sub?: string;
   roles: readonly string[];

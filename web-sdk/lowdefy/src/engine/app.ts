@@ -36,7 +36,7 @@ export interface PageRequest {
   requestId: string;
 }
 
-/** What {@link LowdefyApp.build} puts together. */
+/** Parts of an app, which {@link LowdefyApp.build} puts together. */
 interface AppParts {
   output: string;
   built: BuildResult;
@@ -55,9 +55,9 @@ export class LowdefyApp {
   readonly name: string | undefined;
   /** What `lowdefy.yaml` says to this host under the key `mcp`. */
   readonly mcp: unknown;
-  /** What pages need of the app's packages. */
+  /** The modules of the app's packages that pages need. */
   readonly pagePlugins: PagePluginModules;
-  /** The folders in which that is. */
+  /** The folders of these modules. */
   readonly readable: readonly string[];
   /** The texts of the configuration that operators and actions run as code or pattern. */
   readonly knownTexts: ReadonlySet<string>;

@@ -5,11 +5,11 @@
 
 import type { Operator, PagePlugins } from "./plugins.ts";
 
-/** What runs texts. */
+/** An operator or action that runs texts. */
 interface Evaluator {
-  /** What it runs. */
+  /** The kind of text, for messages. */
   what: "template" | "pattern" | "name of an operator" | "name of a secret";
-  /** Returns what a call of it would run. */
+  /** Returns the texts that a call would run. */
   textsOf(params: unknown, methodName: string | undefined): unknown[];
 }
 
@@ -97,7 +97,7 @@ export function evaluatedTexts(config: unknown): string[] {
   return texts;
 }
 
-/** In functions, the names of operators begin with more underscores. An app may give them a prefix of its own. */
+/** In functions, the names of operators begin with more underscores. An app may add a prefix. */
 const isEvaluatorKey = (key: string): boolean => {
   const [name = ""] = key.replace(/^_+/, "").split(".");
   return key.startsWith("_") && Object.keys(OPERATORS).some((operator) => name.endsWith(operator.slice(1)));

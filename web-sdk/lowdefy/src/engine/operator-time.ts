@@ -7,7 +7,7 @@ import type { Operator } from "./plugins.ts";
 /** How long an operator may take. Patterns that are not wrong take much less than a millisecond. */
 const MAX_OPERATOR_MS = 250;
 
-/** Where the script finds what it runs. */
+/** The global name under which the script finds the function to run. */
 const WORK = Symbol.for("mcp-web-lowdefy.operator");
 const scope = globalThis as unknown as Record<symbol, unknown>;
 const script = new Script(`globalThis[Symbol.for("mcp-web-lowdefy.operator")]()`);

@@ -42,7 +42,7 @@ export class PackageFinder {
   }
 }
 
-/** What this host imports where pages run. */
+/** Imports of this host in the processes of users. */
 const OWN_IMPORTS = ["@lowdefy/engine", "@lowdefy/helpers", "mcp-web-sdk/page-driver"];
 
 /** Returns the folders of modules, of this host and of the packages that they need. */

@@ -20,20 +20,20 @@ export interface Types {
   operators: { client: Record<string, TypeDefinition>; server: Record<string, TypeDefinition> };
 }
 
-/** What requests need: it runs in the host. */
+/** Plugins for requests, which run in the host. */
 export interface ServerPlugins {
   connections: Record<string, unknown>;
   operators: Record<string, Operator>;
 }
 
-/** What pages need: it runs in the processes of users. */
+/** Plugins for pages, which run in the processes of users. */
 export interface PagePlugins {
   actions: Record<string, (context: ActionContext) => unknown>;
   operators: Record<string, Operator>;
   blocks: Record<string, { meta: BlockMeta }>;
 }
 
-/** Where a process finds what pages need. */
+/** The modules of {@link PagePlugins}. */
 export interface PagePluginModules {
   actions: Record<string, PluginExport>;
   operators: Record<string, PluginExport>;
@@ -52,7 +52,7 @@ export interface PluginExport {
 export const originalNames = (types: Record<string, TypeDefinition>): Record<string, { name: string }> =>
   Object.fromEntries(Object.entries(types).map(([type, { originalTypeName: name }]) => [type, { name }]));
 
-/** What the engine passes to an operator is more than what this host looks at. */
+/** An operator. The engine passes more than this host reads. */
 export type Operator = (call: { params: unknown; methodName?: string }) => unknown;
 
 /** What the engine passes to an action. */

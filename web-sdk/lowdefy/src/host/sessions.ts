@@ -20,11 +20,11 @@ const MAX_ID_CHARS = 1000;
 /** A session in memory. */
 interface Entry {
   process: SessionProcess;
-  /** On whose behalf the last call was made. */
+  /** The user of the last call. */
   user: AppUser;
   /** The calls that are under way: until they have ended, it is the only one of its id. */
   running: number;
-  /** What the store has of it, without the state. Nothing while it is created. */
+  /** The session in the store, without its state. Absent while it is created. */
   stored?: SessionSummary;
 }
 
@@ -34,7 +34,7 @@ export interface ToolCall extends Pick<SessionCall, "args" | "via" | "maxResultB
   signal: AbortSignal;
 }
 
-/** What sessions need of their host. A newer build changes it. */
+/** Parts of the host that sessions use. A newer build changes them. */
 export interface SessionsHost {
   app: LowdefyApp;
   limits: { maxSessionsPerUser: number; maxStateBytes: number };
@@ -119,7 +119,7 @@ export class Sessions implements ProcessOwner {
     });
   }
 
-  /** Answers what the process asks about a session. Its user is the one whom the host knows. */
+  /** Answers a question of the process about a session, for the user that the host knows. */
   async answer({ question, sessionId, input }: Ask): Promise<unknown> {
     const entry = this.#live.get(sessionId);
     if (!entry) throw new Error("the session is not in use");

@@ -1,8 +1,8 @@
-/** On whose behalf a call is made. */
+/** The user of a call. */
 
 import type { AppUser } from "../engine/app-user.ts";
 
-/** What the bridge has verified of a caller. */
+/** The facts about a caller that the bridge has verified. */
 interface Caller {
   sub?: string | undefined;
   roles: readonly string[];

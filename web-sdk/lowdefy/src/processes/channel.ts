@@ -5,26 +5,26 @@
 
 import type { Duplex } from "node:stream";
 
-/** What each message costs besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
+/** Cost of each message besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
 const MESSAGE_COST_BYTES = 16 * 1024;
-/** What may arrive and be answered at once, and then within each second, in bytes. A sender of more waits, and nobody else. */
+/** Number of bytes that may arrive and be answered at once, and then in each second. Only a sender of more waits. */
 const BURST_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_SECOND = 16 * 1024 * 1024;
-/** What may wait for a receiver that does not read. */
+/** Maximum number of bytes that wait for a receiver which does not read. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** Where a session process has its end: after the standard streams. */
+/** File descriptor of the channel in a session process: the first one after the standard streams. */
 export const CHANNEL_FD = 3;
 
-/** The reason of an end without a fault of the other side. */
+/** Reason of a closed channel without a fault of the other side. */
 export const CHANNEL_CLOSED = "it has closed the channel";
 
-/** What receives the messages of a channel. */
+/** Receiver of the messages of a channel. */
 export interface ChannelReceiver {
-  /** Called for each message. What it throws ends the channel. */
+  /** Called for each message. An error that it throws closes the channel. */
   message(message: unknown): void;
-  /** Called once, when the other side is gone or has sent something that is not a message. */
+  /** Called once, when the other side is gone or has sent something else than a message. */
   closed(reason: string): void;
 }
 

@@ -1,11 +1,11 @@
-/** What the host and a session process say to each other. The host checks what it gets. */
+/** Messages between the host and a session process. The host checks those that it receives. */
 
 import type { PageToolsLimits } from "mcp-web-sdk/page-driver";
 
 import type { AppUser } from "../engine/app-user.ts";
 import type { PagePluginModules } from "../engine/plugins.ts";
 
-/** What a session process needs before it has a user. */
+/** Settings of a session process, before it has a user. */
 export interface ProcessSettings {
   /** The actions, operators and blocks of the app. */
   plugins: PagePluginModules;
@@ -21,7 +21,7 @@ export interface ProcessSettings {
   page: Partial<PageToolsLimits>;
 }
 
-/** What a call does in a session. */
+/** Methods of calls in a session. */
 export const METHODS = ["create", "navigate", "interact", "state", "pages", "snapshot", "query"] as const;
 export type Method = (typeof METHODS)[number];
 
@@ -31,8 +31,9 @@ export interface SessionCall {
   sessionId: string;
   user: AppUser;
   args: Record<string, unknown>;
-  /** What the text of the result depends on. */
+  /** How the call was made. */
   via: string;
+  /** Maximum length of the result for the client. */
   maxResultBytes?: number | undefined;
   /** The session, if the process does not have it or has an older one. */
   saved?: unknown;
@@ -47,7 +48,7 @@ export type HostMessage =
   | { type: "refusal"; id: number; failure: Failure }
   | { type: "ping"; id: number };
 
-/** What a session process asks its host. */
+/** Questions of a session process to its host. */
 export const QUESTIONS = ["page", "pages", "root", "request", "save"] as const;
 export type Question = (typeof QUESTIONS)[number];
 
@@ -80,13 +81,13 @@ export interface Failure {
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_NAME_CHARS = 100;
 
-/** Returns a message of a session process. @throws Error when it is none: the process may be run by somebody else's code. */
+/** Returns a message of a session process. @throws Error for anything else: foreign code may run in the process. */
 export function checkProcessMessage(value: unknown): ProcessMessage {
   const message = asObject(value, "it has sent something that is not a message");
   const { type, id } = message;
   if (type === "started") return { type };
   if (type === "failed" && typeof message.message === "string") return { type, message: message.message.slice(0, MAX_MESSAGE_CHARS) };
-  if (type === "log" && typeof message.text === "string") return { type, text: message.text.slice(0, MAX_MESSAGE_CHARS) };
+  if (type === "log" && typeof message.text === "string") return { type, text: lineOf(message.text) };
   if (typeof id !== "number" || !Number.isSafeInteger(id)) throw new Error("it has sent a message without an id");
   if (type === "pong") return { type, id };
   if (type === "result") return { type, id, value: message.value };
@@ -95,6 +96,9 @@ export function checkProcessMessage(value: unknown): ProcessMessage {
   if (type !== "ask" || !isOneOf(QUESTIONS, question) || typeof sessionId !== "string") throw new Error("it has sent an unknown message");
   return { type, id, question, sessionId, input: asObject(input, "it has asked without an input") };
 }
+
+/** A line of the log must not look like several. */
+const lineOf = (text: string): string => text.slice(0, MAX_MESSAGE_CHARS).replace(/\p{Cc}+/gu, " ");
 
 function checkFailure(value: unknown): Failure {
   const { message, code, reason, isLost } = asObject(value, "it has sent a failure without a reason");
@@ -108,7 +112,7 @@ function checkFailure(value: unknown): Failure {
   };
 }
 
-/** Returns the result of a page tool, with nothing else in it. @throws Error when it is none. */
+/** Returns the result of a page tool without unknown members. @throws Error for anything else. */
 export function checkToolResult(method: Method, value: unknown): object {
   const result = asObject(value, "it has sent a result that is not an object");
   if (method === "state" || method === "pages" || method === "create") return result;
@@ -143,7 +147,7 @@ export function errorOf({ message, name, code, reason }: Failure): Error {
   return error;
 }
 
-/** Returns a text of the input of a question. @throws Error when it is none. */
+/** Returns a text of the input of a question. @throws Error if it is missing or too long. */
 export function textIn(input: Record<string, unknown>, name: string, maxChars = 1000): string {
   const value = input[name];
   if (typeof value !== "string" || value.length > maxChars) throw new Error(`it has asked with a wrong ${name}`);

@@ -3,7 +3,7 @@
 import { handlerFailed } from "./call-failure.ts";
 import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./session-process.ts";
 
-/** How often processes that nobody uses are looked for. */
+/** How often unused processes are looked for. */
 const SWEEP_MS = 1000;
 
 /** How many processes of a user may fail within a period: each start takes half a second of a processor from the others. */
@@ -97,9 +97,9 @@ export class ProcessPool {
     this.#changed = Promise.withResolvers();
   }
 
-  /** The processes that there are, for users and for the next one. */
+  /** The number of processes for users and for the next one. Those that are being killed are gone at once. */
   get size(): number {
-    return this.#assigned.size + this.#ending.size + (this.#spare ? 1 : 0);
+    return this.#assigned.size + (this.#spare ? 1 : 0);
   }
 
   async dispose(): Promise<void> {
@@ -173,7 +173,6 @@ export class ProcessPool {
     const [first] = idle.sort(([, one], [, other]) => one.process!.idleSince - other.process!.idleSince);
     if (!first) return false;
     this.#release(first[0]);
-    // It is killed, and has gone before its successor has loaded the app.
     return true;
   }
 

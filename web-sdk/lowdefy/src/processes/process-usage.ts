@@ -1,4 +1,4 @@
-/** What a process has used. Where there is no `/proc`, it is not known. */
+/** Processor time and memory of a process. They are unknown on systems without `/proc`. */
 
 import { readFileSync } from "node:fs";
 
@@ -11,7 +11,7 @@ export interface ProcessUsage {
   bytes: number;
 }
 
-/** Returns what a process has used, or nothing if that is not known. */
+/** Returns the usage of a process, if it is known. */
 export function readUsage(pid: number): ProcessUsage | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -1,7 +1,7 @@
 /** How a session process is started: without an environment, with limits, and with nothing to read but the app's packages. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
@@ -36,10 +36,12 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
   return child;
 }
 
+const SHELL = "/bin/sh";
+
 /** Node has no function for the limits of a process; each shell has. */
 function withLimits(command: readonly string[]): [string, string[]] {
-  if (process.platform === "win32") return [command[0]!, command.slice(1)];
-  return ["/bin/sh", ["-c", `ulimit -c 0; ulimit -t ${MAX_LIFE_CPU_SECONDS}; exec "$0" "$@"`, ...command]];
+  if (!existsSync(SHELL)) return [command[0]!, command.slice(1)];
+  return [SHELL, ["-c", `ulimit -c 0; ulimit -t ${MAX_LIFE_CPU_SECONDS}; exec "$0" "$@"`, ...command]];
 }
 
 /** Makes a process give way to all others. Only the operator of the computer can undo that. */

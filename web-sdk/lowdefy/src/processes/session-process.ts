@@ -18,17 +18,19 @@ const WATCH_MS = 250;
 const MAX_EQUAL_CPU_MS = 500;
 /** How long a process that uses no processor time may leave a message unanswered. */
 const MAX_SILENCE_MS = 10_000;
+/** How long a process may take to end a call that was cancelled. */
+const MAX_CANCEL_MS = 15_000;
 /** Calls that a process has at once, and questions that it may have open. */
 const MAX_CALLS = 64;
 const MAX_ASKS = 256;
-/** What a message has besides the state of a session. */
+/** Length of a message besides the state of a session. */
 const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
 /** Lines that a process may log, in a period of time. */
 const MAX_LOG_LINES = 20;
 const LOG_PERIOD_MS = 10_000;
 const MAX_STDERR_CHARS = 4000;
 
-/** What a process is started with. */
+/** Options of the start of a process. */
 export interface ProcessOptions {
   settings: ProcessSettings;
   /** The folders that it may read. */
@@ -40,9 +42,9 @@ export interface ProcessOptions {
   say(text: string): void;
 }
 
-/** Who owns a process: the sessions of one user. */
+/** Owner of a process: the sessions of one user. */
 export interface ProcessOwner {
-  /** Answers a question about a session. What it throws is the answer, too. */
+  /** Answers a question about a session. An error is passed on as the answer. */
   answer(ask: Ask): Promise<unknown>;
 }
 
@@ -99,7 +101,7 @@ export class SessionProcess {
     this.#watch = setInterval(() => this.#look(), WATCH_MS).unref();
   }
 
-  /** Starts a process that belongs to nobody. @throws AppError when it cannot load the app. */
+  /** Starts a process without a user. @throws AppError when it cannot load the app. */
   static async start(options: ProcessOptions): Promise<SessionProcess> {
     const process = new SessionProcess(options);
     process.#channel.send({ type: "start", settings: options.settings });
@@ -161,14 +163,20 @@ export class SessionProcess {
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<object>();
     this.#calls.set(id, { call, resolve, reject });
-    const cancel = () => this.#channel.send({ type: "cancel", id });
+    let late: NodeJS.Timeout | undefined;
+    const cancel = () => {
+      this.#channel.send({ type: "cancel", id });
+      late = setTimeout(() => this.kill({ reason: "ProcessEnded", message: "did not end a call that was cancelled" }), MAX_CANCEL_MS);
+    };
     signal.addEventListener("abort", cancel);
     try {
       this.#channel.send({ type: "call", id, call });
+      // It fires no more.
       if (signal.aborted) cancel();
       return await promise;
     } finally {
       signal.removeEventListener("abort", cancel);
+      clearTimeout(late);
       this.#calls.delete(id);
       this.#cpuBefore = undefined;
     }
@@ -179,7 +187,7 @@ export class SessionProcess {
     this.#channel.send({ type: "forget", sessionId });
   }
 
-  /** Whether it has ended by a fault of itself or of its user. */
+  /** Whether it has ended otherwise than by {@link SessionProcess.stop}. */
   get hasFailed(): boolean {
     return this.hasEnded && !this.#isStopped;
   }

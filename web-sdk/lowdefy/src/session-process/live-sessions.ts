@@ -1,4 +1,4 @@
-/** The sessions that a process has in memory. Which ones these are is decided by the host. */
+/** The sessions that a process has in memory. The host decides which these are. */
 
 import { PageCalls, type PageToolsOptions } from "mcp-web-sdk/page-driver";
 
@@ -15,7 +15,7 @@ interface LiveSession {
   calls: PageCalls;
 }
 
-/** What each session of a process has in common. */
+/** Parts that all sessions of a process share. */
 export interface SessionEnvironment {
   plugins: PagePlugins;
   limits: SessionLimits;
@@ -94,7 +94,7 @@ export class LiveSessions {
   }
 }
 
-/** What page tools look at of a call. */
+/** Returns the parts of a call that page tools read. */
 function contextOf({ via, maxResultBytes }: SessionCall, signal: AbortSignal): Parameters<PageCalls["state"]>[0] {
   const client = maxResultBytes === undefined ? undefined : { limits: { maxResultBytes } };
   return { signal, caller: { via, roles: [] }, client, progress() {}, handOver() {} } as unknown as Parameters<PageCalls["state"]>[0];

@@ -1,4 +1,4 @@
-/** What a process can do to others, besides what Node's permission model refuses. */
+/** Functions with effects outside of a process, which Node's permission model does not refuse. */
 
 import v8 from "node:v8";
 

@@ -8,6 +8,7 @@ const ask = (message: object) => ({ type: "ask", id: 1, question: "page", sessio
 test("messages of a process have nothing but what is known", () => {
   assert.deepEqual(checkProcessMessage(ask({ user: "somebody else" })), ask({}));
   assert.deepEqual(checkProcessMessage({ type: "started", more: 1 }), { type: "started" });
+  assert.deepEqual(checkProcessMessage({ type: "log", text: "one\r\ntwo\u001b[0m" }), { type: "log", text: "one two [0m" });
   const failure = { message: "m", code: "Unauthorized", reason: "not a word", data: {}, stack: "s", isLost: 1 };
   assert.deepEqual(checkProcessMessage({ type: "failure", id: 1, failure }), { type: "failure", id: 1, failure: { message: "m" } });
 });

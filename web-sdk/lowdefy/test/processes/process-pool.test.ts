@@ -82,6 +82,16 @@ test("a process that was killed is replaced", async (t) => {
   assert.notEqual(second.pid, first.pid);
 });
 
+test("a user whose process has failed takes no place of another one", async (t) => {
+  const pool = await openPool(t);
+  const [one, two] = [owner(), owner()];
+  const [failing, other] = [await processOf(pool, one), await processOf(pool, two)];
+  failing.kill({ reason: "ProcessEnded", message: "has failed" });
+  const replaced = await processOf(pool, one);
+  assert.notEqual(replaced, failing);
+  assert.equal(await processOf(pool, two), other);
+});
+
 test("a newer build replaces processes when they have no call", async (t) => {
   const pool = await openPool(t);
   const one = owner();
