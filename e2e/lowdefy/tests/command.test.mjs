@@ -4,7 +4,7 @@ import { cp, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import test from "node:test";
 
-import { APP, makeFolder, makeToken, openSession, runCommand, secretsFor, startData, startHost, stdioClient, textOf } from "./host.mjs";
+import { APP, childrenOf, makeFolder, makeToken, openSession, runCommand, secretsFor, startData, startHost, stdioClient, textOf } from "./host.mjs";
 
 const { BRIDGE_PROGRAM, STDIO_PROGRAM } = process.env;
 
@@ -18,11 +18,6 @@ async function startStdio(t, args = []) {
   client.send({ method: "notifications/initialized" });
   const call = async (name, input) => (await client.request("tools/call", { name, arguments: input })).result;
   return { ...command, ...client, call, store };
-}
-
-/** Processes whose parent is another one. */
-async function childrenOf(pid) {
-  return (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ").filter(Boolean).map(Number);
 }
 
 const isAlive = async (pid) => (await stat(`/proc/${pid}`).catch(() => undefined)) !== undefined;
@@ -41,7 +36,7 @@ test("one entry of a desktop client is all: --stdio", async (t) => {
   const page = await call("navigate", { sessionId, pageId: "order" });
   assert.match(textOf(page), /# New order/);
   const children = await childrenOf(child.pid);
-  assert.equal(children.length, 2, "the bridge and the stdio client");
+  assert.equal(children.length, 3, "the bridge, the stdio client and the process of the sessions");
   child.stdin.end();
   assert.equal(await exited, 0);
   for (const pid of children) assert.ok(!(await isAlive(pid)), `process ${pid} is still there`);

@@ -98,9 +98,22 @@ async function stop({ child, exited }, signal = "SIGKILL") {
   return exited;
 }
 
+/** Returns the processes whose parent is another one. */
+export async function childrenOf(pid) {
+  return (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ").filter(Boolean).map(Number);
+}
+
+/** Returns the memory of a host and the processes of its users. What they share counts once. */
+export async function memoryOf({ child }) {
+  const pids = [child.pid, ...(await childrenOf(child.pid))];
+  const rollups = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/smaps_rollup`, "utf8")));
+  const megabytes = rollups.map((rollup) => Number(/^Pss:\s+(\d+) kB/m.exec(rollup)[1]) / 1024);
+  return { processes: pids.length, megabytes: megabytes.reduce((one, other) => one + other) };
+}
+
 /** Returns what calls tools by `POST /tool-call`, with a token. */
-export const caller = (token) => async (toolName, toolInput = {}, options = {}) => {
-  const response = await fetch(`${BRIDGE_URL}/tool-call`, {
+export const caller = (token, bridgeUrl = BRIDGE_URL) => async (toolName, toolInput = {}, options = {}) => {
+  const response = await fetch(`${bridgeUrl}/tool-call`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ toolName, toolInput }),

@@ -11,24 +11,47 @@ use serde_json::{Value, json};
 /// How long a suite of `node --test` may take, with other journeys beside it.
 const SUITE_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The suites that measure what one user notices of another one's attack.
+const ATTACKS: [&str; 2] = ["tests/attacks.test.mjs", "tests/processes.test.mjs"];
+
 /// The host, as it is installed, at a real bridge: sessions, walls between users, the command.
 #[tokio::test]
 async fn the_tests_of_the_installed_host_pass() {
     let bed = TestBed::bridge().await;
+    let suites = [
+        "actions", "blocks", "command", "lives", "output", "script", "users", "walls",
+    ]
+    .map(|name| format!("tests/{name}.test.mjs"));
+    let suites: Vec<&str> = suites.iter().map(String::as_str).collect();
+    run_installed_host(&bed, "the installed host", "2", &suites, 50).await;
+}
+
+/// Attacks of one user on the host, and of the process of a user on the others.
+#[tokio::test]
+async fn a_user_notices_no_attack_of_another() {
+    let bed = TestBed::bridge_exclusive().await;
+    run_installed_host(&bed, "attacks", "1", &ATTACKS, 17).await;
+}
+
+/// Runs suites with the installed host at the bridge.
+async fn run_installed_host(
+    bed: &TestBed,
+    name: &str,
+    concurrency: &str,
+    suites: &[&str],
+    least: u32,
+) {
     let project = NodeProject::copy_of_lowdefy();
-    let mut command = project.node_command(&[
-        "--test",
-        "--test-reporter=tap",
-        "--test-concurrency=2",
-        "tests/*.test.mjs",
-    ]);
+    let concurrency = format!("--test-concurrency={concurrency}");
+    let options = ["--test", "--test-reporter=tap", &concurrency];
+    let mut command = project.node_command(&[&options[..], suites].concat());
     let metas = program_paths::workspace().join("web-sdk/lowdefy/src/engine/block-metas.json");
     command
         .env("BRIDGE_URL", bed.url())
         .env("BRIDGE_PROGRAM", program_paths::built("mcp-web-bridge"))
         .env("STDIO_PROGRAM", program_paths::built("mcp-web-stdio"))
         .env("BLOCK_METAS_FILE", metas);
-    check_suite("the installed host", command, 25).await;
+    check_suite(name, command, least).await;
 }
 
 /// The stores of sessions, in files and in a real Redis server.
@@ -48,7 +71,7 @@ async fn the_tests_of_its_sources_pass() {
         "--test-concurrency=2",
         "test/**/*.test.ts",
     ]);
-    check_suite("the sources of the host", command, 40).await;
+    check_suite("the sources of the host", command, 80).await;
 }
 
 /// The rules that hold for pages and windows, too.
@@ -156,7 +179,11 @@ async fn check_suite(name: &str, command: tokio::process::Command, least: u32) {
     let [passed, failed, skipped] = ["# pass ", "# fail ", "# skipped "].map(count);
     println!("{name}: {passed:?} tests of node --test passed, {skipped:?} skipped");
     for line in log.lines().filter(|line| line.contains("# ")) {
-        if line.contains(" MB ") || line.contains("p50") || line.contains("rendered") {
+        if line.contains(" MB ")
+            || line.contains("p99")
+            || line.contains("p50")
+            || line.contains("rendered")
+        {
             println!("{}", line.trim());
         }
     }

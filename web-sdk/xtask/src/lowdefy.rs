@@ -16,8 +16,12 @@ use crate::{Workspace, folder, node};
 /// The folder of the sources.
 const SOURCES: &str = "web-sdk/lowdefy";
 
-/// What becomes a file of the package: the command, and the process of a build, which it starts.
-const ENTRIES: [&str; 2] = ["src/mcp-web-lowdefy.ts", "src/engine/build-process.ts"];
+/// What becomes a file of the package: the command, and the processes of builds and of sessions, which it starts.
+const ENTRIES: [&str; 3] = [
+    "src/mcp-web-lowdefy.ts",
+    "src/engine/build-process.ts",
+    "src/session-process.ts",
+];
 
 /// Makes sure that the package is what the current sources describe, and returns its folder.
 ///

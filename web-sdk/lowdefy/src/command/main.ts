@@ -1,15 +1,18 @@
 /** The command `mcp-web-lowdefy`. */
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 
 import { redirectConsole } from "../engine/activity.ts";
 import { AppError } from "../engine/app-error.ts";
 import { LowdefyApp } from "../engine/app.ts";
 import { Host, type HostOptions } from "../host/host.ts";
 import { type Settings, readSettings } from "../host/settings.ts";
+import { availableMemoryMb, defaultMaxProcesses, defaultProcessMemoryMb } from "../processes/machine.ts";
+import { ProcessPool } from "../processes/process-pool.ts";
+import type { ProcessOptions } from "../processes/session-process.ts";
 import { SessionStoreError, openStore, principalOfToken } from "../stores/index.ts";
 import { End } from "./end.ts";
 import { logLine } from "./log.ts";
@@ -20,6 +23,9 @@ import { watchFolder } from "./watch.ts";
 
 /** How long a bridge of --stdio may take to answer. */
 const MAX_CONNECT_MS = 30_000;
+
+/** How long a call waits when the processes for users are all in use. */
+const MAX_PROCESS_WAIT_MS = 10_000;
 
 /** Takes the secrets of the app out of what is said, once they are known. */
 let redact = (text: string): string => text;
@@ -65,12 +71,13 @@ async function run(options: CommandOptions): Promise<void> {
   const closing: (() => unknown)[] = [];
   try {
     let app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
-    redact = app.redact;
+    redact = app.redactor.text;
     closing.push(() => app.dispose());
     const settings = settingsOf(app, options);
     const isFolder = !/^[a-z][a-z\d+.-]+:\/\//i.test(options.store);
     if (isFolder) await makeStoreFolder(options.store);
     const tokens = await tokensOf(options, isFolder);
+    checkUnreadable([...(isFolder ? [options.store] : []), ...(options.tokenFile === undefined ? [] : [options.tokenFile])], app.readable);
     if (options.isStdio && tokens.length > 1) throw new UsageError("--stdio has one user: give --token-file with one token, or none");
     let bridgeUrl = options.bridge;
     if (options.isStdio) {
@@ -80,7 +87,10 @@ async function run(options: CommandOptions): Promise<void> {
       bridgeUrl = url;
     }
     const name = options.name ?? app.name ?? "lowdefy";
-    const common = { name, app, settings, bridgeUrl, roles: options.roles };
+    const { processMemoryMb, maxProcesses, processIdleSeconds } = processLimits(options, tokens.length);
+    const pool = await ProcessPool.open(processOptions(app, settings, processMemoryMb), { maxProcesses, idleMs: processIdleSeconds * 1000, waitMs: MAX_PROCESS_WAIT_MS });
+    closing.push(() => pool.dispose());
+    const common = { name, app, pool, settings, bridgeUrl, roles: options.roles };
     const hosts: Host[] = [];
     for (const token of tokens) {
       const host = await openHost(token, common, options);
@@ -110,11 +120,11 @@ async function run(options: CommandOptions): Promise<void> {
     }
     if (options.isWatching) {
       const reload = async () => {
-        const newer = await buildAgain(options);
+        const newer = await buildAgain(options, (app, settings) => pool.reload(processOptions(app, settings, processMemoryMb)));
         if (!newer) return;
         const former = app;
         app = newer.app;
-        for (const host of hosts) await host.reload(newer.app, newer.settings);
+        for (const host of hosts) host.reload(newer.app, newer.settings);
         await former.dispose();
         say("the app was built again");
       };
@@ -127,12 +137,29 @@ async function run(options: CommandOptions): Promise<void> {
   }
 }
 
-/** Builds the app again. Returns nothing, and says why, if it cannot be built. */
-async function buildAgain(options: CommandOptions): Promise<{ app: LowdefyApp; settings: Settings } | undefined> {
+/** Returns how many processes there may be for users, and how large each may become. */
+function processLimits({ processMemoryMb, maxProcesses, processIdleSeconds }: CommandOptions, users: number) {
+  const available = availableMemoryMb();
+  const memory = processMemoryMb ?? defaultProcessMemoryMb(available);
+  const most = maxProcesses ?? defaultMaxProcesses(available, memory);
+  return { processMemoryMb: memory, maxProcesses: Math.min(most, users), processIdleSeconds };
+}
+
+/** Returns what the processes for users are started with: nothing that is secret. */
+function processOptions(app: LowdefyApp, { format, page, maxStateBytes, maxListItems, maxCallCpuMs, dynamicOperators }: Settings, memoryMb: number): ProcessOptions {
+  const knownTexts = [...app.knownTexts];
+  const settings = { plugins: app.pagePlugins, knownTexts, dynamicOperators: [...dynamicOperators], maxStateBytes, maxListItems, format, page };
+  return { settings, readable: app.readable, memoryMb, maxCallCpuMs, say };
+}
+
+/** Builds the app again, and prepares its use. Returns nothing, and says why, if that fails. */
+async function buildAgain(options: CommandOptions, prepare: (app: LowdefyApp, settings: Settings) => Promise<void>): Promise<{ app: LowdefyApp; settings: Settings } | undefined> {
   let app: LowdefyApp | undefined;
   try {
     app = await LowdefyApp.build(options.config, (text) => say(`build: ${text}`));
-    return { app, settings: settingsOf(app, options) };
+    const settings = settingsOf(app, options);
+    await prepare(app, settings);
+    return { app, settings };
   } catch (error) {
     await app?.dispose();
     say(`the app stays as it was: ${(error as Error).message}`);
@@ -141,7 +168,7 @@ async function buildAgain(options: CommandOptions): Promise<{ app: LowdefyApp; s
 }
 
 /** Opens the store of a user, and what offers their sessions. */
-async function openHost(token: string, common: Pick<HostOptions, "name" | "app" | "settings" | "bridgeUrl" | "roles">, options: CommandOptions): Promise<Host> {
+async function openHost(token: string, common: Pick<HostOptions, "name" | "app" | "pool" | "settings" | "bridgeUrl" | "roles">, options: CommandOptions): Promise<Host> {
   const principal = principalOfToken(token);
   const { maxSessionsPerUser, sessionExpiryMinutes } = common.settings;
   const store = await openStore(options.store, principal, { maxSessions: maxSessionsPerUser, expiryMs: sessionExpiryMinutes * 60_000, warn: say }).catch((error: Error) => {
@@ -161,6 +188,14 @@ function endWithAll(hosts: readonly Host[], end: End): void {
       if (left === 0) end.fail(new AppError(reason));
       else say(`user ${index + 1} of ${hosts.length} has left: ${reason}`);
     });
+  }
+}
+
+/** @throws AppError when the processes of users could read what is not theirs. */
+function checkUnreadable(paths: readonly string[], readable: readonly string[]): void {
+  for (const path of paths) {
+    const folder = readable.find((folder) => `${realpathSync(path)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`));
+    if (folder) throw new AppError(`${path} is in ${folder}, which the processes of all users may read: keep it elsewhere`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** The command line. */
 
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 import { AppError } from "../engine/app-error.ts";
@@ -18,6 +19,11 @@ export interface CommandOptions {
   isStdio: boolean;
   bridgeProgram: string;
   stdioProgram: string;
+  /** How many processes there may be for users. Without it, the memory of the computer decides. */
+  maxProcesses?: number;
+  /** The memory of each of them. */
+  processMemoryMb?: number;
+  processIdleSeconds: number;
 }
 
 export const HELP = `Lets AI clients use a Lowdefy app without a browser: its own pages, with its own rules and the roles of its users.
@@ -29,21 +35,28 @@ Options:
   --bridge <URL>             The MCP-Web bridge [env: MCP_WEB_BRIDGE_URL] [default: http://localhost:3001]
   --token-file <FILE>        Tokens, one a line; lines that begin with # are comments. Each is a user of its own: a connection, sessions and a
                              folder of the store that no other one sees. Without it, one token is made and kept in the store's folder
-  --store <FOLDER|URL>       Where sessions are kept: a folder, or redis://HOST:PORT [default: .mcp-web in the app's folder]
-  --roles <ROLE,…>           The roles of users whose token names none [default: none]
+  --store <FOLDER|URL>       Where sessions are kept: a folder, or redis://HOST:PORT without a password [env: MCP_WEB_STORE, also with a
+                             password] [default: .mcp-web in the app's folder]
+  --store-file <FILE>        File with the value of --store, also with a password
+  --roles <ROLE,…>           The roles of users with opaque tokens; signed tokens have their own [default: none]
   --format <FORMAT>          How pages are written: markdown or outline [default: mcp.format of lowdefy.yaml, else markdown]
   --name <NAME>              The name that AI clients see [default: the name in lowdefy.yaml]
   --watch                    Build the app again when its files change; sessions go on
   --stdio                    Be an MCP server over stdin and stdout, with a bridge of its own that ends with it: one entry in the
                              configuration of a desktop AI client
+  --max-processes <NUMBER>   How many users can be served at once, each by a process; one more process waits for the next user
+                             [default: as many as have room in three quarters of the memory]
+  --process-memory <MB>      The memory of each process, at least 96 [default: a 32nd of the memory, from 128 to 256]
+  --process-idle <SECONDS>   After how long without a call the process of a user ends; sessions stay [default: 300]
   --bridge-program <FILE>    The bridge of --stdio [env: MCP_WEB_BRIDGE_PROGRAM] [default: mcp-web-bridge]
   --stdio-program <FILE>     The stdio client of --stdio [env: MCP_WEB_STDIO_PROGRAM] [default: mcp-web-stdio]
   -h, --help                 Print help
   -V, --version              Print version
 
-Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format, and limits with maxSessionsPerUser (50),
-sessionExpiryMinutes (1440), callsPerMinute (6000), maxActionsPerCall (100), actionTimeoutMs (30000), callTimeoutMs (120000),
-maxElements (200), maxValueBytes (4096) and maxPageBytes (65536).
+Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format; limits with maxSessionsPerUser (50),
+sessionExpiryMinutes (1440), callsPerMinute (6000), maxCallCpuMs (10000), maxStateBytes (2097152), maxListItems (500), maxActionsPerCall (100),
+actionTimeoutMs (30000), callTimeoutMs (120000), maxElements (200), maxValueBytes (4096) and maxPageBytes (65536); and dynamicOperators, a list
+of operators that may run texts as code or pattern which are not in the app's configuration.
 
 Exit codes: 0 after a signal or the end of input, 1 when the app, the store or the bridge cannot be used, 2 for a wrong command line.
 `;
@@ -64,16 +77,43 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   return {
     config,
     bridge,
-    store: values.store ?? `${config}/.mcp-web`,
+    store: readStore(values, environment) ?? `${config}/.mcp-web`,
     roles: (values.roles ?? "").split(",").map((role) => role.trim()).filter(Boolean),
     isWatching: values.watch ?? false,
     isStdio: values.stdio ?? false,
     bridgeProgram: values["bridge-program"] ?? environment.MCP_WEB_BRIDGE_PROGRAM ?? "mcp-web-bridge",
     stdioProgram: values["stdio-program"] ?? environment.MCP_WEB_STDIO_PROGRAM ?? "mcp-web-stdio",
+    processIdleSeconds: readNumber(values, "process-idle", 1, 86_400) ?? 300,
+    ...definedNumber("maxProcesses", readNumber(values, "max-processes", 1, 10_000)),
+    ...definedNumber("processMemoryMb", readNumber(values, "process-memory", 96, 65_536)),
     ...(values["token-file"] !== undefined && { tokenFile: values["token-file"] }),
     ...(format && { format }),
     ...(values.name !== undefined && { name: values.name }),
   };
+}
+
+function readNumber(values: Record<string, unknown>, name: string, least: number, most: number): number | undefined {
+  const value = values[name];
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < least || number > most) throw new UsageError(`--${name} must be a whole number from ${least} to ${most}`);
+  return number;
+}
+
+const definedNumber = (name: "maxProcesses" | "processMemoryMb", value: number | undefined) => (value === undefined ? {} : { [name]: value });
+
+/** Returns where sessions are kept. A password is taken from a file or a variable only: arguments are visible to all users of the computer. */
+function readStore({ store, "store-file": file }: { store?: string; "store-file"?: string }, environment: NodeJS.ProcessEnv): string | undefined {
+  if (store !== undefined && file !== undefined) throw new UsageError("--store and --store-file exclude each other");
+  if (store !== undefined && URL.parse(store)?.password) {
+    throw new UsageError("--store has a password, which other users of this computer could read: give it with --store-file or MCP_WEB_STORE");
+  }
+  if (file === undefined) return store ?? environment.MCP_WEB_STORE;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new UsageError(`--store-file cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function parse(args: readonly string[]) {
@@ -87,11 +127,15 @@ function parse(args: readonly string[]) {
         bridge: text,
         "token-file": text,
         store: text,
+        "store-file": text,
         roles: text,
         format: text,
         name: text,
         watch: flag,
         stdio: flag,
+        "max-processes": text,
+        "process-memory": text,
+        "process-idle": text,
         "bridge-program": text,
         "stdio-program": text,
         help: { ...flag, short: "h" },

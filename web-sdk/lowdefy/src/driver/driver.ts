@@ -12,7 +12,7 @@ import { eventsOf } from "./events.ts";
 import { inputKind } from "./inputs.ts";
 import { type Part, findPart } from "./parts.ts";
 import { setBlockValue } from "./set-value.ts";
-import { checkValue, parsePath } from "./state-path.ts";
+import { checkStateSize, checkValue, parsePath } from "./state-path.ts";
 import { readState } from "./state.ts";
 import { readTree } from "./tree.ts";
 import { sleep } from "./waiting.ts";
@@ -248,10 +248,11 @@ export class LowdefyDriver implements PageDriver {
 
   /** Sets parts of the state of the page, or of what the pages share, as the actions of Lowdefy do. */
   #set(values: Record<string, unknown>, isGlobal: boolean): void {
-    const { context, global } = this.#session;
+    const { context, global, limits } = this.#session;
     if (!context) throw new ActionError("ActionFailed", "no page is open: use navigate");
     const state = isGlobal ? global : context.state;
-    const entries = Object.entries(values).map(([key, value]) => [parsePath(key, state), checkValue(value)] as const);
+    checkStateSize({ state: context.state, global }, values, limits);
+    const entries = Object.entries(values).map(([key, value]) => [parsePath(key, state, limits), checkValue(value, limits)] as const);
     for (const [path, value] of entries) set(state, path, serializer.copy(value));
     context._internal.RootBlocks.reset();
     context._internal.update();

@@ -6,6 +6,7 @@
 import { addItem, checkIndex, closeDialog } from "../engine/block-methods.ts";
 import type { Block } from "../engine/engine-types.ts";
 import type { AppSession } from "../engine/session.ts";
+import type { SessionLimits } from "../engine/session-limits.ts";
 import { choicesOf, keyOf } from "./choices.ts";
 import { textOfHtml, textProperty } from "./plain-text.ts";
 import { setBlockValue } from "./set-value.ts";
@@ -35,7 +36,7 @@ export function partsOf(block: Block, session: AppSession): Part[] {
     case "Tabs":
       return tabsOf(block).map(({ key, title, isActive }) => tabPart(block, key, title, isActive));
     case "ControlledList":
-      return block.eval?.properties?.hideAddButton ? [] : [addPart(block)];
+      return block.eval?.properties?.hideAddButton ? [] : [addPart(block, session.limits)];
     case "Menu":
     case "MobileMenu":
     case "PageHeaderMenu":
@@ -113,13 +114,13 @@ function checkboxPart(block: Block, key: string, value: unknown, label: string, 
   };
 }
 
-function addPart(block: Block): Part {
+function addPart(block: Block, { maxListItems }: SessionLimits): Part {
   const { addToFront, addItemButton } = (block.eval?.properties ?? {}) as { addToFront?: boolean; addItemButton?: { title?: unknown } };
   return {
     key: "add",
     role: "button",
     name: textProperty(addItemButton?.title) ?? "Add Item",
-    click: () => addItem(block, addToFront ? "unshiftItem" : "pushItem"),
+    click: () => addItem(block, addToFront ? "unshiftItem" : "pushItem", maxListItems),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { ActionError } from "mcp-web-sdk/page-driver";
 
-import { MAX_ITEMS } from "../engine/block-methods.ts";
+import type { SessionLimits } from "../engine/session-limits.ts";
 
 /** The longest name, in characters and in parts. */
 const MAX_KEY_CHARS = 500;
@@ -15,7 +15,7 @@ const MAX_VALUE_BYTES = 256 * 1024;
  *
  * @throws ActionError when it leads out of the state, or leaves items of a list out: the engine would make them all.
  */
-export function parsePath(key: string, state: Record<string, unknown>): string[] {
+export function parsePath(key: string, state: Record<string, unknown>, { maxListItems }: SessionLimits): string[] {
   const parts = key.split(".");
   const isOutside = !key || key.length > MAX_KEY_CHARS || parts.length > MAX_PARTS || parts.some((part) => !part || part in Object.prototype || part === "prototype");
   if (isOutside) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is no name in the state`);
@@ -24,7 +24,7 @@ export function parsePath(key: string, state: Record<string, unknown>): string[]
     if (/^\d+$/.test(part)) {
       const length = Array.isArray(at) ? at.length : 0;
       if (Number(part) > length) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} leaves items out: the next one is ${length}`);
-      if (Number(part) >= MAX_ITEMS) throw tooManyItems();
+      if (Number(part) >= maxListItems) throw tooManyItems(maxListItems);
     }
     at = typeof at === "object" && at !== null && Object.hasOwn(at, part) ? (at as Record<string, unknown>)[part] : undefined;
   }
@@ -32,15 +32,21 @@ export function parsePath(key: string, state: Record<string, unknown>): string[]
 }
 
 /** @throws ActionError when a value is too large for the engine to handle in time. */
-export function checkValue(value: unknown): unknown {
+export function checkValue(value: unknown, { maxListItems }: SessionLimits): unknown {
   let items = 0;
   const text = JSON.stringify(value, (_, inner: unknown) => {
     if (Array.isArray(inner)) items += inner.length;
     return inner;
   });
-  if (items > MAX_ITEMS) throw tooManyItems();
+  if (items > maxListItems) throw tooManyItems(maxListItems);
   if (Buffer.byteLength(text ?? "") > MAX_VALUE_BYTES) throw new ActionError("ActionFailed", `the value has more than ${MAX_VALUE_BYTES} bytes: set less`);
   return value;
 }
 
-const tooManyItems = () => new ActionError("ActionFailed", `more than ${MAX_ITEMS} items: set less`);
+/** @throws ActionError when values would make the state of a session too large. */
+export function checkStateSize(state: object, values: object, { maxStateBytes }: SessionLimits): void {
+  const bytes = Buffer.byteLength(JSON.stringify(state)) + Buffer.byteLength(JSON.stringify(values));
+  if (bytes > maxStateBytes) throw new ActionError("ActionFailed", `the state would have more than ${maxStateBytes} bytes (maxStateBytes): set less`);
+}
+
+const tooManyItems = (most: number) => new ActionError("ActionFailed", `more than ${most} items (maxListItems): set less`);

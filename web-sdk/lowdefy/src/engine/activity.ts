@@ -19,14 +19,9 @@ const current = new AsyncLocalStorage<Activity>();
 
 /** The activity of one session. */
 export class Activity {
-  readonly #redact: (text: string) => string;
   #messages: ShownMessage[] = [];
   #warnings: string[] = [];
   readonly #pending = new Set<Promise<unknown>>();
-
-  constructor(redact: (text: string) => string) {
-    this.#redact = redact;
-  }
 
   /** Runs something, whose console is this activity. */
   run<Value>(work: () => Value): Value {
@@ -34,13 +29,12 @@ export class Activity {
   }
 
   message(status: string, content: string): void {
-    if (this.#messages.length < MAX_MESSAGES) this.#messages.push({ status, content: this.#redact(content) });
+    if (this.#messages.length < MAX_MESSAGES) this.#messages.push({ status, content });
   }
 
   warn(text: string): void {
-    const redacted = this.#redact(text);
-    const isKnown = this.#warnings.includes(redacted) || this.#messages.some(({ content }) => content === redacted);
-    if (this.#warnings.length < MAX_WARNINGS && !isKnown) this.#warnings.push(redacted);
+    const isKnown = this.#warnings.includes(text) || this.#messages.some(({ content }) => content === text);
+    if (this.#warnings.length < MAX_WARNINGS && !isKnown) this.#warnings.push(text);
   }
 
   /** Counts something as unfinished until it has ended. */

@@ -5,20 +5,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 import { callRequest, createApiContext, getPageConfig, getRootConfig } from "@lowdefy/api";
-import { serializer } from "@lowdefy/helpers";
 
+import type { AppUser } from "./app-user.ts";
 import type { BuildResult } from "./build.ts";
 import { runBuild } from "./build-runner.ts";
 import type { ApiContext, PageConfig } from "./engine-types.ts";
-import { PackageFinder } from "./packages.ts";
-import { type Plugins, type Types, loadPlugins } from "./plugins.ts";
-import { createRedactor, readSecrets, redactDeep } from "./secrets.ts";
-
-/** On whose behalf pages are read and requests are made. */
-export interface AppUser {
-  sub?: string;
-  roles: readonly string[];
-}
+import { EVALUATORS, evaluatedTexts, guardOperators } from "./known-texts.ts";
+import { limitOperatorTime } from "./operator-time.ts";
+import { PackageFinder, foldersOfModules } from "./packages.ts";
+import { type PagePluginModules, type ServerPlugins, type Types, findPagePlugins, loadServerPlugins, originalNames } from "./plugins.ts";
+import { type Redactor, createRedactor, readSecrets } from "./secrets.ts";
 
 /** A page that a user may open. */
 export interface AppPageSummary {
@@ -30,35 +26,69 @@ export interface AppPageSummary {
 /** The page that the build adds for pages that are not there. */
 const NOT_FOUND_PAGE = "404";
 
-type RootConfig = Awaited<ReturnType<typeof getRootConfig>>;
+export type RootConfig = Awaited<ReturnType<typeof getRootConfig>>;
 
-/** An app that was built. */
+/** A request that a page makes. */
+export interface PageRequest {
+  blockId: string;
+  pageId: string;
+  payload: unknown;
+  requestId: string;
+}
+
+/** Parts of an app, which {@link LowdefyApp.build} puts together. */
+interface AppParts {
+  output: string;
+  built: BuildResult;
+  types: Types;
+  server: ServerPlugins;
+  pagePlugins: PagePluginModules;
+  readable: string[];
+  knownTexts: Set<string>;
+  pageIds: Set<string>;
+  config: unknown;
+}
+
+/** An app that was built. It has the secrets, and is used by the host only. */
 export class LowdefyApp {
   /** The name in `lowdefy.yaml`. */
   readonly name: string | undefined;
   /** What `lowdefy.yaml` says to this host under the key `mcp`. */
   readonly mcp: unknown;
-  readonly plugins: Plugins;
-  /** Takes the values of secrets out of a text. */
-  readonly redact: (text: string) => string;
+  /** The modules of the app's packages that pages need. */
+  readonly pagePlugins: PagePluginModules;
+  /** The folders of these modules. */
+  readonly readable: readonly string[];
+  /** The texts of the configuration that operators and actions run as code or pattern. */
+  readonly knownTexts: ReadonlySet<string>;
+  /** Takes the values of secrets out of texts and values. */
+  readonly redactor: Redactor;
   readonly #folder: string;
   readonly #output: string;
   readonly #pageIds: ReadonlySet<string>;
   readonly #config: unknown;
+  readonly #server: ServerPlugins;
+  /** The operators of requests that run texts. */
+  readonly #evaluators: readonly string[];
   readonly #secrets: Record<string, string>;
   readonly #fileCache = new Map();
   readonly #pages = new Map<string, PageConfig>();
 
-  private constructor(output: string, { folder, name, mcp }: BuildResult, plugins: Plugins, pageIds: ReadonlySet<string>, config: unknown) {
+  private constructor({ output, built, types, server, pagePlugins, readable, knownTexts, pageIds, config }: AppParts) {
     this.#output = output;
-    this.#folder = folder;
-    this.name = name;
-    this.mcp = mcp;
-    this.plugins = plugins;
+    this.#folder = built.folder;
+    this.name = built.name;
+    this.mcp = built.mcp;
+    this.pagePlugins = pagePlugins;
+    this.readable = readable;
+    this.knownTexts = knownTexts;
     this.#pageIds = pageIds;
     this.#config = config;
+    const names = originalNames(types.operators.server);
+    this.#server = { ...server, operators: guardOperators(server.operators, names, { known: knownTexts, dynamic: [] }) };
+    this.#evaluators = Object.keys(names).filter((type) => EVALUATORS.includes(names[type]!.name));
     this.#secrets = readSecrets(process.env);
-    this.redact = createRedactor(this.#secrets);
+    this.redactor = createRedactor(this.#secrets);
   }
 
   /** Builds the app of a folder. @throws AppError when it cannot be built, or a package is not installed. */
@@ -68,9 +98,20 @@ export class LowdefyApp {
       const packages = new PackageFinder(config);
       const built = await runBuild(resolve(config), output, warn);
       const read = readerOf(built.folder);
-      const plugins = await loadPlugins((await read("types.json")) as Types, packages);
-      const pageIds = new Set(await listPageIds(built.folder));
-      return new LowdefyApp(output, built, plugins, pageIds, await read("config.json"));
+      const types = (await read("types.json")) as Types;
+      const pagePlugins = findPagePlugins(types, packages);
+      const modules = [...Object.values(pagePlugins.actions), ...Object.values(pagePlugins.operators)].map(({ url }) => url);
+      return new LowdefyApp({
+        output,
+        built,
+        types,
+        server: await loadServerPlugins(types, packages),
+        pagePlugins,
+        readable: foldersOfModules(modules),
+        knownTexts: new Set(await textsOf(built.folder, read)),
+        pageIds: new Set(await listPageIds(built.folder)),
+        config: await read("config.json"),
+      });
     } catch (error) {
       await rm(output, { recursive: true, force: true });
       throw error;
@@ -85,17 +126,17 @@ export class LowdefyApp {
   /** What the pages share, and the menus that a user sees. */
   async rootConfig(user: AppUser): Promise<RootConfig> {
     const { home, lowdefyGlobal, menus } = await getRootConfig(this.#api(user));
-    return { home, menus: copyOf(menus), lowdefyGlobal: copyOf(lowdefyGlobal ?? {}) };
+    return { home, menus: prepare(menus) as RootConfig["menus"], lowdefyGlobal: prepare(lowdefyGlobal ?? {}) as RootConfig["lowdefyGlobal"] };
   }
 
-  /** Returns a page for one session, or nothing if there is none that the user may open. */
+  /** Returns a page, or nothing if there is none that the user may open. */
   async page(pageId: string, user: AppUser): Promise<PageConfig | undefined> {
     // The id becomes a part of a path.
     if (!this.#pageIds.has(pageId)) return undefined;
     const page = await getPageConfig(this.#api(user), { pageId });
     if (!page) return undefined;
-    if (!this.#pages.has(pageId)) this.#pages.set(pageId, copyOf(page));
-    return structuredClone(this.#pages.get(pageId)!);
+    if (!this.#pages.has(pageId)) this.#pages.set(pageId, prepare(page) as PageConfig);
+    return this.#pages.get(pageId);
   }
 
   /** Returns the pages that a user may open, in the order of the menus. */
@@ -116,18 +157,25 @@ export class LowdefyApp {
     return pages;
   }
 
-  /** Makes a request of a page. The values of secrets stay here. */
-  async request(user: AppUser, request: { blockId: string; pageId: string; payload: unknown; requestId: string }): Promise<unknown> {
+  /**
+   * Makes a request of a page that the user may open. The values of secrets stay here. `overran` is called when an operator of it
+   * took too long.
+   */
+  async request(user: AppUser, request: PageRequest, overran: () => void): Promise<unknown> {
+    const { pageId, requestId } = request;
+    const page = await this.page(pageId, user);
+    // The ids become parts of paths.
+    if (!page?.requests?.some((known) => known.requestId === requestId)) throw new Error(`there is no request ${JSON.stringify(requestId)} on page ${JSON.stringify(pageId)}`);
     try {
-      return redactDeep(await callRequest(this.#api(user), request), this.redact);
+      return this.redactor.value(await callRequest(this.#api(user, overran), request));
     } catch (error) {
       const { name, message } = error as Error;
-      throw Object.assign(new Error(this.redact(message)), { name });
+      throw Object.assign(new Error(this.redactor.text(message)), { name });
     }
   }
 
-  #api(user: AppUser): ApiContext {
-    const { connections, operators } = this.plugins;
+  #api(user: AppUser, overran = () => {}): ApiContext {
+    const { connections, operators } = this.#server;
     const context = {
       buildDirectory: this.#folder,
       config: this.#config,
@@ -135,7 +183,7 @@ export class LowdefyApp {
       fileCache: this.#fileCache,
       headers: {},
       logger: { debug() {}, info() {}, warn() {}, error() {} },
-      operators: operators.server,
+      operators: limitOperatorTime(operators, this.#evaluators, overran),
       secrets: this.#secrets,
       session: { user: { ...user, roles: [...user.roles] } },
     };
@@ -161,8 +209,19 @@ async function listPageIds(folder: string): Promise<string[]> {
   });
 }
 
-/** Returns a configuration as the engine wants it: the cache keeps the one that was read. */
-const copyOf = <Value>(config: Value): Value => serializer.deserialize(prepare(config)) as Value;
+/** Returns the texts that the app runs: those of its pages, requests and connections, and those that its pages share. */
+async function textsOf(folder: string, read: (path: string) => Promise<unknown>): Promise<string[]> {
+  const files = await readdir(folder, { recursive: true, encoding: "utf8" });
+  const configured = files.filter((path) => path.endsWith(".json") && /^(pages|connections)[\\/]/.test(path));
+  const texts: string[] = [];
+  for (const path of configured) texts.push(...evaluatedTexts(await read(path)));
+  return [...texts, ...allTexts(await read("global.json"))];
+}
+
+function allTexts(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(allTexts) : [];
+}
 
 /** Returns a page without the build's own keys, and without what delays its events. */
 function prepare(value: unknown): unknown {

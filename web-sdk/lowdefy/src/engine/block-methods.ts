@@ -16,6 +16,8 @@ export const DIALOG_TYPES: ReadonlySet<string> = new Set(["Modal", "Drawer", "Co
 export interface MethodTools {
   dialogs: OpenDialogs;
   activity: Activity;
+  /** Number of items of a list: the engine looks at all of them for each. */
+  maxItems: number;
   /** Called when what is shown has changed. */
   changed(): void;
 }
@@ -30,7 +32,7 @@ export function registerMethods(block: Block, tools: MethodTools): void {
   } else if (block.type === "Message" || block.type === "Notification") {
     register(block, "open", (given: Record<string, unknown> = {}) => showMessage(block, given, tools));
   } else if (block.meta.category === "list") {
-    for (const name of ["pushItem", "unshiftItem"] as const) register(block, name, () => addItem(block, name));
+    for (const name of ["pushItem", "unshiftItem"] as const) register(block, name, () => addItem(block, name, tools.maxItems));
     for (const name of ["removeItem", "moveItemUp", "moveItemDown"] as const) register(block, name, (index: unknown) => block[name]?.(checkIndex(block, index)));
   }
 }
@@ -51,12 +53,9 @@ export async function closeDialog(block: Block, event: string, tools: MethodTool
   return success;
 }
 
-/** The engine looks at all items for each item: 2,000 of them would stop the process for seconds. */
-export const MAX_ITEMS = 500;
-
 /** Adds an item to a list. @throws Error when it has as many as it may have. */
-export function addItem(block: Block, name: "pushItem" | "unshiftItem", count = block.itemCount?.() ?? 0): void {
-  if (count >= MAX_ITEMS) throw new Error(`${block.blockId} has ${MAX_ITEMS} items, which is the most`);
+export function addItem(block: Block, name: "pushItem" | "unshiftItem", maxItems: number, count = block.itemCount?.() ?? 0): void {
+  if (count >= maxItems) throw new Error(`${block.blockId} has ${maxItems} items, which is the most (maxListItems)`);
   block[name]?.();
 }
 

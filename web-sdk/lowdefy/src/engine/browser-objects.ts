@@ -1,7 +1,7 @@
 /** What actions and operators use of a browser. What only a browser has becomes a warning. */
 
 import type { Activity } from "./activity.ts";
-import type { Plugins } from "./plugins.ts";
+import type { PagePlugins } from "./plugins.ts";
 
 /** The size of the window that `_media` sees. */
 const WINDOW = { innerWidth: 1280, innerHeight: 800 };
@@ -25,7 +25,7 @@ export function browserGlobals(place: () => string): Record<string, unknown> {
 }
 
 /** Returns the actions of an app, where those that need a browser say so. */
-export function withoutBrowser(actions: Plugins["actions"], activity: Activity): Plugins["actions"] {
+export function withoutBrowser(actions: PagePlugins["actions"], activity: Activity): PagePlugins["actions"] {
   const replaced = Object.keys(actions).filter((name) => BROWSER_ACTIONS.includes(name));
   const warn = (name: string) => () => activity.warn(`${name} needs a browser: it did nothing here`);
   return { ...actions, ...Object.fromEntries(replaced.map((name) => [name, warn(name)])) };

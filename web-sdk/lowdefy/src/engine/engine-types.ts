@@ -104,6 +104,7 @@ export interface PageConfig {
   type: string;
   properties?: { title?: unknown };
   auth?: { public: boolean; roles?: string[] };
+  requests?: { requestId: string }[];
   [name: string]: unknown;
 }
 

@@ -1,9 +1,9 @@
 /** Where the packages of an app are: in its own folder, or beside this host. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { AppError } from "./app-error.ts";
 
@@ -19,11 +19,14 @@ export class PackageFinder {
 
   /** Loads a module of a package. @throws AppError when it is not installed. */
   async load(specifier: string): Promise<unknown> {
-    for (const require of this.#requires) {
-      const path = tryResolve(require, specifier);
-      if (path) return import(pathToFileURL(path).href);
-    }
-    throw this.#missing(specifier);
+    return import(this.resolve(specifier));
+  }
+
+  /** Returns the URL of a module of a package. @throws AppError when it is not installed. */
+  resolve(specifier: string): string {
+    const path = this.#requires.map((require) => tryResolve(require, specifier)).find(Boolean);
+    if (!path) throw this.#missing(specifier);
+    return pathToFileURL(realpathSync(path)).href;
   }
 
   /** Returns the folder of a package. @throws AppError when it is not installed. */
@@ -37,6 +40,31 @@ export class PackageFinder {
     const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
     return new AppError(`the app needs the package ${name}: run "npm install ${name}${name.startsWith("@lowdefy/") ? "@4.0.0-rc.11" : ""}" in ${this.#config}`);
   }
+}
+
+/** Imports of this host in the processes of users. */
+const OWN_IMPORTS = ["@lowdefy/engine", "@lowdefy/helpers", "mcp-web-sdk/page-driver"];
+
+/** Returns the folders of modules, of this host and of the packages that they need. */
+export function foldersOfModules(urls: readonly string[]): string[] {
+  const all = [...urls, import.meta.url, ...OWN_IMPORTS.map((specifier) => import.meta.resolve(specifier))];
+  const folders = all.flatMap((url) => foldersAround(dirname(fileURLToPath(url))));
+  return [...new Set(folders.flatMap((folder) => [folder, realpathSync(folder)]))];
+}
+
+/** Returns the package of a module and each `node_modules` in which its imports are looked up. */
+function foldersAround(folder: string): string[] {
+  const around = [];
+  let hasPackage = false;
+  for (let at = folder; at !== dirname(at); at = dirname(at)) {
+    if (!hasPackage && existsSync(join(at, "package.json"))) {
+      hasPackage = true;
+      around.push(at);
+    }
+    const packages = basename(at) === "node_modules" ? at : join(at, "node_modules");
+    if (existsSync(packages)) around.push(packages);
+  }
+  return around;
 }
 
 function tryResolve(require: NodeJS.Require, specifier: string): string | undefined {

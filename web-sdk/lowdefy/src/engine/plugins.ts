@@ -20,13 +20,40 @@ export interface Types {
   operators: { client: Record<string, TypeDefinition>; server: Record<string, TypeDefinition> };
 }
 
-/** What an app needs of its packages. */
-export interface Plugins {
-  actions: Record<string, (context: ActionContext) => unknown>;
+/** Plugins for requests, which run in the host. */
+export interface ServerPlugins {
   connections: Record<string, unknown>;
-  operators: { client: Record<string, unknown>; server: Record<string, unknown> };
+  operators: Record<string, Operator>;
+}
+
+/** Plugins for pages, which run in the processes of users. */
+export interface PagePlugins {
+  actions: Record<string, (context: ActionContext) => unknown>;
+  operators: Record<string, Operator>;
   blocks: Record<string, { meta: BlockMeta }>;
 }
+
+/** The modules of {@link PagePlugins}. */
+export interface PagePluginModules {
+  actions: Record<string, PluginExport>;
+  operators: Record<string, PluginExport>;
+  blocks: Record<string, { meta: BlockMeta }>;
+}
+
+/** An export of a module. */
+export interface PluginExport {
+  /** For messages, such as `@lowdefy/actions-core/actions`. */
+  specifier: string;
+  url: string;
+  name: string;
+}
+
+/** The names that types have in their packages: an app may give them others. */
+export const originalNames = (types: Record<string, TypeDefinition>): Record<string, { name: string }> =>
+  Object.fromEntries(Object.entries(types).map(([type, { originalTypeName: name }]) => [type, { name }]));
+
+/** An operator. The engine passes more than this host reads. */
+export type Operator = (call: { params: unknown; methodName?: string }) => unknown;
 
 /** What the engine passes to an action. */
 export interface ActionContext {
@@ -35,29 +62,44 @@ export interface ActionContext {
   params: unknown;
 }
 
-/** Loads what an app needs. @throws AppError when a package, or a type in it, is not there. */
-export async function loadPlugins(types: Types, packages: PackageFinder): Promise<Plugins> {
-  const [actions, connections, client, server] = await Promise.all([
-    loadAll(types.actions, "actions", packages),
-    loadAll(types.connections, "connections", packages),
-    loadAll(types.operators.client, "operators/client", packages),
-    loadAll(types.operators.server, "operators/server", packages),
+/** Loads what requests need. @throws AppError when a package, or a type in it, is not there. */
+export async function loadServerPlugins(types: Types, packages: PackageFinder): Promise<ServerPlugins> {
+  const [connections, operators] = await Promise.all([
+    loadExports(findExports(types.connections, "connections", packages)),
+    loadExports(findExports(types.operators.server, "operators/server", packages)),
   ]);
+  return { connections, operators: operators as ServerPlugins["operators"] };
+}
+
+/** Finds what pages need. @throws AppError when a package is not there. */
+export function findPagePlugins(types: Types, packages: PackageFinder): PagePluginModules {
   const blocks = Object.entries(types.blocks).map(([name, type]) => [name, { meta: blockMeta(name, type, packages) }]);
   return {
-    actions: actions as Plugins["actions"],
-    connections,
-    operators: { client, server },
+    actions: findExports(types.actions, "actions", packages),
+    operators: findExports(types.operators.client, "operators/client", packages),
     blocks: Object.fromEntries(blocks),
   };
 }
 
-async function loadAll(types: Record<string, TypeDefinition>, entry: string, packages: PackageFinder): Promise<Record<string, unknown>> {
-  const loaded = Object.entries(types).map(async ([name, { package: packageName, originalTypeName }]) => {
-    const module = (await packages.load(`${packageName}/${entry}`)) as Record<string, unknown>;
-    const found = module[originalTypeName];
-    if (found === undefined) throw new AppError(`${packageName}/${entry} has no ${originalTypeName}: is its version 4.0.0-rc.11?`);
-    return [name, found] as const;
+/** Loads what pages need. @throws AppError when a type is not in its package. */
+export async function loadPagePlugins({ actions, operators, blocks }: PagePluginModules): Promise<PagePlugins> {
+  const [loadedActions, loadedOperators] = await Promise.all([loadExports(actions), loadExports(operators)]);
+  return { actions: loadedActions as PagePlugins["actions"], operators: loadedOperators as PagePlugins["operators"], blocks };
+}
+
+function findExports(types: Record<string, TypeDefinition>, entry: string, packages: PackageFinder): Record<string, PluginExport> {
+  const found = Object.entries(types).map(([name, { package: packageName, originalTypeName }]) => {
+    const specifier = `${packageName}/${entry}`;
+    return [name, { specifier, url: packages.resolve(specifier), name: originalTypeName }];
+  });
+  return Object.fromEntries(found);
+}
+
+async function loadExports(exports: Record<string, PluginExport>): Promise<Record<string, unknown>> {
+  const loaded = Object.entries(exports).map(async ([type, { specifier, url, name }]) => {
+    const found = ((await import(url)) as Record<string, unknown>)[name];
+    if (found === undefined) throw new AppError(`${specifier} has no ${name}: is its version 4.0.0-rc.11?`);
+    return [type, found] as const;
   });
   return Object.fromEntries(await Promise.all(loaded));
 }

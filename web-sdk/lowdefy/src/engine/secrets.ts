@@ -3,6 +3,14 @@
 const PREFIX = "LOWDEFY_SECRET_";
 /** Shorter values are words that a text may have by chance. */
 const MIN_CHARS = 4;
+const HIDDEN = "(secret)";
+
+/** Takes the values of secrets out of texts and values. */
+export interface Redactor {
+  text(text: string): string;
+  /** Returns a value of JSON without secrets: in texts, in the keys of objects and as numbers. */
+  value(value: unknown): unknown;
+}
 
 /** Returns the secrets of the environment by the names that `_secret` uses. */
 export function readSecrets(environment: NodeJS.ProcessEnv): Record<string, string> {
@@ -10,29 +18,48 @@ export function readSecrets(environment: NodeJS.ProcessEnv): Record<string, stri
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(PREFIX.length), value ?? ""]));
 }
 
-/** Returns what takes the values of secrets out of a text: the errors of connections may have them. */
-export function createRedactor(secrets: Record<string, string>): (text: string) => string {
-  const values = Object.values(secrets).filter((value) => value.length >= MIN_CHARS);
-  const spellings = values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), ...base64Of(value)]);
+/** Returns what takes the values of secrets out of answers and errors of connections. */
+export function createRedactor(secrets: Record<string, string>): Redactor {
   // The longest first: one secret may be a part of another.
-  const all = [...new Set(spellings)].sort((one, other) => other.length - one.length);
-  return (text) => all.reduce((rest, value) => rest.replaceAll(value, "(secret)"), text);
+  const values = Object.values(secrets).filter((value) => value.length >= MIN_CHARS).sort((one, other) => other.length - one.length);
+  const patterns = values.map((value) => new RegExp([patternOf(value), ...base64PatternsOf(value)].join("|"), "g"));
+  const numbers = new Set(values.filter((value) => value.trim()).map(Number).filter(Number.isFinite));
+  const text = (whole: string) => patterns.reduce((rest, pattern) => rest.replace(pattern, HIDDEN), whole);
+  const redact = (value: unknown): unknown => {
+    if (typeof value === "string") return text(value);
+    if (typeof value === "number") return numbers.has(value) ? HIDDEN : value;
+    if (Array.isArray(value)) return value.map(redact);
+    if (typeof value !== "object" || value === null || value instanceof Date) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), redact(inner)]));
+  };
+  return { text, value: redact };
 }
 
-/** The base64 of a value wherever it stands in what is encoded, without the characters that its neighbours decide. */
-function base64Of(value: string): string[] {
+/** Returns a pattern of a value, of which any character may be escaped as in JSON or encoded as in a URL, once or more often. */
+const patternOf = (value: string): string => [...value].map(characterPattern).join("");
+
+function characterPattern(character: string): string {
+  const percent = [...Buffer.from(character)].map((byte) => `%(?:25)*${hexPattern(byte, 2)}`).join("");
+  const units = Array.from({ length: character.length }, (_, index) => `\\\\u${hexPattern(character.charCodeAt(index), 4)}`).join("");
+  const short = JSON.stringify(character).slice(1, -1);
+  const spellings = [character, short, character === "/" ? "\\/" : "", character === " " ? "+" : ""].filter(Boolean).map(escape);
+  return `(?:${[...new Set(spellings), percent, units].join("|")})`;
+}
+
+/** Returns a pattern of a number with hexadecimal digits in upper or lower case. */
+const hexPattern = (number: number, digits: number): string => number.toString(16).padStart(digits, "0").replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+
+const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+
+/**
+ * Returns patterns of the base64 of a value wherever it stands in what is encoded, in both alphabets, without the characters that
+ * its neighbours decide.
+ */
+function base64PatternsOf(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64").replace(/=+$/, "");
     const own = encoded.slice(Math.ceil((before * 4) / 3), Math.floor(((before + bytes.length) * 4) / 3));
-    return own.length >= MIN_CHARS ? [own] : [];
+    return own.length >= MIN_CHARS ? [own.replace(/[+/]/g, (character) => (character === "+" ? "(?:[-+]|%2[bB])" : "(?:[_/]|%2[fF])"))] : [];
   });
-}
-
-/** Takes the values of secrets out of all texts in a value of JSON. */
-export function redactDeep(value: unknown, redact: (text: string) => string): unknown {
-  if (typeof value === "string") return redact(value);
-  if (Array.isArray(value)) return value.map((item) => redactDeep(item, redact));
-  if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactDeep(inner, redact)]));
 }

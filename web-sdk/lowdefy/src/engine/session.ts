@@ -1,15 +1,19 @@
 /** A session of an app: its pages with their states, and where it is. */
 
+import { isDeepStrictEqual } from "node:util";
+
 import getContext, { createLink } from "@lowdefy/engine";
 import { serializer } from "@lowdefy/helpers";
 
 import { Activity } from "./activity.ts";
-import type { AppUser, LowdefyApp } from "./app.ts";
+import type { AppPageSummary, PageRequest, RootConfig } from "./app.ts";
+import type { AppUser } from "./app-user.ts";
 import type { OpenDialogs } from "./block-methods.ts";
 import { browserGlobals, withoutBrowser } from "./browser-objects.ts";
-import type { Block, Context, EngineRoot } from "./engine-types.ts";
+import type { Block, Context, EngineRoot, PageConfig } from "./engine-types.ts";
 import { PageBlocks } from "./page-blocks.ts";
-import type { ActionContext } from "./plugins.ts";
+import type { ActionContext, PagePlugins } from "./plugins.ts";
+import type { SessionLimits } from "./session-limits.ts";
 import { type SavedContext, type SavedSession, restoreContext, saveContext } from "./saved-session.ts";
 
 /** Where a link leads. */
@@ -30,6 +34,18 @@ const MAX_MOUNT_ROUNDS = 10;
 /** A page that was asked for is not there, or not for this user. */
 export class PageUnknownError extends Error {}
 
+/** The app, as the user of a session may use it. */
+export interface SessionApp {
+  readonly plugins: PagePlugins;
+  readonly limits: SessionLimits;
+  rootConfig(): Promise<RootConfig>;
+  /** Returns a page, or nothing if there is none that the user may open. */
+  page(pageId: string): Promise<PageConfig | undefined>;
+  /** Returns the pages that the user may open. */
+  pages(): Promise<AppPageSummary[]>;
+  request(request: PageRequest): Promise<unknown>;
+}
+
 /** A session. It needs {@link AppSession.start} or {@link AppSession.restore} before anything else. */
 export class AppSession {
   readonly activity: Activity;
@@ -37,7 +53,8 @@ export class AppSession {
   readonly dialogs: OpenDialogs = new Set();
   /** The blocks of the page. */
   readonly blocks: PageBlocks;
-  #app: LowdefyApp;
+  readonly limits: SessionLimits;
+  readonly #app: SessionApp;
   #user: AppUser;
   readonly #root: EngineRoot;
   #context: Context | undefined;
@@ -48,11 +65,12 @@ export class AppSession {
   #destination: Destination | undefined;
   #mounted = new WeakSet<Block>();
 
-  constructor(app: LowdefyApp, user: AppUser) {
+  constructor(app: SessionApp, user: AppUser) {
     this.#app = app;
     this.#user = user;
-    this.activity = new Activity(app.redact);
-    this.blocks = new PageBlocks({ dialogs: this.dialogs, activity: this.activity });
+    this.limits = app.limits;
+    this.activity = new Activity();
+    this.blocks = new PageBlocks({ dialogs: this.dialogs, activity: this.activity, maxItems: app.limits.maxListItems });
     const root = {
       basePath: "",
       contexts: {},
@@ -68,7 +86,7 @@ export class AppSession {
     root._internal = {
       actions: { ...actions, CallMethod: (context: ActionContext) => this.#callMethod(context, actions.CallMethod) },
       blockComponents: app.plugins.blocks,
-      callRequest: (request: Parameters<LowdefyApp["request"]>[1]) => this.activity.track(this.#app.request(this.#user, request)),
+      callRequest: (request: PageRequest) => this.activity.track(this.#app.request(request)),
       components: {},
       displayMessage: ({ content, status }: { content?: unknown; status?: string }) => {
         if (status !== "loading") this.activity.message(status ?? "success", String(content ?? ""));
@@ -91,7 +109,7 @@ export class AppSession {
         },
       }),
       login: () => {},
-      operators: app.plugins.operators.client,
+      operators: app.plugins.operators,
       updateBlock: () => this.blocks.changed(),
       updaters: {},
     };
@@ -102,7 +120,7 @@ export class AppSession {
   start(): Promise<void> {
     return this.activity.run(async () => {
       await this.#readRoot();
-      this.#root.lowdefyGlobal = (await this.#app.rootConfig(this.#user)).lowdefyGlobal ?? {};
+      this.#root.lowdefyGlobal = (await this.#app.rootConfig()).lowdefyGlobal ?? {};
       const first = await this.#firstPage();
       if (first !== undefined) await this.#open({ pageId: first, query: "" });
       await this.settle();
@@ -159,17 +177,16 @@ export class AppSession {
 
   /** Takes the user of the call that comes next: roles may have changed. */
   async setUser(user: AppUser): Promise<void> {
-    const isSame = user.sub === this.#user.sub && user.roles.join() === this.#user.roles.join();
-    if (isSame) return;
+    if (isDeepStrictEqual(user, this.#user)) return;
     this.#user = user;
     await this.activity.run(async () => {
       await this.#readRoot();
-      if (this.#context && !(await this.#app.page(this.pageId, user))) await this.#showOrFirst({ pageId: this.pageId, query: "" });
+      if (this.#context && !(await this.#app.page(this.pageId))) await this.#showOrFirst({ pageId: this.pageId, query: "" });
     });
   }
 
-  pages(): ReturnType<LowdefyApp["pages"]> {
-    return this.#app.pages(this.#user);
+  pages(): Promise<AppPageSummary[]> {
+    return this.#app.pages();
   }
 
   /** Follows a link as an action or a block has it. @throws Error when it is none. */
@@ -179,7 +196,7 @@ export class AppSession {
 
   /** Opens a page. @throws PageUnknownError when there is none for this user. */
   async navigate(pageId: string, input: object | undefined): Promise<void> {
-    if (!(await this.#app.page(pageId, this.#user))) throw new PageUnknownError(await this.#unknownPage(pageId));
+    if (!(await this.#app.page(pageId))) throw new PageUnknownError(await this.#unknownPage(pageId));
     this.#root.inputs[`page:${pageId}`] = input ?? {};
     this.#destination = { pageId, query: "" };
     await this.settle();
@@ -203,7 +220,7 @@ export class AppSession {
   }
 
   async #readRoot(): Promise<void> {
-    const { home, menus } = await this.#app.rootConfig(this.#user);
+    const { home, menus } = await this.#app.rootConfig();
     this.#root.home = home ?? {};
     this.#root.menus = menus;
     this.#root.user = { ...this.#user, roles: [...this.#user.roles] };
@@ -232,8 +249,8 @@ export class AppSession {
   /** Returns the page that a user begins with: the home page, if they may open it. */
   async #firstPage(): Promise<string | undefined> {
     const { pageId } = this.#root.home;
-    if (pageId !== undefined && (await this.#app.page(pageId, this.#user))) return pageId;
-    return (await this.#app.pages(this.#user))[0]?.pageId;
+    if (pageId !== undefined && (await this.#app.page(pageId))) return pageId;
+    return (await this.#app.pages())[0]?.pageId;
   }
 
   /** Shows a page, or the first one when it is gone, or not for this user any more. */
@@ -252,7 +269,7 @@ export class AppSession {
 
   /** Makes a page the one that is shown. Its state is kept from the last time. */
   async #show({ pageId, query }: Destination): Promise<void> {
-    const config = await this.#app.page(pageId, this.#user);
+    const config = await this.#app.page(pageId);
     if (!config) throw new PageUnknownError(await this.#unknownPage(pageId));
     this.#root.pageId = pageId;
     this.#query = query;

@@ -1,18 +1,18 @@
 /** A host: one connection to a bridge, which offers the sessions of one user. */
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-
 import { McpWeb } from "mcp-web-sdk/node";
-import { type PageCalls, type PageToolsOptions, completeLimits } from "mcp-web-sdk/page-driver";
+import { completeLimits } from "mcp-web-sdk/page-driver";
 
-import type { AppUser, LowdefyApp } from "../engine/app.ts";
+import type { LowdefyApp } from "../engine/app.ts";
+import type { AppUser } from "../engine/app-user.ts";
+import { invalidArguments } from "../processes/call-failure.ts";
+import type { ProcessPool } from "../processes/process-pool.ts";
 import { SWEEP_INTERVAL_MS, type SessionStore } from "../stores/index.ts";
-import { invalidArguments } from "./call-failure.ts";
 import { RateLimit } from "./rate-limit.ts";
-import { Sessions } from "./sessions.ts";
+import { Sessions, type ToolCall } from "./sessions.ts";
 import type { Settings } from "./settings.ts";
 import * as tools from "./tool-definitions.ts";
+import { userOf } from "./user.ts";
 
 /** How long a call may wait for those before it: as page tools do. */
 const MAX_WAIT_MS = 60_000;
@@ -29,13 +29,15 @@ export interface HostOptions {
   /** The name of the app, as AI clients show it. */
   name: string;
   app: LowdefyApp;
+  /** The processes for the sessions of all users. */
+  pool: ProcessPool;
   settings: Settings;
   store: SessionStore;
   bridgeUrl: string;
   token: string;
   /** The session at the bridge: a host that is started again is the same one. */
   bridgeSession: string;
-  /** The roles of a user whose token names none. */
+  /** The roles of users with opaque tokens. */
   roles: readonly string[];
 }
 
@@ -47,14 +49,14 @@ export class Host {
   readonly #roles: readonly string[];
   readonly #sweep: NodeJS.Timeout;
   readonly #tools: ReturnType<McpWeb["addTool"]>[] = [];
-  #settings: Settings;
+  /** What the sessions see of a newer build, too. */
+  readonly #current: { app: LowdefyApp; limits: Settings };
 
-  constructor({ name, app, settings, store, bridgeUrl, token, bridgeSession, roles }: HostOptions) {
-    this.#settings = settings;
+  constructor({ name, app, pool, settings, store, bridgeUrl, token, bridgeSession, roles }: HostOptions) {
     this.#roles = roles;
     this.#rate = new RateLimit(settings.callsPerMinute);
-    const wasm = readPageWasm();
-    this.#sessions = new Sessions(store, app, (): PageToolsOptions => ({ format: this.#settings.format, limits: this.#settings.page, wasm }), () => ({ maxSessions: this.#settings.maxSessionsPerUser }));
+    this.#current = { app, limits: settings };
+    this.#sessions = new Sessions(store, pool, this.#current);
     this.mcpWeb = new McpWeb({ name, bridgeUrl, authToken: token, sessionId: bridgeSession, handleSignals: false, autoConnect: false });
     this.#addTools();
     this.#sweep = setInterval(() => this.#sessions.sweep().catch((error: Error) => console.error(error.message)), SWEEP_INTERVAL_MS);
@@ -67,10 +69,9 @@ export class Host {
   }
 
   /** Takes a newer build of the app. */
-  async reload(app: LowdefyApp, settings: Settings): Promise<void> {
-    if (settings.callsPerMinute !== this.#settings.callsPerMinute) this.#rate = new RateLimit(settings.callsPerMinute);
-    this.#settings = settings;
-    await this.#sessions.reload(app);
+  reload(app: LowdefyApp, settings: Settings): void {
+    if (settings.callsPerMinute !== this.#current.limits.callsPerMinute) this.#rate = new RateLimit(settings.callsPerMinute);
+    Object.assign(this.#current, { app, limits: settings });
   }
 
   async dispose(): Promise<void> {
@@ -80,18 +81,18 @@ export class Host {
   }
 
   #addTools(): void {
-    this.#add(tools.SESSION_CREATE, (args, context) => this.#sessions.create(readName(args), readDescription(args), this.#user(context)));
+    this.#add(tools.SESSION_CREATE, (args, context) => this.#sessions.create(readName(args), readDescription(args), this.#user(context), context.signal));
     this.#add(tools.SESSION_LIST, async () => ({ sessions: (await this.#sessions.list()).map(describe) }));
     this.#add(tools.SESSION_CLOSE, async ({ sessionId }) => {
       await this.#sessions.close(sessionId);
       return { success: true };
     });
-    this.#add(tools.NAVIGATE, this.#inSession((calls, args, context) => calls.navigate(args, context)));
-    this.#add(tools.INTERACT, this.#inSession((calls, args, context) => calls.interact(args, context)));
-    this.#add(tools.GET_STATE, this.#inSession((calls, _, context) => calls.state(context)));
-    this.#add(tools.GET_PAGES, this.#inSession((calls, _, context) => calls.pages(context)));
-    this.#add(tools.PAGE_SNAPSHOT, this.#inSession((calls, args, context) => calls.snapshot(args, context)));
-    this.#add(tools.PAGE_QUERY, this.#inSession((calls, args, context) => calls.query(args, context)));
+    this.#add(tools.NAVIGATE, this.#inSession("navigate"));
+    this.#add(tools.INTERACT, this.#inSession("interact"));
+    this.#add(tools.GET_STATE, this.#inSession("state"));
+    this.#add(tools.GET_PAGES, this.#inSession("pages"));
+    this.#add(tools.PAGE_SNAPSHOT, this.#inSession("snapshot"));
+    this.#add(tools.PAGE_QUERY, this.#inSession("query"));
   }
 
   #add(definition: tools.HostToolDefinition, handler: Handler): void {
@@ -99,17 +100,20 @@ export class Host {
       this.#rate.count();
       return handler(args, context);
     };
-    const timeout = completeLimits(this.#settings.page).callTimeoutMs + MAX_WAIT_MS;
+    const timeout = completeLimits(this.#current.limits.page).callTimeoutMs + MAX_WAIT_MS;
     const tool = this.mcpWeb.addTool({ ...definition, timeout, handler: counted as never });
     this.#tools.push(tool);
   }
 
-  #inSession(work: (calls: PageCalls, args: Arguments, context: Context) => unknown): Handler {
-    return ({ sessionId, ...args }, context) => this.#sessions.run(sessionId, this.#user(context), (calls) => work(calls, args, context));
+  #inSession(method: ToolCall["method"]): Handler {
+    return ({ sessionId, ...args }, context) => {
+      const { client, caller, signal } = context;
+      return this.#sessions.run(sessionId, this.#user(context), { method, args, via: caller.via, maxResultBytes: client?.limits?.maxResultBytes, signal });
+    };
   }
 
-  #user({ caller: { sub, roles } }: Context): AppUser {
-    return { ...(sub !== undefined && { sub }), roles: roles.length ? roles : this.#roles };
+  #user({ caller }: Context): AppUser {
+    return userOf(caller, this.#roles);
   }
 }
 
@@ -131,9 +135,4 @@ function readDescription({ description }: Arguments): string | undefined {
   if (description === undefined || description === null) return undefined;
   if (typeof description === "string" && [...description].length <= MAX_DESCRIPTION_CHARS) return description;
   throw invalidArguments("ArgumentInvalid", `description must be a text of at most ${MAX_DESCRIPTION_CHARS} characters`);
-}
-
-function readPageWasm(): Uint8Array {
-  const { resolve } = createRequire(import.meta.url);
-  return readFileSync(resolve("mcp-web-sdk/mcp_web_page_bg.wasm"));
 }

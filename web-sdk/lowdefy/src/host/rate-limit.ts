@@ -1,6 +1,6 @@
 /** How many calls a user may begin within a minute. */
 
-import { handlerFailed } from "./call-failure.ts";
+import { handlerFailed } from "../processes/call-failure.ts";
 
 const MINUTE_MS = 60_000;
 

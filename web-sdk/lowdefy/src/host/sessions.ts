@@ -1,68 +1,85 @@
-/** The sessions of one user: those that are in use are in memory, all of them are in the store. */
+/** The sessions of one user: those that are in use are in a process of this user, all of them are in the store. */
 
 import { randomUUID } from "node:crypto";
 
-import { PageCalls, type PageToolsOptions } from "mcp-web-sdk/page-driver";
-
-import { LowdefyDriver } from "../driver/driver.ts";
-import type { AppUser, LowdefyApp } from "../engine/app.ts";
-import type { SavedSession } from "../engine/saved-session.ts";
-import { AppSession } from "../engine/session.ts";
+import type { LowdefyApp, PageRequest } from "../engine/app.ts";
+import type { AppUser } from "../engine/app-user.ts";
+import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
+import { type Ask, type Method, type SessionCall, textIn } from "../processes/messages.ts";
+import type { ProcessPool } from "../processes/process-pool.ts";
+import type { ProcessOwner, SessionProcess } from "../processes/session-process.ts";
 import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
-import { callFailure, handlerFailed, invalidArguments } from "./call-failure.ts";
+import { callFailure } from "./store-failure.ts";
 
 /** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
 const MAX_LIVE_SESSIONS = 16;
+/** How long a user makes no requests after one whose pattern took too long: the host waits for it. */
+const REQUEST_PAUSE_MS = 60_000;
+const MAX_ID_CHARS = 1000;
 
 /** A session in memory. */
 interface Entry {
-  session: AppSession;
-  calls: PageCalls;
+  process: SessionProcess;
+  /** The user of the last call. */
+  user: AppUser;
   /** The calls that are under way: until they have ended, it is the only one of its id. */
   running: number;
-  /** The app was built anew since it was opened. */
-  isOutdated: boolean;
-  /** What the store has of it, without the state. */
-  stored: SessionSummary;
+  /** The session in the store, without its state. Absent while it is created. */
+  stored?: SessionSummary;
+}
+
+/** A call of a page tool. */
+export interface ToolCall extends Pick<SessionCall, "args" | "via" | "maxResultBytes"> {
+  method: Exclude<Method, "create">;
+  signal: AbortSignal;
+}
+
+/** Parts of the host that sessions use. A newer build changes them. */
+export interface SessionsHost {
+  app: LowdefyApp;
+  limits: { maxSessionsPerUser: number; maxStateBytes: number };
 }
 
 /** The sessions of one user. */
-export class Sessions {
+export class Sessions implements ProcessOwner {
   readonly #store: SessionStore;
-  readonly #options: () => PageToolsOptions;
-  readonly #limits: () => { maxSessions: number };
-  #app: LowdefyApp;
+  readonly #pool: ProcessPool;
+  readonly #host: SessionsHost;
   /** The one that was used last is the last. */
-  readonly #live = new Map<string, Promise<Entry>>();
+  readonly #live = new Map<string, Entry>();
+  #noRequestsUntil = 0;
 
-  constructor(store: SessionStore, app: LowdefyApp, options: () => PageToolsOptions, limits: () => { maxSessions: number }) {
+  constructor(store: SessionStore, pool: ProcessPool, host: SessionsHost) {
     this.#store = store;
-    this.#limits = limits;
-    this.#app = app;
-    this.#options = options;
-  }
-
-  /** Takes a newer build of the app: sessions go on with its pages when the calls that are under way have ended. */
-  async reload(app: LowdefyApp): Promise<void> {
-    this.#app = app;
-    for (const entry of this.#live.values()) entry.then((live) => (live.isOutdated = true)).catch(() => {});
+    this.#pool = pool;
+    this.#host = host;
   }
 
   /** Opens a session: its first page, with what that does. */
-  async create(name: string, description: string | undefined, user: AppUser): Promise<object> {
+  async create(name: string, description: string | undefined, user: AppUser, signal: AbortSignal): Promise<object> {
     // Opening the app makes its requests.
     const active = (await this.list()).filter(({ status }) => status === "active");
-    const { maxSessions } = this.#limits();
-    if (active.length >= maxSessions) throw callFailure(tooManySessions(maxSessions));
+    const { maxSessionsPerUser } = this.#host.limits;
+    if (active.length >= maxSessionsPerUser) throw callFailure(tooManySessions(maxSessionsPerUser));
     const sessionId = randomUUID();
-    const session = new AppSession(this.#app, user);
-    await session.start();
-    const stored = await this.#try(() =>
-      this.#store.create({ sessionId, name, ...(description !== undefined && { description }), pageId: session.pageId, saved: session.save() }),
-    );
-    this.#keep(sessionId, Promise.resolve(this.#entry(session, stored)));
-    const { messages, warnings } = session.activity.take();
-    return { sessionId, name, ...(messages.length && { messages }), ...(warnings.length && { warnings }) };
+    return this.#pool.use(this, async (process) => {
+      const entry: Entry = { process, user, running: 1 };
+      this.#keep(sessionId, entry);
+      try {
+        const created = await process.call({ method: "create", sessionId, user, args: {}, via: "mcp" }, signal);
+        const { pageId, saved, messages, warnings } = created as { pageId?: unknown; saved?: unknown; messages?: unknown; warnings?: unknown };
+        this.#checkSize(saved);
+        const given = { sessionId, name, ...(description !== undefined && { description }), pageId: checkPageId(pageId), saved };
+        entry.stored = summaryOf(await this.#try(() => this.#store.create(given)));
+        return { sessionId, name, ...listOf("messages", messages), ...listOf("warnings", warnings) };
+      } catch (error) {
+        this.#forget(sessionId, entry);
+        throw error;
+      } finally {
+        entry.running -= 1;
+        this.#evict();
+      }
+    });
   }
 
   async list(): Promise<SessionSummary[]> {
@@ -72,47 +89,53 @@ export class Sessions {
   async close(sessionId: unknown): Promise<void> {
     const id = checkId(sessionId);
     await this.#try(() => this.#store.close(id));
-    this.#live.delete(id);
+    this.#forget(id);
   }
 
-  /** Does the work of a call in a session, as the store has it. */
-  async run<Value>(sessionId: unknown, user: AppUser, work: (calls: PageCalls) => Value | Promise<Value>): Promise<Value> {
-    const entry = await this.#use(checkId(sessionId), user);
-    try {
-      return await work(entry.calls);
-    } finally {
-      entry.running -= 1;
-      this.#evict();
+  /** Makes a call in a session, as the store has it. */
+  async run(sessionId: unknown, user: AppUser, { signal, ...call }: ToolCall): Promise<object> {
+    const id = checkId(sessionId);
+    return this.#pool.use(this, async (process) => {
+      const stored = await this.#try(() => this.#store.get(id)).catch((error: unknown) => {
+        this.#forget(id);
+        throw error;
+      });
+      const known = this.#live.get(id);
+      // Another host may have changed it.
+      const isCurrent = known?.process === process && (known.running > 0 || (known.stored?.revision ?? 0) >= stored.revision);
+      const entry: Entry = isCurrent ? known : { process, user, running: 0, stored: summaryOf(stored) };
+      entry.user = user;
+      entry.running += 1;
+      this.#keep(id, entry);
+      try {
+        return await process.call({ ...call, sessionId: id, user, ...(!isCurrent && { saved: stored.saved }) }, signal);
+      } catch (error) {
+        if ((error as { isLost?: boolean }).isLost || process.hasEnded) this.#forget(id, entry);
+        throw error;
+      } finally {
+        entry.running -= 1;
+        this.#evict();
+      }
+    });
+  }
+
+  /** Answers a question of the process about a session, for the user that the host knows. */
+  async answer({ question, sessionId, input }: Ask): Promise<unknown> {
+    const entry = this.#live.get(sessionId);
+    if (!entry) throw new Error("the session is not in use");
+    const { app } = this.#host;
+    switch (question) {
+      case "root":
+        return app.rootConfig(entry.user);
+      case "page":
+        return (await app.page(textIn(input, "pageId", MAX_ID_CHARS), entry.user)) ?? null;
+      case "pages":
+        return app.pages(entry.user);
+      case "request":
+        return this.#request(entry.user, input);
+      case "save":
+        return this.#save(sessionId, entry, input);
     }
-  }
-
-  async #use(id: string, user: AppUser): Promise<Entry> {
-    const stored = await this.#try(() => this.#store.get(id)).catch((error: unknown) => {
-      this.#live.delete(id);
-      throw error;
-    });
-    const { loading } = await this.#current(stored, user);
-    this.#keep(id, loading);
-    const entry = await loading.catch((error: unknown) => {
-      this.#live.delete(id);
-      throw error;
-    });
-    await entry.session.setUser(user);
-    entry.running += 1;
-    return entry;
-  }
-
-  /** Returns what is in memory of a session if that is what the store has, and otherwise what is read from the store. */
-  async #current(stored: StoredSession, user: AppUser): Promise<{ loading: Promise<Entry> }> {
-    const { sessionId, revision } = stored;
-    const known = this.#live.get(sessionId);
-    const entry = await known?.catch(() => undefined);
-    // Another call has read it meanwhile.
-    const newer = this.#live.get(sessionId);
-    if (newer && newer !== known) return { loading: newer };
-    // Another process may have gone on with it.
-    const isCurrent = entry && (entry.running > 0 || (entry.stored.revision >= revision && !entry.isOutdated));
-    return { loading: isCurrent ? known! : this.#load(stored, user) };
   }
 
   async sweep(): Promise<void> {
@@ -124,50 +147,59 @@ export class Sessions {
     await this.#store.dispose();
   }
 
-  async #load(stored: StoredSession, user: AppUser): Promise<Entry> {
-    const session = new AppSession(this.#app, user);
-    await session.restore(stored.saved as SavedSession);
-    return this.#entry(session, stored);
+  async #request(user: AppUser, input: Record<string, unknown>): Promise<unknown> {
+    const left = this.#noRequestsUntil - performance.now();
+    if (left > 0) throw new Error(`requests of this user wait for ${Math.ceil(left / 1000)} s, because an operator of one took too long`);
+    const [pageId, requestId, blockId] = ["pageId", "requestId", "blockId"].map((name) => textIn(input, name, MAX_ID_CHARS)) as [string, string, string];
+    const request: PageRequest = { pageId, requestId, blockId, payload: input.payload };
+    const response = await this.#host.app.request(user, request, () => (this.#noRequestsUntil = performance.now() + REQUEST_PAUSE_MS));
+    this.#checkSize(response);
+    return response;
   }
 
-  #entry(session: AppSession, stored: StoredSession): Entry {
-    const driver = new LowdefyDriver(session, () => this.#save(entry));
-    const entry: Entry = { session, running: 0, isOutdated: false, stored: summaryOf(stored), calls: new PageCalls(driver, this.#options) };
-    return entry;
-  }
-
-  async #save(entry: Entry): Promise<void> {
-    const { session, stored } = entry;
-    const { sessionId, name, description, revision, createdAt } = stored;
+  async #save(sessionId: string, entry: Entry, input: Record<string, unknown>): Promise<void> {
+    const { stored } = entry;
+    if (!stored || entry.running === 0) throw new Error("no call is under way in the session");
+    const { name, description, revision, createdAt } = stored;
+    const pageId = checkPageId(input.pageId);
     try {
-      const saved = session.save();
-      const changed = await this.#store.save({ sessionId, name, ...(description !== undefined && { description }), revision, createdAt, pageId: session.pageId, saved });
+      this.#checkSize(input.saved);
+      const changed = await this.#store.save({ sessionId, name, ...(description !== undefined && { description }), revision, createdAt, pageId, saved: input.saved });
       entry.stored = summaryOf(changed);
     } catch (error) {
       const isChanged = error instanceof SessionConflict;
-      if (isChanged) this.#live.delete(sessionId);
+      if (isChanged) this.#forget(sessionId, entry);
       const reason = isChanged ? "another host has gone on with it" : (error as Error).message;
       const message = `the actions were done, and the session could not be saved: ${reason}. Do not repeat them: look at the page first`;
       throw handlerFailed(isChanged ? "SessionConflict" : "StoreUnavailable", message);
     }
   }
 
-  #keep(sessionId: string, entry: Promise<Entry>): void {
+  /** @throws an error with the reason `StateTooLarge` when a part of the state of a session has too many bytes. */
+  #checkSize(part: unknown): void {
+    const { maxStateBytes } = this.#host.limits;
+    if (Buffer.byteLength(JSON.stringify(part) ?? "") > maxStateBytes) throw handlerFailed("StateTooLarge", `there are more than ${maxStateBytes} bytes for the state of the session (maxStateBytes)`);
+  }
+
+  #keep(sessionId: string, entry: Entry): void {
     this.#live.delete(sessionId);
     this.#live.set(sessionId, entry);
     this.#evict();
   }
 
+  #forget(sessionId: string, entry = this.#live.get(sessionId)): void {
+    if (!entry || this.#live.get(sessionId) !== entry) return;
+    this.#live.delete(sessionId);
+    entry.process.forget(sessionId);
+  }
+
   /** Leaves sessions to the store that no call uses, the one that was used first before the others. */
   #evict(): void {
     let surplus = this.#live.size - MAX_LIVE_SESSIONS;
-    for (const [sessionId, loading] of this.#live) {
+    for (const [sessionId, entry] of [...this.#live]) {
       if (surplus <= 0) return;
       surplus -= 1;
-      loading.then(
-        ({ running }) => running === 0 && this.#live.get(sessionId) === loading && this.#live.size > MAX_LIVE_SESSIONS && this.#live.delete(sessionId),
-        () => this.#live.delete(sessionId),
-      );
+      if (entry.running === 0) this.#forget(sessionId, entry);
     }
   }
 
@@ -182,8 +214,15 @@ export class Sessions {
 
 const summaryOf = ({ saved: _, ...summary }: StoredSession): SessionSummary => summary;
 
+const listOf = (name: string, list: unknown): object => (Array.isArray(list) && list.length ? { [name]: list } : {});
+
 /** @throws when it is no id of a session: it becomes a part of a path. */
 function checkId(sessionId: unknown): string {
   if (typeof sessionId === "string" && isSessionId(sessionId)) return sessionId;
   throw invalidArguments("SessionUnknown", "sessionId must be the id of a session, from session_create or session_list");
+}
+
+function checkPageId(pageId: unknown): string {
+  if (typeof pageId === "string" && pageId.length <= MAX_ID_CHARS) return pageId;
+  throw new Error("the process of the session has no page");
 }

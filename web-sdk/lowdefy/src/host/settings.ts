@@ -3,6 +3,7 @@
 import { type PageToolsLimits, completeLimits } from "mcp-web-sdk/page-driver";
 
 import { AppError } from "../engine/app-error.ts";
+import { EVALUATORS } from "../engine/known-texts.ts";
 
 /** How AI clients may use the app. */
 export interface Settings {
@@ -16,6 +17,14 @@ export interface Settings {
   sessionExpiryMinutes: number;
   /** The calls of a user within a minute; none more are begun. */
   callsPerMinute: number;
+  /** The processor time that a call may use, in milliseconds. */
+  maxCallCpuMs: number;
+  /** Number of bytes of a session's state. */
+  maxStateBytes: number;
+  /** Number of items of a list. */
+  maxListItems: number;
+  /** Operators and actions that may run texts which are not in the app's configuration as code or pattern. */
+  dynamicOperators: readonly string[];
 }
 
 /** The limits of this host, each with its default and the most. */
@@ -23,14 +32,17 @@ const OWN_LIMITS = {
   maxSessionsPerUser: [50, 10_000],
   sessionExpiryMinutes: [1440, 525_600],
   callsPerMinute: [6000, 1_000_000],
+  maxCallCpuMs: [10_000, 3_600_000],
+  maxStateBytes: [2 * 1024 * 1024, 15 * 1024 * 1024],
+  maxListItems: [500, 10_000],
 } as const;
-const KEYS = ["format", "limits"];
+const KEYS = ["format", "limits", "dynamicOperators"];
 
 /** Reads the settings. @throws AppError when one is not known or out of its range. */
 export function readSettings(mcp: unknown): Settings {
   const given = asObject(mcp ?? {}, "mcp");
   for (const key of Object.keys(given)) {
-    if (!KEYS.includes(key)) throw new AppError(`lowdefy.yaml: mcp.${key} is not known: there are ${KEYS.map((known) => `mcp.${known}`).join(" and ")}`);
+    if (!KEYS.includes(key)) throw new AppError(`lowdefy.yaml: mcp.${key} is not known: there are ${KEYS.map((known) => `mcp.${known}`).join(", ")}`);
   }
   const { format = "markdown" } = given;
   if (format !== "outline" && format !== "markdown") throw new AppError("lowdefy.yaml: mcp.format must be outline or markdown");
@@ -48,7 +60,12 @@ export function readSettings(mcp: unknown): Settings {
   } catch (error) {
     throw new AppError(`lowdefy.yaml: ${(error as Error).message.replace("enablePageTools(): ", "mcp.limits: ")}; ${Object.keys(OWN_LIMITS).join(", ")}`);
   }
-  return { format, page, ...(Object.fromEntries(own) as Pick<Settings, keyof typeof OWN_LIMITS>) };
+  return { format, page, dynamicOperators: readDynamicOperators(given.dynamicOperators), ...(Object.fromEntries(own) as Pick<Settings, keyof typeof OWN_LIMITS>) };
+}
+
+function readDynamicOperators(names: unknown = []): string[] {
+  if (Array.isArray(names) && names.every((name) => EVALUATORS.includes(name))) return names;
+  throw new AppError(`lowdefy.yaml: mcp.dynamicOperators must be a list of some of ${EVALUATORS.join(", ")}`);
 }
 
 function asObject(value: unknown, name: string): Record<string, unknown> {

@@ -1,0 +1,115 @@
+/**
+ * Operators and actions that run a text as code or as a pattern. In a browser, such a text can only harm the person who has
+ * filled it in; here it is run only if the app's configuration has it.
+ */
+
+import type { Operator, PagePlugins } from "./plugins.ts";
+
+/** An operator or action that runs texts. */
+interface Evaluator {
+  /** The kind of text, for messages. */
+  what: "template" | "pattern" | "name of an operator" | "name of a secret";
+  /** Returns the texts that a call would run. */
+  textsOf(params: unknown, methodName: string | undefined): unknown[];
+}
+
+/** By their names in the packages of Lowdefy. */
+const OPERATORS: Record<string, Evaluator> = {
+  _nunjucks: { what: "template", textsOf: (params) => [params, memberOf(params, "template")] },
+  _regex: { what: "pattern", textsOf: (params) => [params, memberOf(params, "pattern")] },
+  _string: {
+    what: "pattern",
+    textsOf: (params, method) => (["match", "replace", "search"].includes(method ?? "") ? [Array.isArray(params) ? params[1] : memberOf(params, "regex")] : []),
+  },
+  _change_case: { what: "pattern", textsOf: (params) => ["splitRegexp", "stripRegexp"].flatMap((name) => patternsOf(memberOf(optionsOf(params), name))) },
+  _mql: { what: "pattern", textsOf: (params) => membersDeep(params, ["$regex", "regex"]) },
+  _operator: { what: "name of an operator", textsOf: (params) => [memberOf(params, "name")] },
+  _secret: { what: "name of a secret", textsOf: (params) => [params, memberOf(params, "key")] },
+};
+
+/** Actions of Lowdefy's engine that match the ids of blocks. */
+const ACTIONS: Record<string, Evaluator> = Object.fromEntries(
+  ["Validate", "ResetValidation"].map((name) => [name, { what: "pattern", textsOf: (params) => [memberOf(params, "regex")].flat() }]),
+);
+
+/** Names that `mcp.dynamicOperators` may have. */
+export const EVALUATORS: readonly string[] = [...Object.keys(OPERATORS), ...Object.keys(ACTIONS)];
+
+/** Which texts may be run. */
+export interface TextRules {
+  known: ReadonlySet<string>;
+  /** Operators and actions that may run any text. */
+  dynamic: readonly string[];
+}
+
+/** Returns operators that refuse texts which are not known. `originalNames` are their names in their packages. */
+export function guardOperators(operators: Record<string, Operator>, originalNames: Record<string, { name: string }>, rules: TextRules): Record<string, Operator> {
+  return Object.fromEntries(
+    Object.entries(operators).map(([type, operator]) => {
+      const name = originalNames[type]?.name ?? type;
+      const evaluator = OPERATORS[name];
+      if (!evaluator || rules.dynamic.includes(name)) return [type, operator];
+      const guarded: Operator = (call) => {
+        check(name, evaluator, evaluator.textsOf(call.params, call.methodName), rules);
+        return operator(call);
+      };
+      return [type, guarded];
+    }),
+  );
+}
+
+/** Returns actions that refuse texts which are not known. */
+export function guardActions(actions: PagePlugins["actions"], originalNames: Record<string, { name: string }>, rules: TextRules): PagePlugins["actions"] {
+  return Object.fromEntries(
+    Object.entries(actions).map(([type, action]) => {
+      const name = originalNames[type]?.name ?? type;
+      const evaluator = ACTIONS[name];
+      if (!evaluator || rules.dynamic.includes(name)) return [type, action];
+      const guarded: typeof action = (context) => {
+        check(name, evaluator, evaluator.textsOf(context.params, undefined), rules);
+        return action(context);
+      };
+      return [type, guarded];
+    }),
+  );
+}
+
+function check(name: string, { what }: Evaluator, texts: unknown[], { known }: TextRules): void {
+  if (texts.every((text) => typeof text !== "string" || known.has(text))) return;
+  throw new Error(`${name}: the ${what} is not in the app's configuration, and is not run. The app can allow it with mcp.dynamicOperators`);
+}
+
+/** Returns the texts of a configuration that its evaluators have. */
+export function evaluatedTexts(config: unknown): string[] {
+  const texts: string[] = [];
+  const visit = (value: unknown, isEvaluated: boolean): void => {
+    if (typeof value === "string") {
+      if (isEvaluated) texts.push(value);
+    } else if (Array.isArray(value)) {
+      for (const item of value) visit(item, isEvaluated);
+    } else if (typeof value === "object" && value !== null) {
+      const { type } = value as { type?: unknown };
+      const isAction = typeof type === "string" && type in ACTIONS;
+      for (const [key, inner] of Object.entries(value)) visit(inner, isEvaluated || isAction || isEvaluatorKey(key));
+    }
+  };
+  visit(config, false);
+  return texts;
+}
+
+/** In functions, the names of operators begin with more underscores. An app may add a prefix. */
+const isEvaluatorKey = (key: string): boolean => {
+  const [name = ""] = key.replace(/^_+/, "").split(".");
+  return key.startsWith("_") && Object.keys(OPERATORS).some((operator) => name.endsWith(operator.slice(1)));
+};
+
+const memberOf = (value: unknown, name: string): unknown => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined);
+
+const optionsOf = (params: unknown): unknown => (Array.isArray(params) ? params[1] : memberOf(params, "options"));
+
+const patternsOf = (value: unknown): unknown[] => [value, memberOf(value, "pattern")];
+
+function membersDeep(value: unknown, names: readonly string[]): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [...(names.includes(key) ? [inner] : []), ...membersDeep(inner, names)]);
+}

@@ -1,0 +1,12 @@
+/** Failures of the store as those of calls. */
+
+import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
+import { SessionStoreError } from "../stores/index.ts";
+
+/** Returns the error of a store as that of a call. */
+export function callFailure(error: unknown): unknown {
+  if (!(error instanceof SessionStoreError)) return error;
+  const { code, message } = error;
+  if (code === "SessionUnknown" || code === "SessionExpired" || code === "SessionLimit") return invalidArguments(code, message);
+  return handlerFailed(code, message);
+}

@@ -1,0 +1,17 @@
+/** The user of a call. */
+
+import type { AppUser } from "../engine/app-user.ts";
+
+/** The facts about a caller that the bridge has verified. */
+interface Caller {
+  sub?: string | undefined;
+  roles: readonly string[];
+}
+
+/**
+ * Returns the user of a call. The roles of a signed token are its own, also if there are none. An opaque token identifies nobody,
+ * and has the roles that the operator gave the host.
+ */
+export function userOf({ sub, roles }: Caller, hostRoles: readonly string[]): AppUser {
+  return sub === undefined ? { roles: hostRoles } : { sub, roles };
+}

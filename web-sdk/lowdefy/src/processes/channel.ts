@@ -1,0 +1,112 @@
+/**
+ * Messages between the host and a session process: lines of JSON over a socket. Node's own channel between processes has no limits,
+ * and gives messages of some names a meaning.
+ */
+
+import type { Duplex } from "node:stream";
+
+/** Cost of each message besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
+const MESSAGE_COST_BYTES = 16 * 1024;
+/** Number of bytes that may arrive and be answered at once, and then in each second. Only a sender of more waits. */
+const BURST_BYTES = 32 * 1024 * 1024;
+const BYTES_PER_SECOND = 16 * 1024 * 1024;
+/** Maximum number of bytes that wait for a receiver which does not read. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+const NEWLINE = 10;
+
+/** File descriptor of the channel in a session process: the first one after the standard streams. */
+export const CHANNEL_FD = 3;
+
+/** Reason of a closed channel without a fault of the other side. */
+export const CHANNEL_CLOSED = "it has closed the channel";
+
+/** Receiver of the messages of a channel. */
+export interface ChannelReceiver {
+  /** Called for each message. An error that it throws closes the channel. */
+  message(message: unknown): void;
+  /** Called once, when the other side is gone or has sent something else than a message. */
+  closed(reason: string): void;
+}
+
+/** One end of a channel. */
+export class Channel {
+  readonly #socket: Duplex;
+  readonly #maxBytes: number;
+  readonly #isTrusted: boolean;
+  readonly #receiver: ChannelReceiver;
+  /** The beginning of a line whose end has not arrived. */
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+  #allowance = BURST_BYTES;
+  #allowedAt = performance.now();
+  #resume: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** `isTrusted` says that the other side may send as much as it likes. */
+  constructor(socket: Duplex, receiver: ChannelReceiver, { maxBytes, isTrusted = false }: { maxBytes: number; isTrusted?: boolean }) {
+    this.#socket = socket;
+    this.#receiver = receiver;
+    this.#maxBytes = maxBytes;
+    this.#isTrusted = isTrusted;
+    socket.on("data", (chunk: Buffer) => this.#received(chunk));
+    for (const event of ["error", "close", "end"]) socket.on(event, () => this.close(CHANNEL_CLOSED));
+  }
+
+  send(message: object): void {
+    if (this.#isClosed) return;
+    const text = `${JSON.stringify(message)}\n`;
+    this.#socket.write(text);
+    if (this.#isTrusted) return;
+    this.#spend(text.length);
+    if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.close("it does not read what it is sent");
+  }
+
+  close(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#resume);
+    this.#socket.destroy();
+    this.#receiver.closed(reason);
+  }
+
+  #received(chunk: Buffer): void {
+    let rest = chunk;
+    for (let end = rest.indexOf(NEWLINE); end >= 0 && !this.#isClosed; end = rest.indexOf(NEWLINE)) {
+      this.#append(rest.subarray(0, end));
+      rest = rest.subarray(end + 1);
+      this.#messageEnded();
+      if (this.#allowance >= 0 || this.#isClosed) continue;
+      // The rest of the chunk waits in the socket.
+      this.#socket.pause();
+      if (rest.length) this.#socket.unshift(rest);
+      this.#resume = setTimeout(() => this.#socket.resume(), (-this.#allowance / BYTES_PER_SECOND) * 1000);
+      return;
+    }
+    if (!this.#isClosed) this.#append(rest);
+  }
+
+  #append(part: Buffer): void {
+    this.#parts.push(part);
+    this.#partBytes += part.length;
+    if (this.#partBytes > this.#maxBytes) this.close(`it has sent a message of more than ${this.#maxBytes} bytes`);
+  }
+
+  #messageEnded(): void {
+    if (this.#isClosed) return;
+    if (!this.#isTrusted) this.#spend(this.#partBytes + MESSAGE_COST_BYTES);
+    const text = Buffer.concat(this.#parts, this.#partBytes).toString("utf8");
+    this.#parts = [];
+    this.#partBytes = 0;
+    try {
+      this.#receiver.message(JSON.parse(text));
+    } catch (error) {
+      this.close(error instanceof SyntaxError ? "it has sent something that is not JSON" : (error as Error).message);
+    }
+  }
+
+  #spend(bytes: number): void {
+    const now = performance.now();
+    this.#allowance = Math.min(BURST_BYTES, this.#allowance + ((now - this.#allowedAt) / 1000) * BYTES_PER_SECOND) - bytes;
+    this.#allowedAt = now;
+  }
+}

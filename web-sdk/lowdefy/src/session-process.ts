@@ -1,0 +1,111 @@
+/**
+ * The program of a session process. It has no user at first, and then one. `processes/session-process.ts` starts it.
+ *
+ * It ends with its channel, however its host ends.
+ */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { Socket } from "node:net";
+
+import { redirectConsole, textOf } from "./engine/activity.ts";
+import { guardActions, guardOperators } from "./engine/known-texts.ts";
+import { loadPagePlugins } from "./engine/plugins.ts";
+import { CHANNEL_FD, Channel } from "./processes/channel.ts";
+import { type HostMessage, type ProcessMessage, type ProcessSettings, type Question, errorOf, failureOf } from "./processes/messages.ts";
+import { LiveSessions } from "./session-process/live-sessions.ts";
+import { removePowers } from "./session-process/powers.ts";
+
+/** How long a call that was cancelled may go on with what it has begun, so that it is saved. */
+const MAX_CANCELLED_MS = 5_000;
+
+interface OpenQuestion {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+let sessions: LiveSessions | undefined;
+const cancelled = new Map<number, AbortController>();
+const questions = new Map<number, OpenQuestion>();
+let lastQuestion = 0;
+
+const receiver = { message: (message: unknown) => received(message as HostMessage), closed: () => process.exit() };
+const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), receiver, { maxBytes: Infinity, isTrusted: true });
+const send = (message: ProcessMessage) => channel.send(message);
+
+redirectConsole((text) => send({ type: "log", text }));
+// Code of the app may forget a promise: that ends no session.
+process.on("unhandledRejection", (reason) => console.error(reason));
+process.on("uncaughtException", (error) => console.error(error));
+
+function received(message: HostMessage): void {
+  switch (message.type) {
+    case "start":
+      void start(message.settings);
+      return;
+    case "ping":
+      return send({ type: "pong", id: message.id });
+    case "call":
+      void call(message);
+      return;
+    case "cancel":
+      return cancelled.get(message.id)?.abort();
+    case "forget":
+      return sessions?.forget(message.sessionId);
+    case "answer":
+      questions.get(message.id)?.resolve(message.value);
+      return void questions.delete(message.id);
+    case "refusal":
+      questions.get(message.id)?.reject(errorOf(message.failure));
+      return void questions.delete(message.id);
+  }
+}
+
+/** Loads the app, and gives up what it does not need. */
+async function start(settings: ProcessSettings): Promise<void> {
+  try {
+    const { plugins: modules, maxStateBytes, maxListItems, format, page } = settings;
+    const loaded = await loadPagePlugins(modules);
+    const rules = { known: new Set(settings.knownTexts), dynamic: settings.dynamicOperators };
+    const plugins = { ...loaded, operators: guardOperators(loaded.operators, modules.operators, rules), actions: guardActions(loaded.actions, modules.actions, rules) };
+    const pageTools = { format, limits: page, wasm: readPageWasm() };
+    sessions = new LiveSessions({ plugins, limits: { maxStateBytes, maxListItems }, pageTools, ask });
+    removePowers();
+    send({ type: "started" });
+  } catch (error) {
+    send({ type: "failed", message: (error as Error).message });
+  }
+}
+
+async function call({ id, call }: HostMessage & { type: "call" }): Promise<void> {
+  const controller = new AbortController();
+  cancelled.set(id, controller);
+  try {
+    const { signal } = controller;
+    send({ type: "result", id, value: await Promise.race([sessions!.run(call, signal), cancelledLong(signal)]) });
+  } catch (error) {
+    const { isLost } = error as { isLost?: boolean };
+    const message = textOf(error);
+    send({ type: "failure", id, failure: { ...failureOf(error), message, ...(isLost && { isLost }) } });
+  } finally {
+    cancelled.delete(id);
+  }
+}
+
+/** Rejected some time after a call was cancelled. */
+function cancelledLong(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => setTimeout(reject, MAX_CANCELLED_MS, new Error("the call was cancelled")));
+  });
+}
+
+function ask(question: Question, sessionId: string, input: object): Promise<unknown> {
+  const id = ++lastQuestion;
+  send({ type: "ask", id, question, sessionId, input: input as Record<string, unknown> });
+  return new Promise((resolve, reject) => questions.set(id, { resolve, reject }));
+}
+
+function readPageWasm(): Uint8Array {
+  const { resolve } = createRequire(import.meta.url);
+  return readFileSync(resolve("mcp-web-sdk/mcp_web_page_bg.wasm"));
+}

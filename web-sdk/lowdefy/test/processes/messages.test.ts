@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { checkProcessMessage, checkToolResult, errorOf, failureOf } from "../../src/processes/messages.ts";
+
+const ask = (message: object) => ({ type: "ask", id: 1, question: "page", sessionId: "s", input: {}, ...message });
+
+test("messages of a process have nothing but what is known", () => {
+  assert.deepEqual(checkProcessMessage(ask({ user: "somebody else" })), ask({}));
+  assert.deepEqual(checkProcessMessage({ type: "started", more: 1 }), { type: "started" });
+  assert.deepEqual(checkProcessMessage({ type: "log", text: "one\r\ntwo\u001b[0m" }), { type: "log", text: "one two [0m" });
+  const failure = { message: "m", code: "Unauthorized", reason: "not a word", data: {}, stack: "s", isLost: 1 };
+  assert.deepEqual(checkProcessMessage({ type: "failure", id: 1, failure }), { type: "failure", id: 1, failure: { message: "m" } });
+});
+
+test("what is not a message is refused", () => {
+  const rows = [null, 1, "text", [], {}, { type: "pong" }, { type: "pong", id: "1" }, { type: "result", id: 1.5 }, { type: "failure", id: 1 }, { type: "failure", id: 1, failure: {} }];
+  const asks = [{ question: "secrets" }, { question: "toString" }, { sessionId: 1 }, { input: null }, { input: [] }, { id: {} }].map(ask);
+  for (const row of [...rows, ...asks]) assert.throws(() => checkProcessMessage(row), /^Error: it has /, JSON.stringify(row));
+});
+
+test("a result of a tool is text and facts", () => {
+  const facts = { pageId: "p" };
+  const result = { content: [{ type: "text", text: "t", annotations: {} }], _meta: { "mcp-web/page": facts, other: 1 }, structuredContent: {}, isError: "yes" };
+  assert.deepEqual(checkToolResult("interact", result), { content: [{ type: "text", text: "t" }], _meta: { "mcp-web/page": facts } });
+  const rows = [null, "text", {}, { content: "text" }, { content: [{ type: "image", data: "" }] }, { content: [{ type: "text", text: 1 }] }, { content: [] }, { content: [], _meta: { "mcp-web/page": [] } }];
+  for (const row of rows) assert.throws(() => checkToolResult("snapshot", row), /^Error: it has sent a result/, JSON.stringify(row));
+});
+
+test("errors keep what callers look at", () => {
+  const error = Object.assign(new Error("m"), { name: "RequestError", code: "InvalidArguments", data: { reason: "PageUnknown", secret: 1 } });
+  const copy = errorOf(failureOf(error)) as typeof error;
+  assert.deepEqual([copy.message, copy.name, copy.code, copy.data], ["m", "RequestError", "InvalidArguments", { reason: "PageUnknown" }]);
+  assert.equal(errorOf(failureOf("thrown")).message, "thrown");
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+
+import { foldersOfModules } from "../../src/engine/packages.ts";
+import { defaultMaxProcesses, defaultProcessMemoryMb } from "../../src/processes/machine.ts";
+import { ProcessPool } from "../../src/processes/process-pool.ts";
+import { type ProcessOptions, type ProcessOwner, SessionProcess } from "../../src/processes/session-process.ts";
+
+const OPTIONS: ProcessOptions = {
+  settings: { plugins: { actions: {}, operators: {}, blocks: {} }, knownTexts: [], dynamicOperators: [], maxStateBytes: 1000, maxListItems: 10, format: "markdown", page: {} },
+  readable: foldersOfModules([]),
+  memoryMb: 200,
+  maxCallCpuMs: 1000,
+  say: () => {},
+};
+
+async function openPool(t: TestContext, limits = {}): Promise<ProcessPool> {
+  const pool = await ProcessPool.open(OPTIONS, { maxProcesses: 2, idleMs: 60_000, waitMs: 60_000, ...limits });
+  t.after(() => pool.dispose());
+  return pool;
+}
+
+const owner = (): ProcessOwner => ({ answer: async () => {} });
+const processOf = (pool: ProcessPool, whose: ProcessOwner) => pool.use(whose, async (process) => process);
+
+test("each user has a process, and keeps it", async (t) => {
+  const pool = await openPool(t);
+  const [one, two] = [owner(), owner()];
+  const [first, second, again] = [await processOf(pool, one), await processOf(pool, two), await processOf(pool, one)];
+  assert.notEqual(first.pid, second.pid);
+  assert.equal(again, first);
+  assert.equal(pool.size, 2);
+});
+
+test("a user takes the place of the one who was there first and does nothing", async (t) => {
+  const pool = await openPool(t);
+  const [busy, idle, late] = [owner(), owner(), owner()];
+  const end = Promise.withResolvers<void>();
+  const working = pool.use(busy, async (process) => {
+    await end.promise;
+    return process;
+  });
+  const left = await processOf(pool, idle);
+  const taken = await processOf(pool, late);
+  assert.notEqual(taken, left);
+  await left.ended;
+  assert.ok(!existsSync(`/proc/${left.pid}`));
+  end.resolve();
+  assert.ok(!(await working).hasEnded);
+});
+
+test("a call waits while all processes are in use, and not for ever", async (t) => {
+  const pool = await openPool(t, { maxProcesses: 1 });
+  const end = Promise.withResolvers<void>();
+  const working = pool.use(owner(), () => end.promise);
+  const waiting = processOf(pool, owner());
+  end.resolve();
+  await working;
+  assert.ok(!(await waiting).hasEnded);
+  const full = await openPool(t, { maxProcesses: 1, waitMs: 1 });
+  await full.use(owner(), async () => {
+    await assert.rejects(processOf(full, owner()), /all 1 processes for users are in use \(--max-processes\)/);
+  });
+});
+
+test("a process that nobody uses ends", async (t) => {
+  const pool = await openPool(t, { idleMs: 1 });
+  const process = await processOf(pool, owner());
+  await process.ended;
+  assert.ok(process.hasEnded);
+});
+
+test("a process that was killed is replaced", async (t) => {
+  const pool = await openPool(t);
+  const one = owner();
+  const first = await processOf(pool, one);
+  globalThis.process.kill(first.pid!, "SIGKILL");
+  await first.ended;
+  const second = await processOf(pool, one);
+  assert.notEqual(second.pid, first.pid);
+});
+
+test("a user whose process has failed takes no place of another one", async (t) => {
+  const pool = await openPool(t);
+  const [one, two] = [owner(), owner()];
+  const [failing, other] = [await processOf(pool, one), await processOf(pool, two)];
+  failing.kill({ reason: "ProcessEnded", message: "has failed" });
+  const replaced = await processOf(pool, one);
+  assert.notEqual(replaced, failing);
+  assert.equal(await processOf(pool, two), other);
+});
+
+test("a newer build replaces processes when they have no call", async (t) => {
+  const pool = await openPool(t);
+  const one = owner();
+  const former = await pool.use(one, async (process) => {
+    await pool.reload({ ...OPTIONS });
+    assert.ok(!process.hasEnded);
+    return process;
+  });
+  const newer = await processOf(pool, one);
+  assert.notEqual(newer, former);
+  await former.ended;
+});
+
+test("an app that no process can load is refused", async () => {
+  const plugins = { actions: { Missing: { specifier: "nowhere/actions", url: "file:///nowhere/actions.js", name: "Missing" } }, operators: {}, blocks: {} };
+  await assert.rejects(SessionProcess.start({ ...OPTIONS, settings: { ...OPTIONS.settings, plugins } }), /nowhere/);
+});
+
+test("a process ends with its host", async (t) => {
+  const program = `import { SessionProcess } from ${JSON.stringify(new URL("../../src/processes/session-process.ts", import.meta.url).href)};
+    const started = await SessionProcess.start({ ...${JSON.stringify(OPTIONS)}, say() {} });
+    console.log(started.pid); setInterval(() => {}, 1000);`;
+  const { spawn } = await import("node:child_process");
+  const host = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => host.kill("SIGKILL"));
+  const [pid] = await once(host.stdout, "data");
+  assert.ok(existsSync(`/proc/${Number(pid)}`));
+  host.kill("SIGKILL");
+  while (existsSync(`/proc/${Number(pid)}`)) {
+    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: nothing tells when a process that is no child of this one has ended
+  }
+});
+
+test("the memory of the computer decides how many processes there are", () => {
+  const rows = [512, 1024, 4096, 24_000].map((memory) => [memory, defaultProcessMemoryMb(memory), defaultMaxProcesses(memory, defaultProcessMemoryMb(memory))]);
+  assert.deepEqual(rows, [
+    [512, 128, 3],
+    [1024, 128, 6],
+    [4096, 128, 24],
+    [24_000, 256, 70],
+  ]);
+});
