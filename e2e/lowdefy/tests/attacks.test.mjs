@@ -99,12 +99,14 @@ test("patterns in requests, which the host makes, stop nobody", async (t) => {
   const { requests } = await attacker.state();
   assert.deepEqual(Object.keys(requests.own.response.data ?? requests.own.response), ["(secret)"], JSON.stringify(requests));
   assert.doesNotMatch(JSON.stringify(requests), /correct|Y29ycmVjd|horse/);
-  const answer = await unnoticed(t, two, "slow pattern in requests", async () => {
+  let answer;
+  await unnoticed(t, two, "slow pattern in requests", async () => {
     const first = await attacker.interact(setState({ text: SLOW_TEXT }), click("own"));
-    for (let index = 0; index < 10; index += 1) assert.match(textOf(await attacker.interact(click("own"))), /requests of this user wait for \d+ s|took more than 250 ms/);
-    return first;
+    // If the attack is run again, its first request waits, too.
+    answer ??= first;
+    for (let index = 0; index < 10; index += 1) assert.match(textOf(await attacker.interact(click("own"))), /requests of this user wait for \d+ s/);
   });
-  assert.match(textOf(answer), /the operators of the request took more than 250 ms, the last one was _regex/);
+  assert.match(textOf(answer), /the operators of the request took more than 100 ms, the last one was _regex/);
   assert.equal(reasonOf(answer), undefined);
   assert.equal(asked.length, 1);
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { caller, makeFolder, makeToken, openSession, startHost, textOf } from "./host.mjs";
 
 /** A p99 below this one is noise of the machine, in milliseconds. */
-const UNNOTICED_MS = 250;
+const UNNOTICED_MS = 50;
 /** How many calls the other user makes alone, before the attack and after it, and at least during the attack. */
 const CALLS = 100;
 export const SECRET = "correct horse battery staple";

@@ -5,7 +5,7 @@ import { Script } from "node:vm";
 import type { Operator } from "./plugins.ts";
 
 /** Processor time of the operators of a request. Without a mistake in them, each takes much less than a millisecond. */
-const MAX_OPERATORS_MS = 250;
+const MAX_OPERATORS_MS = 100;
 
 /** The global name under which the script finds the function to run. */
 const WORK = Symbol.for("mcp-web-lowdefy.operator");
@@ -17,37 +17,51 @@ const script = new Script(`globalThis[Symbol.for("mcp-web-lowdefy.operator")]()`
  * the time before it begins, which ends loops over functions; those with these names are stopped while they run.
  */
 export function limitOperatorTime(operators: Record<string, Operator>, names: readonly string[], overran: () => void): Record<string, Operator> {
-  let before: NodeJS.CpuUsage | undefined;
-  let isOver = false;
-  const leftMs = () => {
-    const { user, system } = process.cpuUsage((before ??= process.cpuUsage()));
-    return Math.ceil(MAX_OPERATORS_MS - (user + system) / 1000);
-  };
+  let usedMs = 0;
+  /** When the outermost operator has begun: functions of operators run inside others. */
+  let begun: NodeJS.CpuUsage | undefined;
+  const leftMs = () => MAX_OPERATORS_MS - usedMs - (begun ? msSince(begun) : 0);
   const fail = (name: string): never => {
-    isOver = true;
-    // On a computer with much other work, the time of an operator may be over before it has used the processor.
-    if (leftMs() < MAX_OPERATORS_MS / 2) overran();
+    overran();
     throw new Error(`the operators of the request took more than ${MAX_OPERATORS_MS} ms, the last one was ${name}`);
   };
   const limited = Object.entries(operators).map(([name, operator]): [string, Operator] => {
     const isStopped = names.includes(name);
     const run: Operator = (call) => {
-      const timeout = leftMs();
-      if (isOver || timeout <= 0) return fail(name);
-      return isStopped ? runInTime(timeout, () => operator(call), () => fail(name)) : operator(call);
+      if (leftMs() <= 0) return fail(name);
+      const isOutermost = !begun;
+      begun ??= process.cpuUsage();
+      try {
+        return isStopped ? runInTime(leftMs, () => operator(call), () => fail(name)) : operator(call);
+      } finally {
+        if (isOutermost) {
+          usedMs += msSince(begun);
+          begun = undefined;
+        }
+      }
     };
     return [name, run];
   });
   return Object.fromEntries(limited);
 }
 
-function runInTime<Value>(timeout: number, work: () => Value, late: () => Value): Value {
+function msSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** Runs work which changes nothing, again if other programs had the processor in its time. */
+function runInTime<Value>(leftMs: () => number, work: () => Value, late: () => Value): Value {
   const former = scope[WORK];
   scope[WORK] = work;
   try {
-    return script.runInThisContext({ timeout }) as Value;
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+    for (let timeout = leftMs(); timeout > 0; timeout = leftMs()) {
+      try {
+        return script.runInThisContext({ timeout: Math.ceil(timeout) }) as Value;
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+      }
+    }
     return late();
   } finally {
     scope[WORK] = former;

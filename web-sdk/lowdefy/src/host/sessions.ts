@@ -26,6 +26,8 @@ interface Entry {
   running: number;
   /** The session in the store, without its state. Absent while it is created. */
   stored?: SessionSummary;
+  /** The last save: they follow each other, so that a process which sends many keeps the store as busy as one. */
+  saving?: Promise<void>;
 }
 
 /** A call of a page tool. */
@@ -134,7 +136,7 @@ export class Sessions implements ProcessOwner {
       case "request":
         return this.#request(entry.user, input);
       case "save":
-        return this.#save(sessionId, entry, input);
+        return (entry.saving = (entry.saving ?? Promise.resolve()).catch(() => {}).then(() => this.#save(sessionId, entry, input)));
     }
   }
 
@@ -158,8 +160,8 @@ export class Sessions implements ProcessOwner {
   }
 
   async #save(sessionId: string, entry: Entry, input: Record<string, unknown>): Promise<void> {
-    const { stored } = entry;
-    if (!stored || entry.running === 0) throw new Error("no call is under way in the session");
+    const { process, stored } = entry;
+    if (!stored || entry.running === 0 || process.hasEnded) throw new Error("no call is under way in the session");
     const { name, description, revision, createdAt } = stored;
     const pageId = checkPageId(input.pageId);
     try {

@@ -74,6 +74,7 @@ export class LiveSessions {
     if (!live) throw Object.assign(new Error("the session is not in memory any more: try again"), { isLost: true });
     return live.catch((error: Error) => {
       this.#live.delete(sessionId);
+      error.message = `the session could not be opened again: ${error.message}. If this is so each time, close it and create another one`;
       throw Object.assign(error, { isLost: true });
     });
   }
