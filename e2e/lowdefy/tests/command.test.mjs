@@ -95,7 +95,7 @@ test("a wrong command line is said, with the way out", async (t) => {
     [["--config", "/nowhere"], 1, /there is no \/nowhere\/lowdefy\.yaml/],
     [["--config", APP, "--token-file", "/nowhere"], 1, /--token-file cannot be read/],
     [["--config", APP, "--stdio", "--bridge-program", "/nowhere"], 1, /--bridge-program/],
-    [["--config", APP, "--store", "redis://127.0.0.1:1"], 1, /--token-file is needed/],
+    [["--config", APP, "--store", "redis://127.0.0.1:1"], 2, /--token-file is needed/],
     [["--config", APP, "--store", "mongodb://127.0.0.1/x", "--token-file", tokens], 1, /--store is no path and no Redis URL/],
     [["--config", APP, "--stdio", "--token-file", tokens], 2, /--stdio has one user/],
   ];

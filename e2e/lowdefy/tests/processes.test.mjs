@@ -49,7 +49,22 @@ test("code in a process reaches no secret, file, process or other user", async (
     debugger: 'return process.getBuiltinModule("inspector").open(0)',
     signals: "return process.kill(process.ppid)",
     bindings: 'return process.binding("fs")',
+    "flags of V8": 'return process.getBuiltinModule("v8").setFlagsFromString("--trace-turbo")',
+    databases: 'return new (process.getBuiltinModule("node:sqlite").DatabaseSync)("/tmp/mcp-web-lowdefy-written")',
+    reports: 'process.report.directory = "/tmp"; return 1',
+    "priority of the host": 'return process.getBuiltinModule("os").setPriority(process.ppid, 19)',
+    "sockets with a path": 'return process.getBuiltinModule("net").connect("/var/run/docker.sock")',
+    "sockets with a path in options": 'return process.getBuiltinModule("http").get({ socketPath: "/var/run/docker.sock" })',
+    servers: 'return new (process.getBuiltinModule("net").Server)().listen("/tmp/mcp-web-lowdefy-written")',
   };
+  // The modules of imports have the same functions.
+  const imports = { "flags of V8, imported": ["node:v8", "setFlagsFromString"], "databases, imported": ["node:sqlite", "DatabaseSync"], "priority, imported": ["node:os", "setPriority"], "kill, imported": ["node:process", "kill"] };
+  for (const [name, [module, member]] of Object.entries(imports)) {
+    // An import ends after the template, so that its result is read by the next one.
+    await run(attacker, `globalThis.imported = "none"; import(${JSON.stringify(module)}).then((all) => (globalThis.imported = typeof all[${JSON.stringify(member)}] + typeof all.default?.[${JSON.stringify(member)}]), (error) => (globalThis.imported = error.code)); return "importing"`);
+    const { text } = await run(attacker, `return ${JSON.stringify(name)} + ": " + globalThis.imported`);
+    assert.match(text, new RegExp(`${name}: (undefinedundefined|ERR_\\w+)`), text);
+  }
   for (const [name, code] of Object.entries(attempts)) {
     const { text = "", answer } = await run(attacker, `try { return "[" + (${JSON.stringify(name)}) + "] " + (() => { ${code} })() } catch (error) { return "refused: " + (error.code ?? error.name) }`);
     const isHarmless = name === "variables" ? /\[variables\] \{/.test(text) : /refused: (ERR_ACCESS_DENIED|TypeError)/.test(text);
@@ -115,19 +130,28 @@ test("a process that loops is ended, also when no call is under way", async (t) 
   await runsAgain(two.attacker);
 });
 
-const ask = (question, input) => `JSON.stringify({ type: "ask", id: 1, question: ${JSON.stringify(question)}, sessionId: SESSION, input: ${JSON.stringify(input)} }) + "\\n"`;
+/** Code for a line that calls the host. */
+const hostCall = (method, input) => `JSON.stringify({ type: "hostCall", id: 1, method: ${JSON.stringify(method)}, sessionId: SESSION, opening: 1, input: ${input} }) + "\\n"`;
+const STANDARD_ERROR = "standard error";
 const FLOODS = {
   lines: `'{"type":"log","text":"x"}\\n'.repeat(1000)`,
   "one line": `"x".repeat(60000)`,
-  questions: ask("pages", {}),
-  "questions for pages": ask("page", { pageId: "p" }),
-  sessions: ask("save", { pageId: "p", saved: "x".repeat(1000) }),
-  requests: ask("request", { pageId: "p", requestId: "refused", blockId: "name" }),
+  "calls of the host": hostCall("pages", "{}"),
+  "calls for pages": hostCall("page", '{ pageId: "p" }'),
+  sessions: hostCall("save", '{ pageId: "p", saved: "x".repeat(1000) }'),
+  "sessions of small values": hostCall("save", '{ pageId: "p", saved: Array(50_000).fill({}) }'),
+  requests: hostCall("request", '{ pageId: "p", requestId: "refused", blockId: "name" }'),
+  "requests of small values": hostCall("request", '{ pageId: "p", requestId: "refused", blockId: "name", payload: Array(9_000).fill({}) }'),
+  "small values": `'{"type":"pong","id":0,"x":[' + "{},".repeat(500_000) + '0]}\\n'`,
+  "nested values": `'{"type":"pong","id":0,"x":' + "[".repeat(1_000_000) + "]".repeat(1_000_000) + '}\\n'`,
+  [STANDARD_ERROR]: `"€".repeat(20000)`,
 };
 for (const [name, text] of Object.entries(FLOODS)) {
-  test(`a process that floods its channel slows down nobody: ${name}`, async (t) => {
+  test(`a process that floods its host slows down nobody: ${name}`, async (t) => {
     const two = await startTwo(t, APP);
-    const code = `const SESSION = ${JSON.stringify(two.attacker.sessionId)}; const { writeSync } = process.getBuiltinModule("fs"); const text = ${text}; for (;;) try { writeSync(3, text) } catch {}`;
+    const fd = name === STANDARD_ERROR ? 2 : 3;
+    const write = `for (let at = 0; at < text.length; ) try { at += writeSync(${fd}, text, at) } catch {}`;
+    const code = `const SESSION = ${JSON.stringify(two.attacker.sessionId)}; const { writeSync } = process.getBuiltinModule("fs"); const text = Buffer.from(${text}); for (;;) { ${write} }`;
     const answer = await unnoticed(t, two, `flood of ${name}`, () => run(two.attacker, code));
     assert.match(reasonOf(answer) ?? "", /CallTooLong|ProcessEnded/, JSON.stringify(answer));
     const kilobytes = Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${two.host.child.pid}/status`, "utf8"))[1]);
@@ -145,11 +169,14 @@ test("a process that lies ends its own calls", async (t) => {
     { type: "result", id: 999, value: {} },
     { type: "result", id: "1" },
     { type: "failure", id: 1 },
-    { type: "ask", id: 1, question: "secrets", sessionId: two.other.sessionId, input: {} },
+    { type: "hostCall", id: 1, method: "secrets", sessionId: two.other.sessionId, opening: 1, input: {} },
     { type: "NODE_HANDLE" },
     null,
     "not a message",
     [],
+    // The call that is under way.
+    { type: "result", id: 2, value: { content: 5 } },
+    { type: "failure", id: 2, failure: {} },
   ];
   const lies = [...messages.map((message) => JSON.stringify(message)), "{", "[".repeat(100_000)];
   await unnoticed(t, two, "lies", async () => {
@@ -172,21 +199,21 @@ test("a user whose processes fail again and again waits", async (t) => {
   assert.equal(reasonOf(last), "TooManyFaults", JSON.stringify(last));
 });
 
-test("a process that asks for what is not its user's gets nothing", async (t) => {
+test("a process that calls for what is not its user's gets nothing", async (t) => {
   const two = await startTwo(t, APP);
   const { sessionId } = two.other;
-  const questions = [
-    { question: "page", sessionId, input: { pageId: "p" } },
-    { question: "save", sessionId, input: { pageId: "p", saved: {} } },
-    { question: "page", sessionId: two.attacker.sessionId, input: { pageId: "../config" } },
-    { question: "request", sessionId: two.attacker.sessionId, input: { pageId: "p", blockId: "b", requestId: "../../../config", payload: {} } },
-    { question: "request", sessionId: two.attacker.sessionId, input: { pageId: "../..", blockId: "b", requestId: "x", payload: {} } },
-  ].map((question, index) => ({ type: "ask", id: 1_000_000 + index, ...question }));
+  const hostCalls = [
+    { method: "page", sessionId, input: { pageId: "p" } },
+    { method: "save", sessionId, input: { pageId: "p", saved: {} } },
+    { method: "page", sessionId: two.attacker.sessionId, input: { pageId: "../config" } },
+    { method: "request", sessionId: two.attacker.sessionId, input: { pageId: "p", blockId: "b", requestId: "../../../config", payload: {} } },
+    { method: "request", sessionId: two.attacker.sessionId, input: { pageId: "../..", blockId: "b", requestId: "x", payload: {} } },
+  ].map((call, index) => ({ type: "hostCall", id: 1_000_000 + index, opening: 1, ...call }));
   const before = await two.other.state();
   // The process does not know these ids, and drops the answers: the host has written them, or it has not.
-  const code = `const { writeSync } = process.getBuiltinModule("fs"); for (const text of ${JSON.stringify(questions.map((question) => `${JSON.stringify(question)}\n`))}) writeSync(3, text); return "asked"`;
+  const code = `const { writeSync } = process.getBuiltinModule("fs"); for (const text of ${JSON.stringify(hostCalls.map((call) => `${JSON.stringify(call)}\n`))}) writeSync(3, text); return "sent"`;
   const { text } = await run(two.attacker, code);
-  assert.match(text, /asked/);
+  assert.match(text, /sent/);
   await runsAgain(two.attacker);
   assert.deepEqual(await two.other.state(), before);
   await runsAgain(two.other);

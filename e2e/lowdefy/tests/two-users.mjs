@@ -5,8 +5,9 @@ import { join } from "node:path";
 
 import { caller, makeFolder, makeToken, openSession, startHost, textOf } from "./host.mjs";
 
-/** A p99 below this one is noise of the machine, in milliseconds. */
+/** A p99 and a slowest call below these are noise of the machine, in milliseconds. */
 const UNNOTICED_MS = 50;
+const UNNOTICED_SLOWEST_MS = 500;
 /** How many calls the other user makes alone, before the attack and after it, and at least during the attack. */
 const CALLS = 100;
 export const SECRET = "correct horse battery staple";
@@ -49,9 +50,11 @@ export async function unnoticed(t, { other }, name, attack, { attempts = 3 } = {
     while (!isOver || during.length < CALLS) during.push(await work());
     await workAlone(alone);
     const [usual, underAttack] = [p99(alone), p99(during)];
-    t.diagnostic(`${name}: p99 of the other user ${usual.toFixed(1)} ms alone, ${underAttack.toFixed(1)} ms during the attack (${during.length} calls)`);
-    const isUnnoticed = underAttack <= Math.max(3 * usual, UNNOTICED_MS);
-    assert.ok(isUnnoticed || attempt < attempts, `${underAttack} ms, and ${usual} ms alone`);
+    const [slowestAlone, slowest] = [alone, during].map((times) => Math.max(...times));
+    const figures = `p99 of the other user ${usual.toFixed(1)} ms alone, ${underAttack.toFixed(1)} ms during the attack; slowest of ${during.length} calls ${slowest.toFixed(0)} ms`;
+    t.diagnostic(`${name}: ${figures}`);
+    const isUnnoticed = underAttack <= Math.max(3 * usual, UNNOTICED_MS) && slowest <= Math.max(3 * slowestAlone, UNNOTICED_SLOWEST_MS);
+    assert.ok(isUnnoticed || attempt < attempts, figures);
     const answer = await attacked;
     if (isUnnoticed) return answer;
   }

@@ -1,5 +1,5 @@
 /**
- * The program of a session process. It has no user at first, and then one. `processes/session-process.ts` starts it.
+ * The program of a session process. It has no user at first, and then one. `processes/process-handle.ts` starts it.
  *
  * It ends with its channel, however its host ends.
  */
@@ -12,22 +12,22 @@ import { redirectConsole, textOf } from "./engine/activity.ts";
 import { guardActions, guardOperators } from "./engine/known-texts.ts";
 import { loadPagePlugins } from "./engine/plugins.ts";
 import { CHANNEL_FD, Channel } from "./processes/channel.ts";
-import { type HostMessage, type ProcessMessage, type ProcessSettings, type Question, errorOf, failureOf } from "./processes/messages.ts";
+import { type HostCall, type HostMessage, type ProcessMessage, type ProcessSettings,  errorOf, failureOf } from "./processes/messages.ts";
 import { LiveSessions } from "./session-process/live-sessions.ts";
-import { removePowers } from "./session-process/powers.ts";
+import { removeProcessApis } from "./session-process/process-apis.ts";
 
-/** How long a call that was cancelled may go on with what it has begun, so that it is saved. */
+/** How long a cancelled call may finish its action, so that it is saved. */
 const MAX_CANCELLED_MS = 5_000;
 
-interface OpenQuestion {
+interface OpenHostCall {
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
 let sessions: LiveSessions | undefined;
 const cancelled = new Map<number, AbortController>();
-const questions = new Map<number, OpenQuestion>();
-let lastQuestion = 0;
+const hostCalls = new Map<number, OpenHostCall>();
+let lastHostCall = 0;
 
 const receiver = { message: (message: unknown) => received(message as HostMessage), closed: () => process.exit() };
 const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), receiver, { maxBytes: Infinity, isTrusted: true });
@@ -52,12 +52,12 @@ function received(message: HostMessage): void {
       return cancelled.get(message.id)?.abort();
     case "forget":
       return sessions?.forget(message.sessionId);
-    case "answer":
-      questions.get(message.id)?.resolve(message.value);
-      return void questions.delete(message.id);
-    case "refusal":
-      questions.get(message.id)?.reject(errorOf(message.failure));
-      return void questions.delete(message.id);
+    case "hostResult":
+      hostCalls.get(message.id)?.resolve(message.value);
+      return void hostCalls.delete(message.id);
+    case "hostFailure":
+      hostCalls.get(message.id)?.reject(errorOf(message.failure));
+      return void hostCalls.delete(message.id);
   }
 }
 
@@ -69,8 +69,8 @@ async function start(settings: ProcessSettings): Promise<void> {
     const rules = { known: new Set(settings.knownTexts), dynamic: settings.dynamicOperators };
     const plugins = { ...loaded, operators: guardOperators(loaded.operators, modules.operators, rules), actions: guardActions(loaded.actions, modules.actions, rules) };
     const pageTools = { format, limits: page, wasm: readPageWasm() };
-    sessions = new LiveSessions({ plugins, limits: { maxStateBytes, maxListItems }, pageTools, ask });
-    removePowers();
+    sessions = new LiveSessions({ plugins, limits: { maxStateBytes, maxListItems }, pageTools, callHost });
+    removeProcessApis();
     send({ type: "started" });
   } catch (error) {
     send({ type: "failed", message: (error as Error).message });
@@ -99,10 +99,10 @@ function cancelledLong(signal: AbortSignal): Promise<never> {
   });
 }
 
-function ask(question: Question, sessionId: string, input: object): Promise<unknown> {
-  const id = ++lastQuestion;
-  send({ type: "ask", id, question, sessionId, input: input as Record<string, unknown> });
-  return new Promise((resolve, reject) => questions.set(id, { resolve, reject }));
+function callHost(call: HostCall): Promise<unknown> {
+  const id = ++lastHostCall;
+  send({ type: "hostCall", id, ...call });
+  return new Promise((resolve, reject) => hostCalls.set(id, { resolve, reject }));
 }
 
 function readPageWasm(): Uint8Array {

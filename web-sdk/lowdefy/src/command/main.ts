@@ -12,11 +12,11 @@ import { Host, type HostOptions } from "../host/host.ts";
 import { type Settings, readSettings } from "../host/settings.ts";
 import { availableMemoryMb, defaultMaxProcesses, defaultProcessMemoryMb } from "../processes/machine.ts";
 import { ProcessPool } from "../processes/process-pool.ts";
-import type { ProcessOptions } from "../processes/session-process.ts";
+import type { ProcessOptions } from "../processes/process-handle.ts";
 import { SessionStoreError, openStore, principalOfToken } from "../stores/index.ts";
 import { End } from "./end.ts";
 import { logLine } from "./log.ts";
-import { type CommandOptions, HELP, UsageError, readOptions } from "./options.ts";
+import { type CommandOptions, HELP, UsageError, isUrl, readOptions } from "./options.ts";
 import { startBridge, startStdioClient } from "./private-bridge.ts";
 import { createToken, keptToken, readTokenFile, writePrivate } from "./tokens.ts";
 import { watchFolder } from "./watch.ts";
@@ -74,7 +74,7 @@ async function run(options: CommandOptions): Promise<void> {
     redact = app.redactor.text;
     closing.push(() => app.dispose());
     const settings = settingsOf(app, options);
-    const isFolder = !/^[a-z][a-z\d+.-]+:\/\//i.test(options.store);
+    const isFolder = !isUrl(options.store);
     if (isFolder) await makeStoreFolder(options.store);
     const tokens = await tokensOf(options, isFolder);
     checkUnreadable([...(isFolder ? [options.store] : []), ...(options.tokenFile === undefined ? [] : [options.tokenFile])], app.readable);
@@ -149,7 +149,7 @@ function processLimits({ processMemoryMb, maxProcesses, processIdleSeconds }: Co
 function processOptions(app: LowdefyApp, { format, page, maxStateBytes, maxListItems, maxCallCpuMs, dynamicOperators }: Settings, memoryMb: number): ProcessOptions {
   const knownTexts = [...app.knownTexts];
   const settings = { plugins: app.pagePlugins, knownTexts, dynamicOperators: [...dynamicOperators], maxStateBytes, maxListItems, format, page };
-  return { settings, readable: app.readable, memoryMb, maxCallCpuMs, say };
+  return { settings, readable: app.readable, memoryMb, maxCallCpuMs, log: say };
 }
 
 /** Builds the app again, and prepares its use. Returns nothing, and says why, if that fails. */
@@ -210,12 +210,11 @@ function settingsOf(app: LowdefyApp, { format }: CommandOptions): Settings {
   return format ? { ...settings, format } : settings;
 }
 
-async function tokensOf({ tokenFile, isStdio, store }: CommandOptions, isFolder: boolean): Promise<string[]> {
+async function tokensOf({ tokenFile, store }: CommandOptions, isFolder: boolean): Promise<string[]> {
   if (tokenFile !== undefined) return readTokenFile(tokenFile);
   // Sessions belong to the token: a new one would lose them.
   if (isFolder) return [await keptToken(join(store, "token"))];
-  if (isStdio) return [createToken()];
-  throw new AppError("--token-file is needed where sessions are kept in Redis");
+  return [createToken()];
 }
 
 /** A host that is started again is the same session at the bridge. Of two at once, the newer one has it. */

@@ -44,7 +44,7 @@ Options:
   --watch                    Build the app again when its files change; sessions go on
   --stdio                    Be an MCP server over stdin and stdout, with a bridge of its own that ends with it: one entry in the
                              configuration of a desktop AI client
-  --max-processes <NUMBER>   How many users can be served at once, each by a process; one more process waits for the next user
+  --max-processes <NUMBER>   How many users can be served at once, each by a process. While there are fewer, one is ready for the next user
                              [default: as many as have room in three quarters of the memory]
   --process-memory <MB>      The memory of each process, at least 96 [default: a 32nd of the memory, from 128 to 256]
   --process-idle <SECONDS>   After how long without a call the process of a user ends; sessions stay [default: 300]
@@ -74,10 +74,12 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const config = values.config ?? ".";
   const bridge = values.bridge ?? environment.MCP_WEB_BRIDGE_URL ?? "http://localhost:3001";
   if (!/^(https?|wss?):$/.test(URL.parse(bridge)?.protocol ?? "")) throw new UsageError("--bridge must be a URL such as http://localhost:3001");
+  const store = readStore(values, environment) ?? `${config}/.mcp-web`;
+  if (isUrl(store) && !values.stdio && values["token-file"] === undefined) throw new UsageError("--token-file is needed where sessions are kept in Redis");
   return {
     config,
     bridge,
-    store: readStore(values, environment) ?? `${config}/.mcp-web`,
+    store,
     roles: (values.roles ?? "").split(",").map((role) => role.trim()).filter(Boolean),
     isWatching: values.watch ?? false,
     isStdio: values.stdio ?? false,
@@ -91,6 +93,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     ...(values.name !== undefined && { name: values.name }),
   };
 }
+
+/** Whether a store is a server, and no folder. */
+export const isUrl = (store: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(store);
 
 function readNumber(values: Record<string, unknown>, name: string, least: number, most: number): number | undefined {
   const value = values[name];
@@ -108,7 +113,12 @@ function readStore({ store, "store-file": file }: { store?: string; "store-file"
   if (store !== undefined && URL.parse(store)?.password) {
     throw new UsageError("--store has a password, which other users of this computer could read: give it with --store-file or MCP_WEB_STORE");
   }
-  if (file === undefined) return store ?? environment.MCP_WEB_STORE;
+  const [value, source] = file === undefined ? [store ?? environment.MCP_WEB_STORE, store === undefined ? "MCP_WEB_STORE" : "--store"] : [readStoreFile(file), `--store-file ${file}`];
+  if (value === "") throw new UsageError(`${source} is empty: give a folder or redis://HOST:PORT`);
+  return value;
+}
+
+function readStoreFile(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {

@@ -2,7 +2,8 @@
 
 import { ActionError } from "mcp-web-sdk/page-driver";
 
-import type { SessionLimits } from "../engine/session-limits.ts";
+import { countValues } from "../engine/json-values.ts";
+import { type SessionLimits, maxStateValues } from "../engine/session-limits.ts";
 
 /** The longest name, in characters and in parts. */
 const MAX_KEY_CHARS = 500;
@@ -44,9 +45,12 @@ export function checkValue(value: unknown, { maxListItems }: SessionLimits): unk
 }
 
 /** @throws ActionError when values would make the state of a session too large. */
-export function checkStateSize(state: object, values: object, { maxStateBytes }: SessionLimits): void {
+export function checkStateSize(state: object, values: object, limits: SessionLimits): void {
+  const { maxStateBytes } = limits;
   const bytes = Buffer.byteLength(JSON.stringify(state)) + Buffer.byteLength(JSON.stringify(values));
   if (bytes > maxStateBytes) throw new ActionError("ActionFailed", `the state would have more than ${maxStateBytes} bytes (maxStateBytes): set less`);
+  const most = maxStateValues(limits);
+  if (countValues(state) + countValues(values) > most) throw new ActionError("ActionFailed", `the state would have more than ${most} values (maxStateBytes / 20): set less`);
 }
 
 const tooManyItems = (most: number) => new ActionError("ActionFailed", `more than ${most} items (maxListItems): set less`);

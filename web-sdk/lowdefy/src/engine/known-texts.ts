@@ -15,21 +15,21 @@ interface Evaluator {
 
 /** By their names in the packages of Lowdefy. */
 const OPERATORS: Record<string, Evaluator> = {
-  _nunjucks: { what: "template", textsOf: (params) => [params, memberOf(params, "template")] },
-  _regex: { what: "pattern", textsOf: (params) => [params, memberOf(params, "pattern")] },
+  _nunjucks: { what: "template", textsOf: (params) => [memberOrSelf(params, "template")] },
+  _regex: { what: "pattern", textsOf: (params) => [memberOrSelf(params, "pattern")] },
   _string: {
     what: "pattern",
     textsOf: (params, method) => (["match", "replace", "search"].includes(method ?? "") ? [Array.isArray(params) ? params[1] : memberOf(params, "regex")] : []),
   },
-  _change_case: { what: "pattern", textsOf: (params) => ["splitRegexp", "stripRegexp"].flatMap((name) => patternsOf(memberOf(optionsOf(params), name))) },
-  _mql: { what: "pattern", textsOf: (params) => membersDeep(params, ["$regex", "regex"]) },
+  _change_case: { what: "pattern", textsOf: (params) => ["splitRegexp", "stripRegexp"].flatMap((name) => [memberOf(optionsOf(params), name)].flat(Infinity).map((value) => memberOrSelf(value, "pattern"))) },
+  _mql: { what: "pattern", textsOf: (params) => membersDeep(params, ["$regex", "regex"]).map(literalOf) },
   _operator: { what: "name of an operator", textsOf: (params) => [memberOf(params, "name")] },
-  _secret: { what: "name of a secret", textsOf: (params) => [params, memberOf(params, "key")] },
+  _secret: { what: "name of a secret", textsOf: (params) => [memberOrSelf(params, "key")] },
 };
 
 /** Actions of Lowdefy's engine that match the ids of blocks. */
 const ACTIONS: Record<string, Evaluator> = Object.fromEntries(
-  ["Validate", "ResetValidation"].map((name) => [name, { what: "pattern", textsOf: (params) => [memberOf(params, "regex")].flat() }]),
+  ["Validate", "ResetValidation"].map((name) => [name, { what: "pattern", textsOf: (params) => [memberOf(params, "regex")].flat(Infinity) }]),
 );
 
 /** Names that `mcp.dynamicOperators` may have. */
@@ -75,7 +75,8 @@ export function guardActions(actions: PagePlugins["actions"], originalNames: Rec
 }
 
 function check(name: string, { what }: Evaluator, texts: unknown[], { known }: TextRules): void {
-  if (texts.every((text) => typeof text !== "string" || known.has(text))) return;
+  // A list or an object would become a text.
+  if (texts.every((text) => (typeof text === "string" ? known.has(text) : typeof text !== "object" || text === null))) return;
   throw new Error(`${name}: the ${what} is not in the app's configuration, and is not run. The app can allow it with mcp.dynamicOperators`);
 }
 
@@ -103,11 +104,15 @@ const isEvaluatorKey = (key: string): boolean => {
   return key.startsWith("_") && Object.keys(OPERATORS).some((operator) => name.endsWith(operator.slice(1)));
 };
 
+const memberOrSelf = (value: unknown, name: string): unknown => (typeof value === "object" && value !== null && !Array.isArray(value) ? memberOf(value, name) : value);
+
+/** An expression of MongoDB's language may give any text, and is no text of the configuration. */
+const literalOf = (value: unknown): unknown => (value === undefined || (typeof value === "string" && !value.startsWith("$")) ? value : EXPRESSION);
+const EXPRESSION = "an expression";
+
 const memberOf = (value: unknown, name: string): unknown => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined);
 
 const optionsOf = (params: unknown): unknown => (Array.isArray(params) ? params[1] : memberOf(params, "options"));
-
-const patternsOf = (value: unknown): unknown[] => [value, memberOf(value, "pattern")];
 
 function membersDeep(value: unknown, names: readonly string[]): unknown[] {
   if (typeof value !== "object" || value === null) return [];

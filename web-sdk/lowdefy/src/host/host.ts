@@ -97,7 +97,7 @@ export class Host {
 
   #add(definition: tools.HostToolDefinition, handler: Handler): void {
     const counted: Handler = (args, context) => {
-      this.#rate.count();
+      this.#rate.count(args);
       return handler(args, context);
     };
     const timeout = completeLimits(this.#current.limits.page).callTimeoutMs + MAX_WAIT_MS;

@@ -1,8 +1,11 @@
 /** How many calls a user may begin within a minute. */
 
 import { handlerFailed } from "../processes/call-failure.ts";
+import { countValues } from "../engine/json-values.ts";
 
 const MINUTE_MS = 60_000;
+/** The number of values in arguments that cost the host as much as a call. */
+const VALUES_OF_A_CALL = 1000;
 
 /** Counts the calls of one user. */
 export class RateLimit {
@@ -14,13 +17,13 @@ export class RateLimit {
     this.#most = most;
   }
 
-  /** Counts a call. @throws an error with the reason `TooManyCalls` when there were too many. */
-  count(now = performance.now()): void {
+  /** Counts a call, and a call more for many values in its arguments. @throws an error with the reason `TooManyCalls` when there were too many. */
+  count(args: unknown, now = performance.now()): void {
     if (now - this.#started >= MINUTE_MS) {
       this.#started = now;
       this.#count = 0;
     }
-    this.#count += 1;
+    this.#count += 1 + Math.floor(countValues(args) / VALUES_OF_A_CALL);
     if (this.#count <= this.#most) return;
     const seconds = Math.ceil((this.#started + MINUTE_MS - now) / 1000);
     const message = `more than ${this.#most} calls within a minute (callsPerMinute): nothing was done, try again in ${seconds} s`;

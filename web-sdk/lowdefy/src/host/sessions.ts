@@ -5,10 +5,11 @@ import { randomUUID } from "node:crypto";
 import type { LowdefyApp, PageRequest } from "../engine/app.ts";
 import type { AppUser } from "../engine/app-user.ts";
 import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
-import { type Ask, type Method, type SessionCall, textIn } from "../processes/messages.ts";
+import { type HostCall, type Method, type SessionCall, textIn } from "../processes/messages.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
-import type { ProcessOwner, SessionProcess } from "../processes/session-process.ts";
+import type { ProcessOwner, SessionProcess } from "../processes/process-handle.ts";
 import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
+import { RequestBudget } from "./request-budget.ts";
 import { callFailure } from "./store-failure.ts";
 
 /** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
@@ -20,6 +21,8 @@ const MAX_ID_CHARS = 1000;
 /** A session in memory. */
 interface Entry {
   process: SessionProcess;
+  /** The number of the call that has opened the session in the process. */
+  opening: number;
   /** The user of the last call. */
   user: AppUser;
   /** The calls that are under way: until they have ended, it is the only one of its id. */
@@ -49,7 +52,9 @@ export class Sessions implements ProcessOwner {
   readonly #host: SessionsHost;
   /** The one that was used last is the last. */
   readonly #live = new Map<string, Entry>();
+  readonly #requests = new RequestBudget();
   #noRequestsUntil = 0;
+  #openings = 0;
 
   constructor(store: SessionStore, pool: ProcessPool, host: SessionsHost) {
     this.#store = store;
@@ -64,11 +69,12 @@ export class Sessions implements ProcessOwner {
     const { maxSessionsPerUser } = this.#host.limits;
     if (active.length >= maxSessionsPerUser) throw callFailure(tooManySessions(maxSessionsPerUser));
     const sessionId = randomUUID();
-    return this.#pool.use(this, async (process) => {
-      const entry: Entry = { process, user, running: 1 };
+    return this.#pool.use(this, signal, async (process) => {
+      const entry: Entry = { process, opening: ++this.#openings, user, running: 1 };
+      const { opening } = entry;
       this.#keep(sessionId, entry);
       try {
-        const created = await process.call({ method: "create", sessionId, user, args: {}, via: "mcp" }, signal);
+        const created = await process.call({ method: "create", sessionId, opening, user, args: {}, via: "mcp" }, signal);
         const { pageId, saved, messages, warnings } = created as { pageId?: unknown; saved?: unknown; messages?: unknown; warnings?: unknown };
         this.#checkSize(saved);
         const given = { sessionId, name, ...(description !== undefined && { description }), pageId: checkPageId(pageId), saved };
@@ -97,20 +103,21 @@ export class Sessions implements ProcessOwner {
   /** Makes a call in a session, as the store has it. */
   async run(sessionId: unknown, user: AppUser, { signal, ...call }: ToolCall): Promise<object> {
     const id = checkId(sessionId);
-    return this.#pool.use(this, async (process) => {
+    return this.#pool.use(this, signal, async (process) => {
       const stored = await this.#try(() => this.#store.get(id)).catch((error: unknown) => {
-        this.#forget(id);
+        // Another call may be in it, and says itself how it ends.
+        if (this.#live.get(id)?.running === 0) this.#forget(id);
         throw error;
       });
       const known = this.#live.get(id);
       // Another host may have changed it.
       const isCurrent = known?.process === process && (known.running > 0 || (known.stored?.revision ?? 0) >= stored.revision);
-      const entry: Entry = isCurrent ? known : { process, user, running: 0, stored: summaryOf(stored) };
+      const entry: Entry = isCurrent ? known : { process, opening: ++this.#openings, user, running: 0, stored: summaryOf(stored) };
       entry.user = user;
       entry.running += 1;
       this.#keep(id, entry);
       try {
-        return await process.call({ ...call, sessionId: id, user, ...(!isCurrent && { saved: stored.saved }) }, signal);
+        return await process.call({ ...call, sessionId: id, opening: entry.opening, user, ...(!isCurrent && { saved: stored.saved }) }, signal);
       } catch (error) {
         if ((error as { isLost?: boolean }).isLost || process.hasEnded) this.#forget(id, entry);
         throw error;
@@ -121,12 +128,12 @@ export class Sessions implements ProcessOwner {
     });
   }
 
-  /** Answers a question of the process about a session, for the user that the host knows. */
-  async answer({ question, sessionId, input }: Ask): Promise<unknown> {
+  /** Handles a call of the process about a session, for the user that the host knows. */
+  async handle({ method, sessionId, opening, input }: HostCall): Promise<unknown> {
     const entry = this.#live.get(sessionId);
-    if (!entry) throw new Error("the session is not in use");
+    if (!entry || entry.opening !== opening || entry.running === 0) throw method === "save" ? notSaved("SessionUnknown", "it was closed, or opened again") : new Error("no call is under way in the session");
     const { app } = this.#host;
-    switch (question) {
+    switch (method) {
       case "root":
         return app.rootConfig(entry.user);
       case "page":
@@ -154,7 +161,8 @@ export class Sessions implements ProcessOwner {
     if (left > 0) throw new Error(`requests of this user wait for ${Math.ceil(left / 1000)} s, because an operator of one took too long`);
     const [pageId, requestId, blockId] = ["pageId", "requestId", "blockId"].map((name) => textIn(input, name, MAX_ID_CHARS)) as [string, string, string];
     const request: PageRequest = { pageId, requestId, blockId, payload: input.payload };
-    const response = await this.#host.app.request(user, request, () => (this.#noRequestsUntil = performance.now() + REQUEST_PAUSE_MS));
+    const overran = () => (this.#noRequestsUntil = performance.now() + REQUEST_PAUSE_MS);
+    const response = await this.#requests.spend(request.payload, () => this.#host.app.request(user, request, overran));
     this.#checkSize(response);
     return response;
   }
@@ -171,9 +179,7 @@ export class Sessions implements ProcessOwner {
     } catch (error) {
       const isChanged = error instanceof SessionConflict;
       if (isChanged) this.#forget(sessionId, entry);
-      const reason = isChanged ? "another host has gone on with it" : (error as Error).message;
-      const message = `the actions were done, and the session could not be saved: ${reason}. Do not repeat them: look at the page first`;
-      throw handlerFailed(isChanged ? "SessionConflict" : "StoreUnavailable", message);
+      throw isChanged ? notSaved("SessionConflict", "another host has gone on with it") : notSaved("StoreUnavailable", (error as Error).message);
     }
   }
 
@@ -195,7 +201,7 @@ export class Sessions implements ProcessOwner {
     entry.process.forget(sessionId);
   }
 
-  /** Leaves sessions to the store that no call uses, the one that was used first before the others. */
+  /** Leaves sessions without a call to the store, the least recently used first. */
   #evict(): void {
     let surplus = this.#live.size - MAX_LIVE_SESSIONS;
     for (const [sessionId, entry] of [...this.#live]) {
@@ -213,6 +219,8 @@ export class Sessions implements ProcessOwner {
     }
   }
 }
+
+const notSaved = (reason: string, why: string): Error => handlerFailed(reason, `the actions were done, and the session could not be saved: ${why}. Do not repeat them: look at the page first`);
 
 const summaryOf = ({ saved: _, ...summary }: StoredSession): SessionSummary => summary;
 

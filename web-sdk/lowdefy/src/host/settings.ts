@@ -32,7 +32,8 @@ const OWN_LIMITS = {
   maxSessionsPerUser: [50, 10_000],
   sessionExpiryMinutes: [1440, 525_600],
   callsPerMinute: [6000, 1_000_000],
-  maxCallCpuMs: [10_000, 3_600_000],
+  // Half of the processor time of a process in its life.
+  maxCallCpuMs: [10_000, 300_000],
   maxStateBytes: [2 * 1024 * 1024, 15 * 1024 * 1024],
   maxListItems: [500, 10_000],
 } as const;
@@ -58,7 +59,8 @@ export function readSettings(mcp: unknown): Settings {
   try {
     completeLimits(page);
   } catch (error) {
-    throw new AppError(`lowdefy.yaml: ${(error as Error).message.replace("enablePageTools(): ", "mcp.limits: ")}; ${Object.keys(OWN_LIMITS).join(", ")}`);
+    const message = (error as Error).message.replace("enablePageTools(): limits.", "mcp.limits.").replace("enablePageTools(): ", "mcp.limits: ");
+    throw new AppError(`lowdefy.yaml: ${message}${error instanceof RangeError ? "" : `, ${Object.keys(OWN_LIMITS).join(", ")}`}`);
   }
   return { format, page, dynamicOperators: readDynamicOperators(given.dynamicOperators), ...(Object.fromEntries(own) as Pick<Settings, keyof typeof OWN_LIMITS>) };
 }

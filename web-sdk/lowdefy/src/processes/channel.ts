@@ -5,8 +5,15 @@
 
 import type { Duplex } from "node:stream";
 
+import { countValuesInText } from "../engine/json-values.ts";
+
 /** Cost of each message besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
 const MESSAGE_COST_BYTES = 16 * 1024;
+/** Cost of each value of a message, in bytes, and how many bytes a message may have for each of its values at least. */
+const VALUE_COST_BYTES = 64;
+const MIN_VALUE_BYTES = 16;
+/** The part of the time of the receiver that one sender may take up. */
+const TIME_SHARE = 1 / 4;
 /** Number of bytes that may arrive and be answered at once, and then in each second. Only a sender of more waits. */
 const BURST_BYTES = 32 * 1024 * 1024;
 const BYTES_PER_SECOND = 16 * 1024 * 1024;
@@ -93,15 +100,25 @@ export class Channel {
 
   #messageEnded(): void {
     if (this.#isClosed) return;
-    if (!this.#isTrusted) this.#spend(this.#partBytes + MESSAGE_COST_BYTES);
-    const text = Buffer.concat(this.#parts, this.#partBytes).toString("utf8");
+    const text = Buffer.concat(this.#parts, this.#partBytes);
     this.#parts = [];
     this.#partBytes = 0;
+    const begun = performance.now();
     try {
-      this.#receiver.message(JSON.parse(text));
+      if (!this.#isTrusted) this.#charge(text);
+      this.#receiver.message(JSON.parse(text.toString("utf8")));
     } catch (error) {
       this.close(error instanceof SyntaxError ? "it has sent something that is not JSON" : (error as Error).message);
     }
+    if (!this.#isTrusted) this.#spend(((performance.now() - begun) / 1000 / TIME_SHARE) * BYTES_PER_SECOND);
+  }
+
+  /** @throws when a message has too many values. */
+  #charge(text: Buffer): void {
+    const values = countValuesInText(text);
+    this.#spend(MESSAGE_COST_BYTES + text.length + values * VALUE_COST_BYTES);
+    const most = Math.floor(this.#maxBytes / MIN_VALUE_BYTES);
+    if (values > most) throw new Error(`it has sent a message of more than ${most} values`);
   }
 
   #spend(bytes: number): void {

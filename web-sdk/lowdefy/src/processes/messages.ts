@@ -37,6 +37,8 @@ export interface SessionCall {
   maxResultBytes?: number | undefined;
   /** The session, if the process does not have it or has an older one. */
   saved?: unknown;
+  /** Which opening of the session this is. */
+  opening: number;
 }
 
 export type HostMessage =
@@ -44,18 +46,20 @@ export type HostMessage =
   | { type: "call"; id: number; call: SessionCall }
   | { type: "cancel"; id: number }
   | { type: "forget"; sessionId: string }
-  | { type: "answer"; id: number; value: unknown }
-  | { type: "refusal"; id: number; failure: Failure }
+  | { type: "hostResult"; id: number; value: unknown }
+  | { type: "hostFailure"; id: number; failure: Failure }
   | { type: "ping"; id: number };
 
-/** Questions of a session process to its host. */
-export const QUESTIONS = ["page", "pages", "root", "request", "save"] as const;
-export type Question = (typeof QUESTIONS)[number];
+/** Methods of the host that a session process may call. */
+export const HOST_METHODS = ["page", "pages", "root", "request", "save"] as const;
+export type HostMethod = (typeof HOST_METHODS)[number];
 
-/** A question about a session. */
-export interface Ask {
-  question: Question;
+/** A call of the host about a session. */
+export interface HostCall {
+  method: HostMethod;
   sessionId: string;
+  /** {@link SessionCall.opening} of the call that has opened the session. */
+  opening: number;
   input: Record<string, unknown>;
 }
 
@@ -64,11 +68,11 @@ export type ProcessMessage =
   | { type: "failed"; message: string }
   | { type: "result"; id: number; value: unknown }
   | { type: "failure"; id: number; failure: Failure }
-  | ({ type: "ask"; id: number } & Ask)
+  | ({ type: "hostCall"; id: number } & HostCall)
   | { type: "pong"; id: number }
   | { type: "log"; text: string };
 
-/** The error of a call, or of a question. */
+/** The error of a call. */
 export interface Failure {
   message: string;
   name?: string | undefined;
@@ -92,9 +96,9 @@ export function checkProcessMessage(value: unknown): ProcessMessage {
   if (type === "pong") return { type, id };
   if (type === "result") return { type, id, value: message.value };
   if (type === "failure") return { type, id, failure: checkFailure(message.failure) };
-  const { question, sessionId, input } = message;
-  if (type !== "ask" || !isOneOf(QUESTIONS, question) || typeof sessionId !== "string") throw new Error("it has sent an unknown message");
-  return { type, id, question, sessionId, input: asObject(input, "it has asked without an input") };
+  const { method, sessionId, opening, input } = message;
+  if (type !== "hostCall" || !isOneOf(HOST_METHODS, method) || typeof sessionId !== "string" || typeof opening !== "number") throw new Error("it has sent an unknown message");
+  return { type, id, method, sessionId, opening, input: asObject(input, "it has called its host without an input") };
 }
 
 /** A line of the log must not look like several. */
@@ -147,10 +151,10 @@ export function errorOf({ message, name, code, reason }: Failure): Error {
   return error;
 }
 
-/** Returns a text of the input of a question. @throws Error if it is missing or too long. */
+/** Returns a text of the input of a call. @throws Error if it is missing or too long. */
 export function textIn(input: Record<string, unknown>, name: string, maxChars = 1000): string {
   const value = input[name];
-  if (typeof value !== "string" || value.length > maxChars) throw new Error(`it has asked with a wrong ${name}`);
+  if (typeof value !== "string" || value.length > maxChars) throw new Error(`it has called its host with a wrong ${name}`);
   return value;
 }
 

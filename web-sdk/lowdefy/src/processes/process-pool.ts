@@ -1,10 +1,12 @@
 /** The session processes of a host: one for each user who uses it, and one that waits for the next. */
 
 import { handlerFailed } from "./call-failure.ts";
-import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./session-process.ts";
+import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./process-handle.ts";
 
 /** How often unused processes are looked for. */
 const SWEEP_MS = 1000;
+/** How long the pool waits at most after a process that could not be started. */
+const MAX_START_DELAY_MS = 60_000;
 
 /** How many processes of a user may fail within a period: each start takes half a second of a processor from the others. */
 const MAX_FAULTS = 5;
@@ -19,7 +21,7 @@ export interface PoolLimits {
   waitMs: number;
 }
 
-/** The process of an owner, or its start. */
+/** The process of an owner, which may still be starting. */
 interface Assignment {
   starting: Promise<SessionProcess>;
   process?: SessionProcess;
@@ -28,7 +30,7 @@ interface Assignment {
 /** Gives each user a process. */
 export class ProcessPool {
   readonly #limits: PoolLimits;
-  readonly #sweep: NodeJS.Timeout;
+  #sweep: NodeJS.Timeout | undefined;
   readonly #assigned = new Map<ProcessOwner, Assignment>();
   /** Processes that were taken from their owners and have not ended. */
   readonly #ending = new Set<SessionProcess>();
@@ -36,6 +38,11 @@ export class ProcessPool {
   readonly #faults = new WeakMap<ProcessOwner, number[]>();
   #options: ProcessOptions;
   #spare: Promise<SessionProcess> | undefined;
+  /** How many starts have failed since one succeeded, and when the next one may be. */
+  #failedStarts = 0;
+  #nextStartAt = 0;
+  /** How many calls wait for a process of their own. */
+  #waiting = 0;
   /** Fulfilled when a process may have become free. */
   #changed = Promise.withResolvers<void>();
   #isDisposed = false;
@@ -43,7 +50,6 @@ export class ProcessPool {
   private constructor(options: ProcessOptions, limits: PoolLimits) {
     this.#options = options;
     this.#limits = limits;
-    this.#sweep = setInterval(() => this.#endUnused(), SWEEP_MS).unref();
   }
 
   /** Opens a pool with its first process. @throws AppError when it cannot load the app. */
@@ -51,22 +57,32 @@ export class ProcessPool {
     const pool = new ProcessPool(options, limits);
     const first = await SessionProcess.start(options);
     pool.#keepSpare(Promise.resolve(first));
+    pool.#sweep = setInterval(() => pool.#endUnused(), SWEEP_MS).unref();
     return pool;
   }
 
-  /** Takes what a newer build needs: processes with calls end after them. @throws AppError when no process can load it. */
+  /** Takes the options of a newer build. Idle processes end, and those with calls after them. @throws AppError when no process can load it. */
   async reload(options: ProcessOptions): Promise<void> {
     const first = await SessionProcess.start(options);
-    this.#options = options;
     const former = this.#spare;
-    this.#keepSpare(Promise.resolve(first));
-    for (const { process } of this.#assigned.values()) if (process) process.isOutdated = true;
+    this.#spare = undefined;
+    this.#options = options;
+    for (const [owner, { process }] of this.#assigned) {
+      if (!process) continue;
+      process.isOutdated = true;
+      if (process.isIdle) this.#release(owner);
+    }
+    if (this.#isDisposed || this.size >= this.#limits.maxProcesses) await first.stop();
+    else this.#keepSpare(Promise.resolve(first));
     await former?.then((process) => process.stop()).catch(() => {});
   }
 
-  /** Does work with the process of an owner, which it keeps meanwhile. @throws an error with the reason `HostBusy` when all are in use. */
-  async use<Value>(owner: ProcessOwner, work: (process: SessionProcess) => Promise<Value>): Promise<Value> {
-    const process = await this.#reserve(owner);
+  /**
+   * Does work with the process of an owner, which it keeps meanwhile. @throws an error with the reason `HostBusy` when all are in
+   * use, and the reason of the signal.
+   */
+  async use<Value>(owner: ProcessOwner, signal: AbortSignal, work: (process: SessionProcess) => Promise<Value>): Promise<Value> {
+    const process = await this.#reserve(owner, signal);
     try {
       return await work(process);
     } finally {
@@ -76,19 +92,38 @@ export class ProcessPool {
   }
 
   /** Returns the process of an owner, reserved for one use. */
-  async #reserve(owner: ProcessOwner): Promise<SessionProcess> {
+  async #reserve(owner: ProcessOwner, signal: AbortSignal): Promise<SessionProcess> {
     const due = performance.now() + this.#limits.waitMs;
-    for (;;) {
-      const known = this.#assigned.get(owner);
-      if (known) {
-        const process = await known.starting.catch(() => undefined);
-        if (process && !this.#isLeft(process)) return process.reserve();
-        if (this.#assigned.get(owner) === known) this.#release(owner);
-        continue;
+    let [isWaiting, isNew] = [false, false];
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        if (this.#isDisposed) throw handlerFailed("HostEnds", "the host ends: nothing was done");
+        const known = this.#assigned.get(owner);
+        if (known) {
+          const process = await known.starting.catch(() => undefined);
+          const isUsable = process && !needsReplacement(process);
+          // An owner whose calls overlap without end would keep a place for ever.
+          if (isUsable && this.#waiting > 0 && !isNew) await this.#waitForRoom(due, signal);
+          else if (isUsable) return process.reserve();
+          else if (this.#assigned.get(owner) === known) this.#release(owner);
+          continue;
+        }
+        this.#checkFaults(owner);
+        if (this.#spare || this.#makeRoom()) {
+          isNew = true;
+          await this.#assign(owner);
+          continue;
+        }
+        if (!isWaiting) this.#waiting += 1;
+        isWaiting = true;
+        await this.#waitForRoom(due, signal);
       }
-      this.#checkFaults(owner);
-      if (this.#spare || this.#makeRoom()) return this.#assign(owner);
-      await this.#room(due);
+    } finally {
+      if (isWaiting) {
+        this.#waiting -= 1;
+        this.#notify();
+      }
     }
   }
 
@@ -105,37 +140,32 @@ export class ProcessPool {
   async dispose(): Promise<void> {
     this.#isDisposed = true;
     clearInterval(this.#sweep);
-    const spare = await this.#spare?.catch(() => undefined);
-    for (const owner of [...this.#assigned.keys()]) this.#release(owner);
-    await Promise.all([spare?.stop(), ...[...this.#ending].map((process) => process.ended)]);
+    this.#notify();
+    const all = [this.#spare, ...[...this.#assigned.values()].map(({ starting }) => starting)];
+    this.#assigned.clear();
+    await Promise.all(all.map((starting) => starting?.then((process) => process.stop()).catch(() => {})));
+    await Promise.all([...this.#ending].map((process) => process.ended));
   }
 
-  /** Whether an owner needs another process. */
-  #isLeft(process: SessionProcess): boolean {
-    return process.hasEnded || (process.isIdle && (process.isOutdated || process.isWorn));
-  }
-
-  #assign(owner: ProcessOwner): Promise<SessionProcess> {
+  /** Gives an owner a process. */
+  async #assign(owner: ProcessOwner): Promise<void> {
     const starting = this.#spare ?? SessionProcess.start(this.#options);
     this.#spare = undefined;
     const assignment: Assignment = { starting };
     this.#assigned.set(owner, assignment);
     const options = this.#options;
-    return starting.then(
-      (process) => {
-        process.belongsTo(owner);
-        void process.ended.then(() => process.hasFailed && this.#failed(owner));
-        process.isOutdated = options !== this.#options;
-        assignment.process = process;
-        // The next user does not wait for a start.
-        this.#startSpare();
-        return process.reserve();
-      },
-      (error: unknown) => {
-        if (this.#assigned.get(owner) === assignment) this.#assigned.delete(owner);
-        throw error;
-      },
-    );
+    try {
+      const process = await starting;
+      process.assignTo(owner);
+      void process.ended.then(() => process.hasFailed && this.#failed(owner));
+      process.isOutdated = options !== this.#options;
+      assignment.process = process;
+      // The next user does not wait for a start.
+      this.#startSpare();
+    } catch (error) {
+      if (this.#assigned.get(owner) === assignment) this.#assigned.delete(owner);
+      throw error;
+    }
   }
 
   #failed(owner: ProcessOwner): void {
@@ -151,7 +181,7 @@ export class ProcessPool {
   }
 
   #startSpare(): void {
-    if (this.#spare || this.#isDisposed || this.size >= this.#limits.maxProcesses) return;
+    if (this.#spare || this.#isDisposed || this.size >= this.#limits.maxProcesses || performance.now() < this.#nextStartAt) return;
     this.#keepSpare(SessionProcess.start(this.#options));
   }
 
@@ -160,9 +190,15 @@ export class ProcessPool {
     const lost = () => {
       if (this.#spare === starting) this.#spare = undefined;
     };
-    starting.then((process) => process.ended).then(lost, (error: Error) => {
+    const started = (process: SessionProcess) => {
+      this.#failedStarts = 0;
+      return process.ended;
+    };
+    starting.then(started).then(lost, (error: Error) => {
       lost();
-      this.#options.say(error.message);
+      this.#failedStarts += 1;
+      this.#nextStartAt = performance.now() + Math.min(MAX_START_DELAY_MS, SWEEP_MS * 2 ** this.#failedStarts);
+      this.#options.log(error.message);
     });
   }
 
@@ -176,13 +212,16 @@ export class ProcessPool {
     return true;
   }
 
-  async #room(due: number): Promise<void> {
+  async #waitForRoom(due: number, signal: AbortSignal): Promise<void> {
     const left = due - performance.now();
     const { maxProcesses } = this.#limits;
     if (left <= 0) throw handlerFailed("HostBusy", `all ${maxProcesses} processes for users are in use (--max-processes): nothing was done, try again`);
-    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const { promise: over, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, left);
-    await Promise.race([this.#changed.promise, late]);
+    const cancel = () => resolve();
+    signal.addEventListener("abort", cancel);
+    await Promise.race([this.#changed.promise, over]);
+    signal.removeEventListener("abort", cancel);
     clearTimeout(timer);
   }
 
@@ -207,3 +246,6 @@ export class ProcessPool {
     this.#startSpare();
   }
 }
+
+/** Whether an owner needs another process. */
+const needsReplacement = (process: SessionProcess): boolean => process.hasEnded || (process.isIdle && (process.isOutdated || process.isExhausted));

@@ -1,7 +1,7 @@
 /** How a session process is started: without an environment, with limits, and with nothing to read but the app's packages. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
@@ -30,35 +30,43 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
     "--disable-warning=ExperimentalWarning",
   ];
   const env = Object.fromEntries(PASSED_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-  // No signal of a terminal reaches it: it ends with its channel, after the calls that are under way.
+  // No signal of a terminal reaches it: it ends with its channel.
   const child = spawn(...withLimits([process.execPath, ...options, program]), { env, stdio: ["ignore", "ignore", "pipe", "pipe"], detached: true, cwd: "/" });
-  if (child.pid !== undefined) yieldToHost(child.pid);
+  if (child.pid !== undefined) giveWayToHost(child.pid);
   return child;
 }
 
 const SHELL = "/bin/sh";
 
-/** Node has no function for the limits of a process; each shell has. */
+/** Node has no function for the limits of a process; each shell has. Where Linux has `setpriv`, the process also ends with its host. */
 function withLimits(command: readonly string[]): [string, string[]] {
   if (!existsSync(SHELL)) return [command[0]!, command.slice(1)];
-  return [SHELL, ["-c", `ulimit -c 0; ulimit -t ${MAX_LIFE_CPU_SECONDS}; exec "$0" "$@"`, ...command]];
+  return [SHELL, ["-c", `ulimit -c 0; ulimit -t ${MAX_LIFE_CPU_SECONDS}; command -v setpriv >/dev/null && exec setpriv --pdeathsig KILL "$0" "$@"; exec "$0" "$@"`, ...command]];
 }
 
 /** Makes a process give way to all others. Only the operator of the computer can undo that. */
-export function yieldToAll(pid: number): void {
-  try {
-    setPriority(pid, LOWEST_PRIORITY);
-  } catch {
-    // It has ended, or the system has no priorities.
-  }
-}
+export const giveWayToAll = (pid: number): void => setNiceness(pid, LOWEST_PRIORITY);
 
 /** Makes a process give way to its host, for the processor and when the memory of the computer is used up. */
-function yieldToHost(pid: number): void {
+function giveWayToHost(pid: number): void {
+  setNiceness(pid, PRIORITY);
+  attempt(() => writeFileSync(`/proc/${pid}/oom_score_adj`, "1000"));
+}
+
+/** Sets the priority of all threads of a process, and that of its group: where Linux groups processes by themselves, only this one counts between them. */
+function setNiceness(pid: number, niceness: number): void {
+  attempt(() => setPriority(pid, niceness));
+  attempt(() => {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
+  });
+  attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(niceness)));
+}
+
+/** Does what not each system can do. The process may also have ended. */
+function attempt(work: () => void): void {
   try {
-    setPriority(pid, PRIORITY);
-    writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+    work();
   } catch {
-    // Not each system has both.
+    // The process goes on as it is.
   }
 }

@@ -8,7 +8,7 @@ import type { SavedSession } from "../engine/saved-session.ts";
 import type { SessionLimits } from "../engine/session-limits.ts";
 import { AppSession } from "../engine/session.ts";
 import type { SessionCall } from "../processes/messages.ts";
-import { type AskHost, RemoteApp } from "./remote-app.ts";
+import { type CallHost, RemoteApp } from "./remote-app.ts";
 
 interface LiveSession {
   session: AppSession;
@@ -20,7 +20,7 @@ export interface SessionEnvironment {
   plugins: PagePlugins;
   limits: SessionLimits;
   pageTools: PageToolsOptions;
-  ask: AskHost;
+  callHost: CallHost;
 }
 
 /** The sessions of one process. */
@@ -34,7 +34,7 @@ export class LiveSessions {
 
   /** Makes a call in a session. @throws what the call throws; it has `isLost` if the session is not here. */
   async run(call: SessionCall, signal: AbortSignal): Promise<unknown> {
-    if (call.method === "create") return this.#create(call);
+    if (call.method === "create") return this.#create(call, signal);
     const { session, calls } = await this.#session(call);
     await session.setUser(call.user);
     const context = contextOf(call, signal);
@@ -60,9 +60,10 @@ export class LiveSessions {
   }
 
   /** Opens a session: its first page, with what that does. */
-  async #create(call: SessionCall): Promise<object> {
+  async #create(call: SessionCall, signal: AbortSignal): Promise<object> {
     const live = this.#open(call);
     await live.session.start();
+    signal.throwIfAborted();
     this.#live.set(call.sessionId, Promise.resolve(live));
     return { pageId: live.session.pageId, saved: live.session.save(), ...live.session.activity.take() };
   }
@@ -85,12 +86,11 @@ export class LiveSessions {
     return live;
   }
 
-  #open({ sessionId, user }: SessionCall): LiveSession {
-    const { plugins, limits, pageTools, ask } = this.#environment;
-    const session = new AppSession(new RemoteApp(sessionId, plugins, limits, ask), user);
-    const save = async () => {
-      await ask("save", sessionId, { pageId: session.pageId, saved: session.save() });
-    };
+  #open({ sessionId, opening, user }: SessionCall): LiveSession {
+    const { plugins, limits, pageTools, callHost } = this.#environment;
+    const app = new RemoteApp(plugins, limits, (method, input) => callHost({ method, sessionId, opening, input }));
+    const session = new AppSession(app, user);
+    const save = () => app.save(session.pageId, session.save());
     return { session, calls: new PageCalls(new LowdefyDriver(session, save), () => pageTools) };
   }
 }

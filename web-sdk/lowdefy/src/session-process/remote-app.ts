@@ -5,39 +5,47 @@ import { serializer } from "@lowdefy/helpers";
 import type { AppPageSummary, PageRequest, RootConfig } from "../engine/app.ts";
 import type { PageConfig } from "../engine/engine-types.ts";
 import type { PagePlugins } from "../engine/plugins.ts";
-import type { SessionLimits } from "../engine/session-limits.ts";
+import { countValues } from "../engine/json-values.ts";
+import { type SessionLimits, maxStateValues } from "../engine/session-limits.ts";
 import type { SessionApp } from "../engine/session.ts";
-import type { Question } from "../processes/messages.ts";
+import { handlerFailed } from "../processes/call-failure.ts";
+import type { HostCall, HostMethod } from "../processes/messages.ts";
 
-/** Asks the host about a session. */
-export type AskHost = (question: Question, sessionId: string, input: object) => Promise<unknown>;
+/** Calls the host about any session. */
+export type CallHost = (call: HostCall) => Promise<unknown>;
 
 /** The app as one session uses it. */
 export class RemoteApp implements SessionApp {
   readonly plugins: PagePlugins;
   readonly limits: SessionLimits;
-  readonly #ask: (question: Question, input?: object) => Promise<unknown>;
+  readonly #call: (method: HostMethod, input: Record<string, unknown>) => Promise<unknown>;
 
-  constructor(sessionId: string, plugins: PagePlugins, limits: SessionLimits, ask: AskHost) {
+  constructor(plugins: PagePlugins, limits: SessionLimits, call: (method: HostMethod, input: Record<string, unknown>) => Promise<unknown>) {
     this.plugins = plugins;
     this.limits = limits;
-    this.#ask = (question, input = {}) => ask(question, sessionId, input);
+    this.#call = call;
   }
 
   /** The engine changes what it is given: each answer is a copy. */
   async rootConfig(): Promise<RootConfig> {
-    return serializer.deserialize(await this.#ask("root")) as RootConfig;
+    return serializer.deserialize(await this.#call("root", {})) as RootConfig;
   }
 
   async page(pageId: string): Promise<PageConfig | undefined> {
-    return serializer.deserialize((await this.#ask("page", { pageId })) ?? undefined) as PageConfig | undefined;
+    return serializer.deserialize((await this.#call("page", { pageId })) ?? undefined) as PageConfig | undefined;
   }
 
   async pages(): Promise<AppPageSummary[]> {
-    return (await this.#ask("pages")) as AppPageSummary[];
+    return (await this.#call("pages", {})) as AppPageSummary[];
   }
 
   request(request: PageRequest): Promise<unknown> {
-    return this.#ask("request", request);
+    return this.#call("request", { ...request });
+  }
+
+  async save(pageId: string, saved: unknown): Promise<void> {
+    const most = maxStateValues(this.limits);
+    if (countValues(saved) > most) throw handlerFailed("StateTooLarge", `the actions were done, and the session could not be saved: it has more than ${most} values (maxStateBytes / 20). Remove data from the page`);
+    await this.#call("save", { pageId, saved });
   }
 }

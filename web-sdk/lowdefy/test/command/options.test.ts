@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { type CommandOptions, readOptions } from "../../src/command/options.ts";
 
 const URL_WITH_PASSWORD = "redis://user:pa%2Fss@localhost:6379/1";
-const storeOf = (args: string[], environment = {}) => (readOptions(args, environment) as CommandOptions).store;
+const storeOf = (args: string[], environment = {}) => (readOptions(["--token-file", "tokens", ...args], environment) as CommandOptions).store;
 
 test("the store's URL with its password comes from a file or a variable", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-web-lowdefy-test-"));
@@ -29,4 +29,10 @@ test("a password in an argument is refused, and not repeated", () => {
 test("the store is given once", () => {
   assert.throws(() => storeOf(["--store", "a", "--store-file", "b"]), /exclude each other/);
   assert.throws(() => storeOf(["--store-file", "/nowhere/at/all"]), /--store-file cannot be read/);
+  assert.throws(() => storeOf(["--store-file", "/dev/null"]), /--store-file \/dev\/null is empty/);
+  assert.throws(() => storeOf([], { MCP_WEB_STORE: "" }), /MCP_WEB_STORE is empty/);
+});
+
+test("sessions in Redis belong to the tokens of a file", () => {
+  assert.throws(() => readOptions(["--store", "redis://localhost:6379"], {}), /--token-file is needed/);
 });

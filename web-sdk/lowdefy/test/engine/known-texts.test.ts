@@ -27,14 +27,21 @@ const ROWS: [string, string | undefined, (text: unknown) => unknown][] = [
 
 test("an operator runs texts of the configuration only", () => {
   for (const [name, methodName, params] of ROWS) {
-    const call = (text: string, dynamic: string[] = []) => guardOperators({ [name]: () => "ran" }, {}, { ...rules, dynamic })[name]!({ params: params(text), ...(methodName && { methodName }) });
+    const call = (text: unknown, dynamic: string[] = []) => guardOperators({ [name]: () => "ran" }, {}, { ...rules, dynamic })[name]!({ params: params(text), ...(methodName && { methodName }) });
     const row = `${name}.${methodName} ${JSON.stringify(params("text"))}`;
     assert.equal(call(KNOWN), "ran", row);
-    assert.throws(() => call("from a client"), new RegExp(`${name}: the .* is not in the app's configuration`), row);
+    for (const text of ["from a client", ["from a client"], [["from a client"]]]) assert.throws(() => call(text), new RegExp(`${name}: the .* is not in the app's configuration`), row);
     assert.equal(call("from a client", [name]), "ran", row);
   }
   const names = new Set(ROWS.map(([name]) => name));
   assert.deepEqual(EVALUATORS.filter((name) => name.startsWith("_")).sort(), [...names].sort());
+});
+
+test("a pattern that is an expression of MongoDB is not known", () => {
+  const rules = { known: new Set(["$field", "an"]), dynamic: [] };
+  for (const regex of ["$field", { $concat: ["a", "n"] }, ["an"], null]) {
+    assert.throws(() => guardOperators({ _mql: () => "ran" }, {}, rules)._mql!({ params: { expr: { $regexMatch: { input: "any", regex } } } }), /_mql: the pattern/);
+  }
 });
 
 test("an operator that an app has renamed is the same", () => {
@@ -52,7 +59,7 @@ test("an action matches blocks by patterns of the configuration only", () => {
   const { Validate } = guardActions({ Validate: () => "ran" }, {}, rules);
   const run = (params: unknown) => Validate!({ params, globals: {}, methods: {} });
   for (const params of [undefined, true, "block", ["block"], { regex: KNOWN }, { regex: [KNOWN] }]) assert.equal(run(params), "ran");
-  for (const params of [{ regex: "^(a+)+$" }, { regex: [KNOWN, "^(a+)+$"] }]) assert.throws(() => run(params), /Validate: the pattern/);
+  for (const params of [{ regex: "^(a+)+$" }, { regex: [KNOWN, "^(a+)+$"] }, { regex: [[["^(a+)+$"]]] }, { regex: [{ toString: "any" }] }]) assert.throws(() => run(params), /Validate: the pattern/);
 });
 
 test("the texts of a configuration are those of what runs them", () => {

@@ -12,5 +12,7 @@ test("the cost of a call has limits, which an app can change", () => {
 
 test("settings that are not known are refused", () => {
   assert.throws(() => readSettings({ limits: { maxStateBytes: 16 * 1024 * 1024 } }), /mcp.limits.maxStateBytes must be a whole number from 1 to 15728640/);
+  assert.throws(() => readSettings({ limits: { maxElements: 0 } }), /mcp.limits.maxElements must be a whole number from 1 to 1000$/);
+  assert.throws(() => readSettings({ limits: { maxItems: 1 } }), /there is no limit "maxItems": .*maxElements.*, maxSessionsPerUser, .*maxListItems$/);
   for (const dynamicOperators of ["_regex", ["_eq"], [1], null, {}]) assert.throws(() => readSettings({ dynamicOperators }), /mcp.dynamicOperators must be a list of some of _nunjucks, _regex/);
 });

@@ -3,10 +3,10 @@ import { test } from "node:test";
 
 import { checkProcessMessage, checkToolResult, errorOf, failureOf } from "../../src/processes/messages.ts";
 
-const ask = (message: object) => ({ type: "ask", id: 1, question: "page", sessionId: "s", input: {}, ...message });
+const hostCall = (message: object) => ({ type: "hostCall", id: 1, method: "page", sessionId: "s", opening: 1, input: {}, ...message });
 
 test("messages of a process have nothing but what is known", () => {
-  assert.deepEqual(checkProcessMessage(ask({ user: "somebody else" })), ask({}));
+  assert.deepEqual(checkProcessMessage(hostCall({ user: "somebody else" })), hostCall({}));
   assert.deepEqual(checkProcessMessage({ type: "started", more: 1 }), { type: "started" });
   assert.deepEqual(checkProcessMessage({ type: "log", text: "one\r\ntwo\u001b[0m" }), { type: "log", text: "one two [0m" });
   const failure = { message: "m", code: "Unauthorized", reason: "not a word", data: {}, stack: "s", isLost: 1 };
@@ -15,8 +15,8 @@ test("messages of a process have nothing but what is known", () => {
 
 test("what is not a message is refused", () => {
   const rows = [null, 1, "text", [], {}, { type: "pong" }, { type: "pong", id: "1" }, { type: "result", id: 1.5 }, { type: "failure", id: 1 }, { type: "failure", id: 1, failure: {} }];
-  const asks = [{ question: "secrets" }, { question: "toString" }, { sessionId: 1 }, { input: null }, { input: [] }, { id: {} }].map(ask);
-  for (const row of [...rows, ...asks]) assert.throws(() => checkProcessMessage(row), /^Error: it has /, JSON.stringify(row));
+  const hostCalls = [{ method: "secrets" }, { method: "toString" }, { sessionId: 1 }, { opening: "1" }, { input: null }, { input: [] }, { id: {} }].map(hostCall);
+  for (const row of [...rows, ...hostCalls]) assert.throws(() => checkProcessMessage(row), /^Error: it has /, JSON.stringify(row));
 });
 
 test("a result of a tool is text and facts", () => {

@@ -6,14 +6,14 @@ import { type TestContext, test } from "node:test";
 import { foldersOfModules } from "../../src/engine/packages.ts";
 import { defaultMaxProcesses, defaultProcessMemoryMb } from "../../src/processes/machine.ts";
 import { ProcessPool } from "../../src/processes/process-pool.ts";
-import { type ProcessOptions, type ProcessOwner, SessionProcess } from "../../src/processes/session-process.ts";
+import { type ProcessOptions, type ProcessOwner, SessionProcess } from "../../src/processes/process-handle.ts";
 
 const OPTIONS: ProcessOptions = {
   settings: { plugins: { actions: {}, operators: {}, blocks: {} }, knownTexts: [], dynamicOperators: [], maxStateBytes: 1000, maxListItems: 10, format: "markdown", page: {} },
   readable: foldersOfModules([]),
   memoryMb: 200,
   maxCallCpuMs: 1000,
-  say: () => {},
+  log: () => {},
 };
 
 async function openPool(t: TestContext, limits = {}): Promise<ProcessPool> {
@@ -22,8 +22,9 @@ async function openPool(t: TestContext, limits = {}): Promise<ProcessPool> {
   return pool;
 }
 
-const owner = (): ProcessOwner => ({ answer: async () => {} });
-const processOf = (pool: ProcessPool, whose: ProcessOwner) => pool.use(whose, async (process) => process);
+const owner = (): ProcessOwner => ({ handle: async () => {} });
+const { signal: never } = new AbortController();
+const processOf = (pool: ProcessPool, whose: ProcessOwner) => pool.use(whose, never, async (process) => process);
 
 test("each user has a process, and keeps it", async (t) => {
   const pool = await openPool(t);
@@ -38,7 +39,7 @@ test("a user takes the place of the one who was there first and does nothing", a
   const pool = await openPool(t);
   const [busy, idle, late] = [owner(), owner(), owner()];
   const end = Promise.withResolvers<void>();
-  const working = pool.use(busy, async (process) => {
+  const working = pool.use(busy, never, async (process) => {
     await end.promise;
     return process;
   });
@@ -54,13 +55,13 @@ test("a user takes the place of the one who was there first and does nothing", a
 test("a call waits while all processes are in use, and not for ever", async (t) => {
   const pool = await openPool(t, { maxProcesses: 1 });
   const end = Promise.withResolvers<void>();
-  const working = pool.use(owner(), () => end.promise);
+  const working = pool.use(owner(), never, () => end.promise);
   const waiting = processOf(pool, owner());
   end.resolve();
   await working;
   assert.ok(!(await waiting).hasEnded);
   const full = await openPool(t, { maxProcesses: 1, waitMs: 1 });
-  await full.use(owner(), async () => {
+  await full.use(owner(), never, async () => {
     await assert.rejects(processOf(full, owner()), /all 1 processes for users are in use \(--max-processes\)/);
   });
 });
@@ -95,7 +96,7 @@ test("a user whose process has failed takes no place of another one", async (t) 
 test("a newer build replaces processes when they have no call", async (t) => {
   const pool = await openPool(t);
   const one = owner();
-  const former = await pool.use(one, async (process) => {
+  const former = await pool.use(one, never, async (process) => {
     await pool.reload({ ...OPTIONS });
     assert.ok(!process.hasEnded);
     return process;
@@ -105,14 +106,62 @@ test("a newer build replaces processes when they have no call", async (t) => {
   await former.ended;
 });
 
+test("a newer build needs no more places than there are", async (t) => {
+  const pool = await openPool(t, { maxProcesses: 1 });
+  await pool.use(owner(), never, async () => {
+    await pool.reload({ ...OPTIONS });
+    await pool.reload({ ...OPTIONS });
+    assert.equal(pool.size, 1);
+  });
+});
+
+test("a call that was cancelled while it waited is not made", async (t) => {
+  const pool = await openPool(t, { maxProcesses: 1 });
+  const end = Promise.withResolvers<void>();
+  const working = pool.use(owner(), never, () => end.promise);
+  const controller = new AbortController();
+  const waiting = pool.use(owner(), controller.signal, () => assert.fail("it was made"));
+  controller.abort(new Error("cancelled"));
+  await assert.rejects(waiting, /cancelled/);
+  end.resolve();
+  await working;
+});
+
+test("an owner whose calls overlap without end gives its place to one who waits", async (t) => {
+  const pool = await openPool(t, { maxProcesses: 1 });
+  const [busy, waiting] = [owner(), owner()];
+  const first = Promise.withResolvers<void>();
+  const calls = [pool.use(busy, never, () => first.promise)];
+  const served = processOf(pool, waiting);
+  const second = processOf(pool, busy);
+  first.resolve();
+  await Promise.all(calls);
+  const order: string[] = [];
+  await Promise.all([served.then(() => order.push("waiting")), second.then(() => order.push("busy"))]);
+  assert.deepEqual(order, ["waiting", "busy"]);
+});
+
+test("no process is left when the pool has ended", async () => {
+  const pool = await ProcessPool.open(OPTIONS, { maxProcesses: 2, idleMs: 60_000, waitMs: 60_000 });
+  const [one, two, late] = [owner(), owner(), owner()];
+  const first = await processOf(pool, one);
+  const others = Promise.allSettled([two, late].map((whose) => processOf(pool, whose)));
+  await pool.dispose();
+  const given = (await others).flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  for (const process of [first, ...given]) await process.ended;
+  await assert.rejects(processOf(pool, owner()), /the host ends/);
+  await assert.rejects(pool.reload({ ...OPTIONS }).then(() => processOf(pool, one)), /the host ends/);
+  assert.equal(pool.size, 0);
+});
+
 test("an app that no process can load is refused", async () => {
   const plugins = { actions: { Missing: { specifier: "nowhere/actions", url: "file:///nowhere/actions.js", name: "Missing" } }, operators: {}, blocks: {} };
   await assert.rejects(SessionProcess.start({ ...OPTIONS, settings: { ...OPTIONS.settings, plugins } }), /nowhere/);
 });
 
 test("a process ends with its host", async (t) => {
-  const program = `import { SessionProcess } from ${JSON.stringify(new URL("../../src/processes/session-process.ts", import.meta.url).href)};
-    const started = await SessionProcess.start({ ...${JSON.stringify(OPTIONS)}, say() {} });
+  const program = `import { SessionProcess } from ${JSON.stringify(new URL("../../src/processes/process-handle.ts", import.meta.url).href)};
+    const started = await SessionProcess.start({ ...${JSON.stringify(OPTIONS)}, log() {} });
     console.log(started.pid); setInterval(() => {}, 1000);`;
   const { spawn } = await import("node:child_process");
   const host = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,0 +1,53 @@
+/** The requests of one user: the host makes them, for all users. */
+
+import { setTimeout as pause } from "node:timers/promises";
+
+import { handlerFailed } from "../processes/call-failure.ts";
+import { countValues } from "../engine/json-values.ts";
+
+/** Maximum number of requests of a user that have not ended. */
+const MAX_OPEN = 32;
+/** Maximum number of values in the payload of a request: Lowdefy looks at each of them. */
+const MAX_PAYLOAD_VALUES = 10_000;
+/** Cost of a request besides the values of its payload. */
+const REQUEST_COST = 1000;
+/** What a user may spend at once, and then in each second. Only a page that spends more waits. */
+const BURST = 60_000;
+const PER_SECOND = 20_000;
+/** How long the host waits for a request, in milliseconds. */
+const MAX_REQUEST_MS = 300_000;
+
+/** Limits the requests of one user. */
+export class RequestBudget {
+  #open = 0;
+  #allowance = BURST;
+  #allowedAt = performance.now();
+
+  /** Makes a request when there is room for it. @throws an error with the reason `TooManyRequests` when too many have not ended. */
+  async spend<Value>(payload: unknown, request: () => Promise<Value>): Promise<Value> {
+    const values = countValues(payload);
+    if (values > MAX_PAYLOAD_VALUES) throw new Error(`the payload of the request has more than ${MAX_PAYLOAD_VALUES} values: send less`);
+    if (this.#open >= MAX_OPEN) throw handlerFailed("TooManyRequests", `${MAX_OPEN} requests of this user have not ended: try again when one has`);
+    this.#open += 1;
+    const late = new AbortController();
+    try {
+      const waitMs = this.#spend(REQUEST_COST + values);
+      if (waitMs > 0) await pause(waitMs);
+      const tooLate = pause(MAX_REQUEST_MS, undefined, { signal: late.signal, ref: false }).then(() => {
+        throw new Error(`the request was not answered within ${MAX_REQUEST_MS / 1000} s`);
+      });
+      return await Promise.race([request(), tooLate]);
+    } finally {
+      late.abort();
+      this.#open -= 1;
+    }
+  }
+
+  /** Returns how long a request waits, in milliseconds. */
+  #spend(cost: number): number {
+    const now = performance.now();
+    this.#allowance = Math.min(BURST, this.#allowance + ((now - this.#allowedAt) / 1000) * PER_SECOND) - cost;
+    this.#allowedAt = now;
+    return Math.max(0, (-this.#allowance / PER_SECOND) * 1000);
+  }
+}
