@@ -23,14 +23,14 @@ async fn the_tests_of_the_installed_host_pass() {
     ]
     .map(|name| format!("tests/{name}.test.mjs"));
     let suites: Vec<&str> = suites.iter().map(String::as_str).collect();
-    run_installed_host(&bed, "the installed host", "2", &suites, 50).await;
+    run_installed_host(&bed, "the installed host", "2", &suites, 60).await;
 }
 
 /// Attacks of one user on the host, and of the process of a user on the others.
 #[tokio::test]
 async fn a_user_notices_no_attack_of_another() {
     let bed = TestBed::bridge_exclusive().await;
-    run_installed_host(&bed, "attacks", "1", &ATTACKS, 17).await;
+    run_installed_host(&bed, "attacks", "1", &ATTACKS, 24).await;
 }
 
 /// Runs suites with the installed host at the bridge.
@@ -71,7 +71,7 @@ async fn the_tests_of_its_sources_pass() {
         "--test-concurrency=2",
         "test/**/*.test.ts",
     ]);
-    check_suite("the sources of the host", command, 80).await;
+    check_suite("the sources of the host", command, 150).await;
 }
 
 /// The rules that hold for pages and windows, too.
