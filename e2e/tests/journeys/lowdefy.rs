@@ -9,7 +9,7 @@ use e2e::{
 use serde_json::{Value, json};
 
 /// How long a suite of `node --test` may take, with other journeys beside it.
-const SUITE_TIMEOUT: Duration = Duration::from_secs(600);
+const SUITE_TIMEOUT: Duration = Duration::from_secs(1200);
 
 /// The suites that measure what one user notices of another one's attack.
 const ATTACKS: [&str; 2] = ["tests/attacks.test.mjs", "tests/processes.test.mjs"];
