@@ -53,14 +53,15 @@ import type { CoreConnection } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
 import { canConnect, hostEnvironment } from "./mcp-web/environment.ts";
 import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
-import { elicitInPage, importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
+import { elicitInPage, importDiagnosis, importImages, loadModule } from "./mcp-web/lazy.ts";
 import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { nextTask } from "./mcp-web/next-task.ts";
-import { resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
+import { addOptionName, resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
 import { pageInfo, socketUrl } from "./mcp-web/page-info.ts";
 import { PageQueries } from "./mcp-web/page-queries.ts";
 import { type HandedOver, type PageEntry, pageKey, pageRegistry } from "./mcp-web/page-registry.ts";
+import { attachPage } from "./mcp-web/attach-page.ts";
 import { toolResult } from "./mcp-web/results.ts";
 import { parseWith, toJsonSchema } from "./mcp-web/schemas.ts";
 import { TabSession } from "./mcp-web/tab-session.ts";
@@ -72,29 +73,6 @@ import { wasmSource } from "./mcp-web/wasm-source.ts";
 
 export type * from "./types/index.ts";
 export { McpWebError, content };
-
-/** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
-const addOptionName = (code: string, message: string) =>
-  /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;
-
-const importImages = () => import("./mcp-web-images.ts");
-
-/**
- * Returns the `McpWeb` of this document that has the key, and gives it the newer options. It may belong to another copy of
- * the SDK.
- */
-function attach(key: string, options: McpWebOptions): McpWeb | undefined {
-  const registry = pageRegistry();
-  const entry = registry.get(key);
-  if (!entry) return undefined;
-  entry.attach(options);
-  if (entry.version !== VERSION) {
-    const isCurrent = () => registry.get(key) === entry;
-    const copy = { name: options.name, version: VERSION, isCurrent, create: (options: McpWebOptions) => new McpWeb(options, key) };
-    import("./mcp-web-takeover.ts").then(({ meet }) => meet(entry, copy), console.warn);
-  }
-  return entry.page as McpWeb;
-}
 
 /**
  * A page's connection to a bridge, and what it offers.
@@ -160,8 +138,8 @@ export class McpWeb {
     this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort());
     if (!canConnect) return;
     const key = takenKey ?? pageKey(this.#bridgeUrl, options);
-    const existing = takenKey === undefined && attach(key, this.#options);
-    if (existing) return existing;
+    const existing = takenKey === undefined && attachPage(key, this.#options, (options) => new McpWeb(options, key));
+    if (existing) return existing as McpWeb;
     pageRegistry().set(key, this.#registryEntry());
     this.#session = new TabSession(options, this.#bridgeUrl);
     this.#restrictions = new RestrictionMonitor({

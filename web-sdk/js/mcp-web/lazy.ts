@@ -12,6 +12,8 @@ export const loadModule = <Module>(importing: Promise<Module>, name: string, fea
     throw new McpWebError(code, `mcp-web-${name}.js of the SDK could not be loaded`, { cause });
   });
 
+export const importImages = () => import("../mcp-web-images.ts");
+
 export const importDiagnosis = () => import("../mcp-web-diagnose.ts");
 
 const importDialog = () => loadModule(import("../mcp-web-dialog.ts"), "dialog", "Dialog");

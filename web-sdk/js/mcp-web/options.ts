@@ -51,3 +51,7 @@ export function resolveBridgeUrl(given: string | undefined, moduleUrl: string | 
 function servingBridge(moduleUrl = ""): string | undefined {
   return /^(https?:\/\/[^/]+)\/sdk\//.exec(moduleUrl)?.[1];
 }
+
+/** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
+export const addOptionName = (code: string, message: string): string =>
+  /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;

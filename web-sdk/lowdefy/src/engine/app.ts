@@ -165,7 +165,7 @@ export class LowdefyApp {
     const { pageId, requestId } = request;
     const page = await this.page(pageId, user);
     // The ids become parts of paths.
-    if (!page?.requests?.some((known) => known.requestId === requestId)) throw new Error(`there is no request ${JSON.stringify(requestId)} on page ${JSON.stringify(pageId)}`);
+    if (!page?.requests?.some((known) => known.requestId === requestId)) throw new Error(`page ${JSON.stringify(pageId)} has no request ${JSON.stringify(requestId)}`);
     try {
       return this.redactor.value(await callRequest(this.#api(user, overran), request));
     } catch (error) {

@@ -43,35 +43,33 @@ export interface TextRules {
 }
 
 /** Returns operators that refuse texts which are not known. `originalNames` are their names in their packages. */
-export function guardOperators(operators: Record<string, Operator>, originalNames: Record<string, { name: string }>, rules: TextRules): Record<string, Operator> {
-  return Object.fromEntries(
-    Object.entries(operators).map(([type, operator]) => {
-      const name = originalNames[type]?.name ?? type;
-      const evaluator = OPERATORS[name];
-      if (!evaluator || rules.dynamic.includes(name)) return [type, operator];
-      const guarded: Operator = (call) => {
-        check(name, evaluator, evaluator.textsOf(call.params, call.methodName), rules);
-        return operator(call);
-      };
-      return [type, guarded];
-    }),
-  );
-}
+export const guardOperators = (operators: Record<string, Operator>, originalNames: OriginalNames, rules: TextRules): Record<string, Operator> =>
+  guard(operators, originalNames, rules, OPERATORS, ({ params, methodName }) => [params, methodName]);
 
 /** Returns actions that refuse texts which are not known. */
-export function guardActions(actions: PagePlugins["actions"], originalNames: Record<string, { name: string }>, rules: TextRules): PagePlugins["actions"] {
-  return Object.fromEntries(
-    Object.entries(actions).map(([type, action]) => {
-      const name = originalNames[type]?.name ?? type;
-      const evaluator = ACTIONS[name];
-      if (!evaluator || rules.dynamic.includes(name)) return [type, action];
-      const guarded: typeof action = (context) => {
-        check(name, evaluator, evaluator.textsOf(context.params, undefined), rules);
-        return action(context);
-      };
-      return [type, guarded];
-    }),
-  );
+export const guardActions = (actions: PagePlugins["actions"], originalNames: OriginalNames, rules: TextRules): PagePlugins["actions"] =>
+  guard(actions, originalNames, rules, ACTIONS, ({ params }) => [params, undefined]);
+
+type OriginalNames = Record<string, { name: string }>;
+
+function guard<Call, Result>(
+  functions: Record<string, (call: Call) => Result>,
+  originalNames: OriginalNames,
+  rules: TextRules,
+  evaluators: Record<string, Evaluator>,
+  argumentsOf: (call: Call) => [params: unknown, methodName: string | undefined],
+): Record<string, (call: Call) => Result> {
+  const guarded = Object.entries(functions).map(([type, run]): [string, (call: Call) => Result] => {
+    const name = originalNames[type]?.name ?? type;
+    const evaluator = evaluators[name];
+    if (!evaluator || rules.dynamic.includes(name)) return [type, run];
+    const checked = (call: Call): Result => {
+      check(name, evaluator, evaluator.textsOf(...argumentsOf(call)), rules);
+      return run(call);
+    };
+    return [type, checked];
+  });
+  return Object.fromEntries(guarded);
 }
 
 function check(name: string, { what }: Evaluator, texts: unknown[], { known }: TextRules): void {
@@ -106,7 +104,7 @@ const isEvaluatorKey = (key: string): boolean => {
 
 const memberOrSelf = (value: unknown, name: string): unknown => (typeof value === "object" && value !== null && !Array.isArray(value) ? memberOf(value, name) : value);
 
-/** An expression of MongoDB's language may give any text, and is no text of the configuration. */
+/** An expression of MongoDB can result in any text, so it does not count as a text of the configuration. */
 const literalOf = (value: unknown): unknown => (value === undefined || (typeof value === "string" && !value.startsWith("$")) ? value : EXPRESSION);
 const EXPRESSION = "an expression";
 

@@ -1,7 +1,7 @@
 /** How many calls a user may begin within a minute. */
 
-import { handlerFailed } from "../processes/call-failure.ts";
 import { countValues } from "../engine/json-values.ts";
+import { handlerFailed } from "../processes/call-failure.ts";
 
 const MINUTE_MS = 60_000;
 /** The number of values in arguments that cost the host as much as a call. */

@@ -2,8 +2,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 
-import { handlerFailed } from "../processes/call-failure.ts";
 import { countValues } from "../engine/json-values.ts";
+import { handlerFailed } from "../processes/call-failure.ts";
+import { TokenBucket } from "../processes/token-bucket.ts";
 
 /** Maximum number of requests of a user that have not ended. */
 const MAX_OPEN = 32;
@@ -11,17 +12,15 @@ const MAX_OPEN = 32;
 const MAX_PAYLOAD_VALUES = 10_000;
 /** Cost of a request besides the values of its payload. */
 const REQUEST_COST = 1000;
-/** What a user may spend at once, and then in each second. Only a page that spends more waits. */
-const BURST = 60_000;
-const PER_SECOND = 20_000;
+/** What a user may spend. Only a page that spends more waits. */
+const BUDGET = { burst: 60_000, perSecond: 20_000 };
 /** How long the host waits for a request, in milliseconds. */
 const MAX_REQUEST_MS = 300_000;
 
 /** Limits the requests of one user. */
 export class RequestBudget {
   #open = 0;
-  #allowance = BURST;
-  #allowedAt = performance.now();
+  readonly #bucket = new TokenBucket(BUDGET);
 
   /** Makes a request when there is room for it. @throws an error with the reason `TooManyRequests` when too many have not ended. */
   async spend<Value>(payload: unknown, request: () => Promise<Value>): Promise<Value> {
@@ -31,7 +30,7 @@ export class RequestBudget {
     this.#open += 1;
     const late = new AbortController();
     try {
-      const waitMs = this.#spend(REQUEST_COST + values);
+      const waitMs = this.#bucket.spend(REQUEST_COST + values);
       if (waitMs > 0) await pause(waitMs);
       const tooLate = pause(MAX_REQUEST_MS, undefined, { signal: late.signal, ref: false }).then(() => {
         throw new Error(`the request was not answered within ${MAX_REQUEST_MS / 1000} s`);
@@ -41,13 +40,5 @@ export class RequestBudget {
       late.abort();
       this.#open -= 1;
     }
-  }
-
-  /** Returns how long a request waits, in milliseconds. */
-  #spend(cost: number): number {
-    const now = performance.now();
-    this.#allowance = Math.min(BURST, this.#allowance + ((now - this.#allowedAt) / 1000) * PER_SECOND) - cost;
-    this.#allowedAt = now;
-    return Math.max(0, (-this.#allowance / PER_SECOND) * 1000);
   }
 }

@@ -6,8 +6,8 @@ import type { LowdefyApp, PageRequest } from "../engine/app.ts";
 import type { AppUser } from "../engine/app-user.ts";
 import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
 import { type HostCall, type Method, type SessionCall, textIn } from "../processes/messages.ts";
+import type { ProcessHandle, ProcessOwner } from "../processes/process-handle.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
-import type { ProcessOwner, SessionProcess } from "../processes/process-handle.ts";
 import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
 import { RequestBudget } from "./request-budget.ts";
 import { callFailure } from "./store-failure.ts";
@@ -20,7 +20,7 @@ const MAX_ID_CHARS = 1000;
 
 /** A session in memory. */
 interface Entry {
-  process: SessionProcess;
+  process: ProcessHandle;
   /** The number of the call that has opened the session in the process. */
   opening: number;
   /** The user of the last call. */
@@ -141,7 +141,7 @@ export class Sessions implements ProcessOwner {
       case "pages":
         return app.pages(entry.user);
       case "request":
-        return this.#request(entry.user, input);
+        return this.#request(entry, input);
       case "save":
         return (entry.saving = (entry.saving ?? Promise.resolve()).catch(() => {}).then(() => this.#save(sessionId, entry, input)));
     }
@@ -156,13 +156,17 @@ export class Sessions implements ProcessOwner {
     await this.#store.dispose();
   }
 
-  async #request(user: AppUser, input: Record<string, unknown>): Promise<unknown> {
+  async #request({ process, user }: Entry, input: Record<string, unknown>): Promise<unknown> {
     const left = this.#noRequestsUntil - performance.now();
     if (left > 0) throw new Error(`requests of this user wait for ${Math.ceil(left / 1000)} s, because an operator of one took too long`);
     const [pageId, requestId, blockId] = ["pageId", "requestId", "blockId"].map((name) => textIn(input, name, MAX_ID_CHARS)) as [string, string, string];
     const request: PageRequest = { pageId, requestId, blockId, payload: input.payload };
     const overran = () => (this.#noRequestsUntil = performance.now() + REQUEST_PAUSE_MS);
-    const response = await this.#requests.spend(request.payload, () => this.#host.app.request(user, request, overran));
+    const response = await this.#requests.spend(request.payload, async () => {
+      // It may have ended while the request waited.
+      if (process.hasEnded) throw new Error("the process of the session has ended");
+      return this.#host.app.request(user, request, overran);
+    });
     this.#checkSize(response);
     return response;
   }
@@ -177,9 +181,12 @@ export class Sessions implements ProcessOwner {
       const changed = await this.#store.save({ sessionId, name, ...(description !== undefined && { description }), revision, createdAt, pageId, saved: input.saved });
       entry.stored = summaryOf(changed);
     } catch (error) {
-      const isChanged = error instanceof SessionConflict;
-      if (isChanged) this.#forget(sessionId, entry);
-      throw isChanged ? notSaved("SessionConflict", "another host has gone on with it") : notSaved("StoreUnavailable", (error as Error).message);
+      if (error instanceof SessionConflict) {
+        this.#forget(sessionId, entry);
+        throw notSaved("SessionConflict", "another host has gone on with it");
+      }
+      const { message, data } = error as { message: string; data?: { reason: string } };
+      throw notSaved(data?.reason ?? "StoreUnavailable", message);
     }
   }
 

@@ -6,6 +6,7 @@
 import type { Duplex } from "node:stream";
 
 import { countValuesInText } from "../engine/json-values.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 /** Cost of each message besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
 const MESSAGE_COST_BYTES = 16 * 1024;
@@ -14,9 +15,8 @@ const VALUE_COST_BYTES = 64;
 const MIN_VALUE_BYTES = 16;
 /** The part of the time of the receiver that one sender may take up. */
 const TIME_SHARE = 1 / 4;
-/** Number of bytes that may arrive and be answered at once, and then in each second. Only a sender of more waits. */
-const BURST_BYTES = 32 * 1024 * 1024;
-const BYTES_PER_SECOND = 16 * 1024 * 1024;
+/** Number of bytes that may arrive and be answered. Only a sender of more waits. */
+const ALLOWED_BYTES = { burst: 32 * 1024 * 1024, perSecond: 16 * 1024 * 1024 };
 /** Maximum number of bytes that wait for a receiver which does not read. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 10;
@@ -44,8 +44,9 @@ export class Channel {
   /** The beginning of a line whose end has not arrived. */
   #parts: Buffer[] = [];
   #partBytes = 0;
-  #allowance = BURST_BYTES;
-  #allowedAt = performance.now();
+  readonly #bucket = new TokenBucket(ALLOWED_BYTES);
+  /** How long the receiver rests before the next message. */
+  #pauseMs = 0;
   #resume: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -82,11 +83,11 @@ export class Channel {
       this.#append(rest.subarray(0, end));
       rest = rest.subarray(end + 1);
       this.#messageEnded();
-      if (this.#allowance >= 0 || this.#isClosed) continue;
+      if (this.#pauseMs === 0 || this.#isClosed) continue;
       // The rest of the chunk waits in the socket.
       this.#socket.pause();
       if (rest.length) this.#socket.unshift(rest);
-      this.#resume = setTimeout(() => this.#socket.resume(), (-this.#allowance / BYTES_PER_SECOND) * 1000);
+      this.#resume = setTimeout(() => this.#socket.resume(), this.#pauseMs);
       return;
     }
     if (!this.#isClosed) this.#append(rest);
@@ -110,7 +111,7 @@ export class Channel {
     } catch (error) {
       this.close(error instanceof SyntaxError ? "it has sent something that is not JSON" : (error as Error).message);
     }
-    if (!this.#isTrusted) this.#spend(((performance.now() - begun) / 1000 / TIME_SHARE) * BYTES_PER_SECOND);
+    if (!this.#isTrusted) this.#spend(((performance.now() - begun) / 1000 / TIME_SHARE) * ALLOWED_BYTES.perSecond);
   }
 
   /** @throws when a message has too many values. */
@@ -122,8 +123,6 @@ export class Channel {
   }
 
   #spend(bytes: number): void {
-    const now = performance.now();
-    this.#allowance = Math.min(BURST_BYTES, this.#allowance + ((now - this.#allowedAt) / 1000) * BYTES_PER_SECOND) - bytes;
-    this.#allowedAt = now;
+    this.#pauseMs = this.#bucket.spend(bytes);
   }
 }

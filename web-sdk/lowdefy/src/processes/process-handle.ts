@@ -52,7 +52,7 @@ interface PendingCall {
 }
 
 /** A process for the sessions of one user. */
-export class SessionProcess {
+export class ProcessHandle {
   /** Whether it runs an app that was built again since. */
   isOutdated = false;
   /** When it was used last. */
@@ -88,8 +88,8 @@ export class SessionProcess {
   }
 
   /** Starts a process without a user. @throws AppError when it cannot load the app. */
-  static async start(options: ProcessOptions): Promise<SessionProcess> {
-    const process = new SessionProcess(options);
+  static async start(options: ProcessOptions): Promise<ProcessHandle> {
+    const process = new ProcessHandle(options);
     process.#channel.send({ type: "start", settings: options.settings });
     const late = setTimeout(() => process.kill({ reason: "ProcessEnded", message: `was not ready after ${MAX_START_MS / 1000} s` }), MAX_START_MS);
     try {
@@ -125,7 +125,7 @@ export class SessionProcess {
     return this.#ended.promise;
   }
 
-  /** Keeps the process until {@link SessionProcess.release}. */
+  /** Keeps the process until {@link ProcessHandle.release}. */
   reserve(): this {
     this.#reserved += 1;
     return this;
@@ -173,7 +173,7 @@ export class SessionProcess {
     this.#channel.send({ type: "forget", sessionId });
   }
 
-  /** Whether it has ended otherwise than by {@link SessionProcess.stop}. */
+  /** Whether it has ended otherwise than by {@link ProcessHandle.stop}. */
   get hasFailed(): boolean {
     return this.hasEnded && !this.#isStopped;
   }

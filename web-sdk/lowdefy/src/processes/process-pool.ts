@@ -1,7 +1,7 @@
 /** The session processes of a host: one for each user who uses it, and one that waits for the next. */
 
 import { handlerFailed } from "./call-failure.ts";
-import { type ProcessOptions, type ProcessOwner, SessionProcess } from "./process-handle.ts";
+import { type ProcessOptions, type ProcessOwner, ProcessHandle } from "./process-handle.ts";
 
 /** How often unused processes are looked for. */
 const SWEEP_MS = 1000;
@@ -23,8 +23,8 @@ export interface PoolLimits {
 
 /** The process of an owner, which may still be starting. */
 interface Assignment {
-  starting: Promise<SessionProcess>;
-  process?: SessionProcess;
+  starting: Promise<ProcessHandle>;
+  process?: ProcessHandle;
 }
 
 /** Gives each user a process. */
@@ -33,15 +33,15 @@ export class ProcessPool {
   #sweep: NodeJS.Timeout | undefined;
   readonly #assigned = new Map<ProcessOwner, Assignment>();
   /** Processes that were taken from their owners and have not ended. */
-  readonly #ending = new Set<SessionProcess>();
+  readonly #ending = new Set<ProcessHandle>();
   /** When processes of an owner have failed. */
   readonly #faults = new WeakMap<ProcessOwner, number[]>();
   #options: ProcessOptions;
-  #spare: Promise<SessionProcess> | undefined;
+  #spare: Promise<ProcessHandle> | undefined;
   /** How many starts have failed since one succeeded, and when the next one may be. */
   #failedStarts = 0;
   #nextStartAt = 0;
-  /** How many calls wait for a process of their own. */
+  /** Number of calls that wait because all processes are in use. */
   #waiting = 0;
   /** Fulfilled when a process may have become free. */
   #changed = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ export class ProcessPool {
   /** Opens a pool with its first process. @throws AppError when it cannot load the app. */
   static async open(options: ProcessOptions, limits: PoolLimits): Promise<ProcessPool> {
     const pool = new ProcessPool(options, limits);
-    const first = await SessionProcess.start(options);
+    const first = await ProcessHandle.start(options);
     pool.#keepSpare(Promise.resolve(first));
     pool.#sweep = setInterval(() => pool.#endUnused(), SWEEP_MS).unref();
     return pool;
@@ -63,7 +63,7 @@ export class ProcessPool {
 
   /** Takes the options of a newer build. Idle processes end, and those with calls after them. @throws AppError when no process can load it. */
   async reload(options: ProcessOptions): Promise<void> {
-    const first = await SessionProcess.start(options);
+    const first = await ProcessHandle.start(options);
     const former = this.#spare;
     this.#spare = undefined;
     this.#options = options;
@@ -81,7 +81,7 @@ export class ProcessPool {
    * Does work with the process of an owner, which it keeps meanwhile. @throws an error with the reason `HostBusy` when all are in
    * use, and the reason of the signal.
    */
-  async use<Value>(owner: ProcessOwner, signal: AbortSignal, work: (process: SessionProcess) => Promise<Value>): Promise<Value> {
+  async use<Value>(owner: ProcessOwner, signal: AbortSignal, work: (process: ProcessHandle) => Promise<Value>): Promise<Value> {
     const process = await this.#reserve(owner, signal);
     try {
       return await work(process);
@@ -92,7 +92,7 @@ export class ProcessPool {
   }
 
   /** Returns the process of an owner, reserved for one use. */
-  async #reserve(owner: ProcessOwner, signal: AbortSignal): Promise<SessionProcess> {
+  async #reserve(owner: ProcessOwner, signal: AbortSignal): Promise<ProcessHandle> {
     const due = performance.now() + this.#limits.waitMs;
     let [isWaiting, isNew] = [false, false];
     try {
@@ -149,7 +149,7 @@ export class ProcessPool {
 
   /** Gives an owner a process. */
   async #assign(owner: ProcessOwner): Promise<void> {
-    const starting = this.#spare ?? SessionProcess.start(this.#options);
+    const starting = this.#spare ?? ProcessHandle.start(this.#options);
     this.#spare = undefined;
     const assignment: Assignment = { starting };
     this.#assigned.set(owner, assignment);
@@ -182,15 +182,15 @@ export class ProcessPool {
 
   #startSpare(): void {
     if (this.#spare || this.#isDisposed || this.size >= this.#limits.maxProcesses || performance.now() < this.#nextStartAt) return;
-    this.#keepSpare(SessionProcess.start(this.#options));
+    this.#keepSpare(ProcessHandle.start(this.#options));
   }
 
-  #keepSpare(starting: Promise<SessionProcess>): void {
+  #keepSpare(starting: Promise<ProcessHandle>): void {
     this.#spare = starting;
     const lost = () => {
       if (this.#spare === starting) this.#spare = undefined;
     };
-    const started = (process: SessionProcess) => {
+    const started = (process: ProcessHandle) => {
       this.#failedStarts = 0;
       return process.ended;
     };
@@ -248,4 +248,4 @@ export class ProcessPool {
 }
 
 /** Whether an owner needs another process. */
-const needsReplacement = (process: SessionProcess): boolean => process.hasEnded || (process.isIdle && (process.isOutdated || process.isExhausted));
+const needsReplacement = (process: ProcessHandle): boolean => process.hasEnded || (process.isIdle && (process.isOutdated || process.isExhausted));

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { foldersOfModules } from "../../src/engine/packages.ts";
 import { defaultMaxProcesses, defaultProcessMemoryMb } from "../../src/processes/machine.ts";
 import { ProcessPool } from "../../src/processes/process-pool.ts";
-import { type ProcessOptions, type ProcessOwner, SessionProcess } from "../../src/processes/process-handle.ts";
+import { type ProcessOptions, type ProcessOwner, ProcessHandle } from "../../src/processes/process-handle.ts";
 
 const OPTIONS: ProcessOptions = {
   settings: { plugins: { actions: {}, operators: {}, blocks: {} }, knownTexts: [], dynamicOperators: [], maxStateBytes: 1000, maxListItems: 10, format: "markdown", page: {} },
@@ -156,12 +156,12 @@ test("no process is left when the pool has ended", async () => {
 
 test("an app that no process can load is refused", async () => {
   const plugins = { actions: { Missing: { specifier: "nowhere/actions", url: "file:///nowhere/actions.js", name: "Missing" } }, operators: {}, blocks: {} };
-  await assert.rejects(SessionProcess.start({ ...OPTIONS, settings: { ...OPTIONS.settings, plugins } }), /nowhere/);
+  await assert.rejects(ProcessHandle.start({ ...OPTIONS, settings: { ...OPTIONS.settings, plugins } }), /nowhere/);
 });
 
 test("a process ends with its host", async (t) => {
-  const program = `import { SessionProcess } from ${JSON.stringify(new URL("../../src/processes/process-handle.ts", import.meta.url).href)};
-    const started = await SessionProcess.start({ ...${JSON.stringify(OPTIONS)}, log() {} });
+  const program = `import { ProcessHandle } from ${JSON.stringify(new URL("../../src/processes/process-handle.ts", import.meta.url).href)};
+    const started = await ProcessHandle.start({ ...${JSON.stringify(OPTIONS)}, log() {} });
     console.log(started.pid); setInterval(() => {}, 1000);`;
   const { spawn } = await import("node:child_process");
   const host = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });
