@@ -5,12 +5,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::process::Command;
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{ProcessGroup, program_paths};
-
-/// Test beds exist side by side, except for those that measure time.
-static TEST_BEDS: RwLock<()> = RwLock::const_new(());
 
 /// A bridge (or the demo, which is one with a page) as a child process on a free port.
 ///
@@ -22,19 +18,7 @@ pub struct TestBed {
     process: ProcessGroup,
     address: SocketAddr,
     token: String,
-    _exclusivity: Exclusivity,
     _companions: Option<(Option<ProcessGroup>, TempDir)>,
-}
-
-/// Held as long as the test bed exists.
-#[derive(Debug)]
-enum Exclusivity {
-    Shared {
-        _guard: RwLockReadGuard<'static, ()>,
-    },
-    Exclusive {
-        _guard: RwLockWriteGuard<'static, ()>,
-    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,12 +52,7 @@ impl TestBed {
 
     /// Starts `mcp-web-bridge` with more arguments.
     pub async fn bridge_with(arguments: &[&str]) -> Self {
-        Self::start(Program::Bridge, arguments, Exclusivity::shared().await).await
-    }
-
-    /// Starts `mcp-web-bridge` while no other test bed exists, to measure how long something takes.
-    pub async fn bridge_exclusive() -> Self {
-        Self::start(Program::Bridge, &[], Exclusivity::exclusive().await).await
+        Self::start(Program::Bridge, arguments).await
     }
 
     /// Starts `demo-app` without a language model, even if this machine has keys.
@@ -83,16 +62,15 @@ impl TestBed {
 
     /// Starts `demo-app` with more arguments.
     pub async fn demo_with(arguments: &[&str]) -> Self {
-        Self::start(Program::Demo, arguments, Exclusivity::shared().await).await
+        Self::start(Program::Demo, arguments).await
     }
 
     /// Starts a bridge as a guide describes. A shell runs `script` with the programs of this
     /// workspace, a free port and a temporary home. This bridge cannot be restarted.
     pub async fn from_shell(script: &str, variables: &[(&str, &str)]) -> Self {
-        let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
         let bridge = shell(script, variables, &home);
-        Self::from_processes(bridge, None, home, exclusivity).await
+        Self::from_processes(bridge, None, home).await
     }
 
     /// Starts a bridge and an agent as a guide describes, each in a shell of its own. The ports in
@@ -102,7 +80,6 @@ impl TestBed {
         agent: &str,
         variables: &[(&str, &str)],
     ) -> (Self, String) {
-        let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
         let port = free_port();
         let bind = format!("127.0.0.1:{port}");
@@ -115,16 +92,11 @@ impl TestBed {
         let bridge = bridge.replace("localhost:3003", &agent_host);
         let mut bridge = shell(&bridge, variables, &home);
         bridge.env("MCP_WEB_BIND", bind);
-        let bed = Self::from_processes(bridge, Some(agent), home, exclusivity).await;
+        let bed = Self::from_processes(bridge, Some(agent), home).await;
         (bed, agent_host)
     }
 
-    async fn from_processes(
-        bridge: Command,
-        agent: Option<ProcessGroup>,
-        home: TempDir,
-        exclusivity: Exclusivity,
-    ) -> Self {
+    async fn from_processes(bridge: Command, agent: Option<ProcessGroup>, home: TempDir) -> Self {
         let program = Program::Bridge;
         let mut process = ProcessGroup::start(program.name(), bridge);
         let line = process.wait_for_line(program.announcement()).await;
@@ -134,7 +106,6 @@ impl TestBed {
             process,
             address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
             token: "a-token-for-one-journey-0123456789".to_owned(),
-            _exclusivity: exclusivity,
             _companions: Some((agent, home)),
         }
     }
@@ -149,7 +120,6 @@ impl TestBed {
             process,
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
-            _exclusivity: exclusivity,
             _companions: None,
         }
     }
@@ -231,20 +201,6 @@ impl TestBed {
         let (process, address) = listen(self.program, &self.arguments, self.address).await;
         assert_eq!(address, self.address, "the port is the same as before");
         self.process = process;
-    }
-}
-
-impl Exclusivity {
-    // Neither wait has a deadline: the tests that are waited for have deadlines of their own.
-
-    async fn shared() -> Self {
-        let guard = TEST_BEDS.read().await;
-        Self::Shared { _guard: guard }
-    }
-
-    async fn exclusive() -> Self {
-        let guard = TEST_BEDS.write().await;
-        Self::Exclusive { _guard: guard }
     }
 }
 

@@ -1,5 +1,5 @@
 // The module in a real browser.
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { inChromium } from "./chromium.mjs";
 
 /** The flags of the browser for suites that need some. */
@@ -11,12 +11,17 @@ const SUITES = [
   "person-answers", "person-only", "pictures", "queries", "query-connections", "session", "token-function", "webmcp",
 ];
 
-for (const suite of SUITES.map((name) => `${name}.js`)) {
-  test(suite, async (context) => {
-    for (const { name, error } of await inChromium(suite, FLAGS[suite])) {
-      await context.test(name, () => {
-        if (error) throw new Error(error);
-      });
-    }
-  });
-}
+/** How many browsers run at a time: most of a suite is waiting. */
+const BROWSERS = 3;
+
+describe("the module in a browser", { concurrency: BROWSERS }, () => {
+  for (const suite of SUITES.map((name) => `${name}.js`)) {
+    test(suite, async (context) => {
+      for (const { name, error } of await inChromium(suite, FLAGS[suite])) {
+        await context.test(name, () => {
+          if (error) throw new Error(error);
+        });
+      }
+    });
+  }
+});
