@@ -88,8 +88,9 @@ fn run_beside(
         _ => Output::AtEnd,
     };
     let waiting = Mutex::new(jobs.into_iter());
+    let next = || lock(&waiting).next();
     let work = || {
-        while let Some(job) = lock(&waiting).next() {
+        while let Some(job) = next() {
             let run = run_and_count(&job.name, job.command, shown)?;
             lock(ended)(run, job.green);
         }
