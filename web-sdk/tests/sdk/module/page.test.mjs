@@ -6,9 +6,11 @@ import { inChromium } from "./chromium.mjs";
 const FLAGS = { "webmcp.js": ["--enable-features=WebMCP"] };
 
 const SUITES = [
-  "approval-dialog", "ask", "ask-documents", "ask-looks", "capabilities", "clobbered-connection", "clobbered-page", "conversations", "conversions", "diagnosis", "dialog", "hand-over", "one-per-page",
-  "page-actions", "page-calls", "page-documents", "page-effects", "page-handles", "page-keys", "page-private", "page-rest", "page-secrets", "page-tree", "page-values",
-  "person-answers", "person-only", "pictures", "queries", "query-connections", "session", "token-function", "webmcp",
+  // Those that take longest are first.
+  "page-effects", "person-only", "approval-dialog", "person-answers", "clobbered-page", "dialog",
+  "ask", "ask-documents", "ask-looks", "capabilities", "clobbered-connection", "conversations", "conversions", "diagnosis", "hand-over", "one-per-page",
+  "page-actions", "page-calls", "page-documents", "page-handles", "page-keys", "page-private", "page-rest", "page-secrets", "page-tree", "page-values",
+  "pictures", "queries", "query-connections", "session", "token-function", "webmcp",
 ];
 
 /** How many browsers run at a time: most of a suite is waiting. */
