@@ -110,7 +110,7 @@ impl TestBed {
         }
     }
 
-    async fn start(program: Program, arguments: &[&str], exclusivity: Exclusivity) -> Self {
+    async fn start(program: Program, arguments: &[&str]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
         let bind = (Ipv4Addr::LOCALHOST, 0).into();
         let (process, address) = listen(program, &arguments, bind).await;

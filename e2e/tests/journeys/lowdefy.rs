@@ -24,7 +24,7 @@ async fn the_tests_of_the_installed_host_pass() {
 }
 
 /// Runs suites with the installed host at the bridge.
-pub async fn run_installed_host(
+pub(crate) async fn run_installed_host(
     bed: &TestBed,
     name: &str,
     concurrency: &str,

@@ -1,26 +1,15 @@
 //! The jobs of a run: test programs, and parts of them whose results can be used again.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use super::build::TestProgram;
+use super::job::Job;
 use super::options::{Options, Suite};
 use super::quick;
 use super::reuse::GreenResult;
 use super::runner;
 use super::tools::Tools;
 use crate::Workspace;
-
-/// A command that runs tests.
-pub(super) struct Job {
-    pub(super) name: String,
-    pub(super) command: Command,
-    /// The result of an earlier run that is used again while nothing changes.
-    pub(super) green: Option<GreenResult>,
-    /// Whether it compares times, and runs when nothing else does.
-    pub(super) is_alone: bool,
-}
 
 /// Tests whose results are used again while the files that they depend on are the same.
 struct Part {
@@ -168,7 +157,7 @@ pub(super) fn select(
         } else if is_selected && filter.is_none() {
             jobs.extend(jobs_of(workspace, program, tools)?);
         } else if is_selected {
-            jobs.push(whole(workspace, program, tools, filter));
+            jobs.push(Job::new_whole(workspace, program, tools, filter));
         }
     }
     if options.includes(Suite::Rust) && !options.is_quick() {
@@ -188,10 +177,10 @@ fn jobs_of(workspace: &Workspace, program: &TestProgram, tools: &Tools) -> Resul
         program.crate_folder.as_os_str() == part.crate_folder && program.target == part.target
     };
     let parts: Vec<&Part> = PARTS.iter().filter(is_of_program).collect();
-    let mut rest = Some(whole(workspace, program, tools, None));
+    let mut rest = Some(Job::new_whole(workspace, program, tools, None));
     let mut jobs = Vec::new();
     for part in parts {
-        let mut job = whole(workspace, program, tools, None);
+        let mut job = Job::new_whole(workspace, program, tools, None);
         job.is_alone = part.is_alone;
         job.command.args(part.modules);
         match &mut rest {
@@ -210,30 +199,4 @@ fn jobs_of(workspace: &Workspace, program: &TestProgram, tools: &Tools) -> Resul
     }
     jobs.extend(rest);
     Ok(jobs)
-}
-
-/// Returns the job of all tests of a program whose names contain `filter`.
-pub(super) fn whole(
-    workspace: &Workspace,
-    program: &TestProgram,
-    tools: &Tools,
-    filter: Option<&str>,
-) -> Job {
-    let mut job = Job::new(
-        &format!("{}: {}", program.crate_folder.display(), program.target),
-        runner::program(workspace, program, tools),
-    );
-    job.command.args(filter);
-    job
-}
-
-impl Job {
-    pub(super) fn new(name: &str, command: Command) -> Self {
-        Self {
-            name: name.to_owned(),
-            command,
-            green: None,
-            is_alone: false,
-        }
-    }
 }

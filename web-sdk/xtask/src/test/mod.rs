@@ -12,6 +12,7 @@
 mod build;
 mod counts;
 mod failures;
+mod job;
 mod jobs;
 mod native_window;
 mod options;
@@ -27,6 +28,7 @@ use std::slice;
 use anyhow::Result;
 
 use crate::{Workspace, client_table, lint, sdk};
+use job::Job;
 use options::Suite;
 use report::Report;
 use reuse::GreenResult;
@@ -125,7 +127,7 @@ fn run_native_windows(
     let mut runs = vec![native_window::run_unit_tests(workspace, filter)?];
     for program in build::build_tests(workspace)? {
         if Suite::from_program(&program) == Suite::NativeWindow {
-            let job = jobs::whole(workspace, &program, tools, filter);
+            let job = Job::new_whole(workspace, &program, tools, filter);
             runs.push(runner::run_and_count(&job.name, job.command, Output::Live)?);
         }
     }
@@ -150,7 +152,7 @@ pub(crate) fn run_clients(
     let mut counts = Counts::default();
     for program in build::build_tests(workspace)? {
         if Suite::from_program(&program) == Suite::Clients {
-            let job = jobs::whole(workspace, &program, &tools, None);
+            let job = Job::new_whole(workspace, &program, &tools, None);
             counts += runner::run_and_count(&job.name, job.command, Output::Live)?.counts;
         }
     }

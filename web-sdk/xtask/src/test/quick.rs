@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 
 use super::build::TestProgram;
-use super::jobs::{self, Job};
+use super::job::Job;
 use super::options::Suite;
 use super::runner::SuiteRun;
 use super::tools::Tools;
@@ -41,7 +41,7 @@ const NAME: &str = "e2e: journeys";
 
 /// Returns the job for a program: all unit tests of a crate, or the journeys.
 pub(super) fn job(workspace: &Workspace, program: &TestProgram, tools: &Tools) -> Option<Job> {
-    let mut job = jobs::whole(workspace, program, tools, None);
+    let mut job = Job::new_whole(workspace, program, tools, None);
     match Suite::from_program(program) {
         Suite::Rust if program.has_unit_tests => Some(job),
         Suite::Journeys if job.name == NAME => {

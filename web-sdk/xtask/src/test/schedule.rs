@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::jobs::Job;
+use super::job::Job;
 use super::reuse::GreenResult;
 use super::runner::{Output, SuiteRun, run_and_count};
 use crate::Workspace;
