@@ -14,7 +14,7 @@ const SUITES = [
 ];
 
 /** How many browsers run at a time: most of a suite is waiting. */
-const BROWSERS = 3;
+const BROWSERS = 2;
 
 describe("the module in a browser", { concurrency: BROWSERS }, () => {
   for (const suite of SUITES.map((name) => `${name}.js`)) {

@@ -33,7 +33,6 @@ use options::Suite;
 use report::Report;
 use reuse::GreenResult;
 use runner::Output;
-use schedule::Durations;
 
 pub(crate) use counts::Counts;
 pub use options::Options;
@@ -71,7 +70,6 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
         return Ok(());
     }
     let programs = build::build_tests(workspace)?;
-    let mut durations = Durations::load(workspace);
     let mut jobs = jobs::select(workspace, &programs, &tools, options)?;
     if !options.runs_all_again() {
         jobs.retain(|job| match job.green.as_ref().and_then(GreenResult::load) {
@@ -83,10 +81,7 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
         });
     }
     let mut runs = Vec::new();
-    schedule::run_all(jobs, &durations, |run, green| runs.push((run, green)))?;
-    if options.filter().is_none() && !options.is_quick() {
-        durations.store(runs.iter().map(|(run, _)| run))?;
-    }
+    schedule::run_all(jobs, |run, green| runs.push((run, green)))?;
     for (run, green) in runs {
         let is_table = run.name == CLIENTS && run.counts.failed == 0;
         let checked = if options.is_quick() {

@@ -1,75 +1,41 @@
 //! Runs jobs side by side: most tests wait for sockets, browsers and timers rather than compute.
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::job::Job;
 use super::reuse::GreenResult;
 use super::runner::{Output, SuiteRun, run_and_count};
-use crate::Workspace;
 
 /// Jobs that run at a time, besides one for each core.
 const MORE_JOBS_THAN_CORES: usize = 1;
 
-/// How long jobs took when they ran last: the longest begins first, so that none is left over at the end.
-pub(super) struct Durations {
-    path: PathBuf,
-    seconds: HashMap<String, f64>,
-}
+/// The jobs that take minutes. They begin first, in this order, so that none is left over at the end.
+const LONGEST: [&str; 7] = [
+    "e2e: journeys",
+    "web-sdk: sdk",
+    "e2e: journeys: lowdefy:: lowdefy_guide::",
+    "e2e: clients",
+    "e2e: bundlers",
+    "e2e: ask",
+    "e2e: faults",
+];
 
-impl Durations {
-    pub(super) fn load(workspace: &Workspace) -> Self {
-        let path = workspace.path("target/test-durations.tsv");
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let parse = |line: &str| {
-            let (name, seconds) = line.split_once('\t')?;
-            Some((name.to_owned(), seconds.parse().ok()?))
-        };
-        let seconds = text.lines().filter_map(parse).collect();
-        Self { path, seconds }
-    }
-
-    /// Returns the last duration of a job, or none if it never ran.
-    pub(super) fn of(&self, name: &str) -> Option<Duration> {
-        self.seconds
-            .get(name)
-            .map(|seconds| Duration::from_secs_f64(*seconds))
-    }
-
-    pub(super) fn store<'a>(&mut self, runs: impl Iterator<Item = &'a SuiteRun>) -> Result<()> {
-        for run in runs {
-            self.seconds
-                .insert(run.name.clone(), run.duration.as_secs_f64());
-        }
-        let lines = self
-            .seconds
-            .iter()
-            .map(|(name, seconds)| format!("{name}\t{seconds:.1}\n"));
-        fs::write(&self.path, lines.collect::<String>())
-            .with_context(|| format!("make {} writable", self.path.display()))
-    }
-
-    /// Puts those that took longest, and those that never ran, first.
-    fn sort(&self, jobs: &mut [Job]) {
-        let never = Duration::MAX;
-        jobs.sort_by_key(|job| self.of(&job.name).unwrap_or(never));
-        jobs.reverse();
-    }
+fn sort(jobs: &mut [Job]) {
+    jobs.sort_by_key(|job| {
+        let index = LONGEST.iter().position(|name| job.name == *name);
+        index.unwrap_or(LONGEST.len())
+    });
 }
 
 /// Runs all jobs, and hands on the result of each when it has ended.
 pub(super) fn run_all(
     mut jobs: Vec<Job>,
-    durations: &Durations,
     ended: impl FnMut(SuiteRun, Option<GreenResult>) + Send,
 ) -> Result<()> {
-    durations.sort(&mut jobs);
+    sort(&mut jobs);
     let (alone, beside): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.is_alone);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let ended = Mutex::new(ended);
@@ -122,22 +88,13 @@ mod tests {
         Job::new(name, command)
     }
 
-    fn durations(seconds: &[(&str, f64)]) -> Durations {
-        let seconds = seconds
-            .iter()
-            .map(|(name, seconds)| ((*name).to_owned(), *seconds));
-        Durations {
-            path: PathBuf::new(),
-            seconds: seconds.collect(),
-        }
-    }
-
     #[test]
-    fn the_longest_job_begins_first_after_those_that_never_ran() {
-        let mut jobs = Vec::from(["short", "long", "new"].map(|name| job(name, "")));
-        durations(&[("short", 1.0), ("long", 2.0)]).sort(&mut jobs);
+    fn the_longest_jobs_begin_first() {
+        let mut jobs =
+            Vec::from(["bridge: bridge", "e2e: ask", "e2e: journeys"].map(|it| job(it, "")));
+        sort(&mut jobs);
         let names: Vec<_> = jobs.iter().map(|job| &*job.name).collect();
-        assert_eq!(names, ["new", "long", "short"]);
+        assert_eq!(names, ["e2e: journeys", "e2e: ask", "bridge: bridge"]);
     }
 
     /// Each of the two waits for the other one.
@@ -154,7 +111,7 @@ mod tests {
         last.is_alone = true;
         let jobs = vec![last, job("a", &meet("a", "b")), job("b", &meet("b", "a"))];
         let mut names = Vec::new();
-        run_all(jobs, &durations(&[]), |run, _| {
+        run_all(jobs, |run, _| {
             assert_eq!(run.counts.failed, 0, "{}", run.name);
             names.push(run.name);
         })
