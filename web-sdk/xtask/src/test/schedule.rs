@@ -9,9 +9,6 @@ use super::job::Job;
 use super::reuse::GreenResult;
 use super::runner::{Output, SuiteRun, run_and_count};
 
-/// Jobs that run at a time, besides one for each core.
-const MORE_JOBS_THAN_CORES: usize = 1;
-
 /// The jobs that take minutes. They begin first, in this order, so that none is left over at the end.
 const LONGEST: [&str; 7] = [
     "e2e: journeys",
@@ -39,7 +36,7 @@ pub(super) fn run_all(
     let (alone, beside): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.is_alone);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let ended = Mutex::new(ended);
-    run_beside(beside, cores + MORE_JOBS_THAN_CORES, &ended)?;
+    run_beside(beside, cores, &ended)?;
     run_beside(alone, 1, &ended)
 }
 
