@@ -41,6 +41,7 @@ pub mod program_paths;
 pub mod query_cost;
 mod random;
 mod real_clients;
+mod reserved_port;
 mod sdk_page;
 pub mod simulation;
 mod site;
@@ -81,6 +82,7 @@ pub use real_clients::{
     ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Driver, DriverTransport,
     Package, StepResult, ToolOutput,
 };
+pub use reserved_port::ReservedPort;
 pub use site::StaticSite;
 pub use test_bed::TestBed;
 pub use tls_proxy::TlsProxy;

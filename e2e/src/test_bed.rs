@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{ProcessGroup, program_paths};
+use crate::{ProcessGroup, ReservedPort, program_paths};
 
 /// A bridge (or the demo, which is one with a page) as a child process on a free port.
 ///
@@ -18,6 +18,8 @@ pub struct TestBed {
     process: ProcessGroup,
     address: SocketAddr,
     token: String,
+    /// Those of the bridge and its agent, which others name before they start, or when they start again.
+    ports: Vec<ReservedPort>,
     _companions: Option<(Option<ProcessGroup>, TempDir)>,
 }
 
@@ -81,9 +83,10 @@ impl TestBed {
         variables: &[(&str, &str)],
     ) -> (Self, String) {
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
-        let port = free_port();
-        let bind = format!("127.0.0.1:{port}");
-        let agent = agent.replace("localhost:3001", &format!("localhost:{port}"));
+        let port = ReservedPort::new();
+        let bind = port.address().to_string();
+        let host = format!("localhost:{}", port.address().port());
+        let agent = agent.replace("localhost:3001", &host);
         let mut agent = shell(&agent, variables, &home);
         agent.env("MCP_WEB_AGENT_BIND", "127.0.0.1:0");
         let mut agent = ProcessGroup::start("mcp-web-agent", agent);
@@ -92,7 +95,8 @@ impl TestBed {
         let bridge = bridge.replace("localhost:3003", &agent_host);
         let mut bridge = shell(&bridge, variables, &home);
         bridge.env("MCP_WEB_BIND", bind);
-        let bed = Self::from_processes(bridge, Some(agent), home).await;
+        let mut bed = Self::from_processes(bridge, Some(agent), home).await;
+        bed.ports.push(port);
         (bed, agent_host)
     }
 
@@ -106,20 +110,22 @@ impl TestBed {
             process,
             address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
             token: "a-token-for-one-journey-0123456789".to_owned(),
+            ports: Vec::new(),
             _companions: Some((agent, home)),
         }
     }
 
     async fn start(program: Program, arguments: &[&str]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
-        let bind = (Ipv4Addr::LOCALHOST, 0).into();
-        let (process, address) = listen(program, &arguments, bind).await;
+        let port = ReservedPort::new();
+        let (process, address) = listen(program, &arguments, port.address()).await;
         Self {
             program,
             arguments,
             process,
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
+            ports: vec![port],
             _companions: None,
         }
     }
@@ -231,13 +237,6 @@ fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
         .env("MCP_WEB_BIND", "127.0.0.1:0")
         .envs(variables.iter().copied());
     command
-}
-
-/// Returns a port that was free a moment ago, for a program whose address another one must know
-/// before it starts.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// Returns the port in `… http://host:PORT/…`.
