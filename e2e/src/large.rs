@@ -8,18 +8,25 @@ use crate::{NativeAnswer, NativeItem};
 /// The kind of a large result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeResult {
-    /// One string, which becomes a text block.
+    /// One string, some of whose characters must be escaped. It becomes a text block.
     Text,
     /// An object with many small rows. Clients get it as a text, in which each quote is escaped,
     /// and as `structuredContent`.
     Rows,
 }
 
+/// A line of a text.
+const LINE: &str = "A page said \"hello\" to the na\\ïve world: it is 20 °C, and no cloud.\n";
+
 impl LargeResult {
     /// Returns a result of exactly this size in JSON.
     pub fn json(self, bytes: usize) -> Box<RawValue> {
         let value = match self {
-            LargeResult::Text => json!("x".repeat(bytes - 2)),
+            LargeResult::Text => {
+                let line = json!(LINE).to_string().len() - 2;
+                let lines = LINE.repeat((bytes - 2) / line);
+                json!(lines + &"x".repeat((bytes - 2) % line))
+            }
             LargeResult::Rows => {
                 let row =
                     |id: usize| json!({ "id": id, "name": format!("row {id}"), "done": false });
