@@ -114,12 +114,9 @@ impl Floor {
             outgoing,
             pending: Mutex::default(),
         });
+        // Pages stay connected for as long as a floor is measured.
         self.pages.write().await.push(Arc::clone(&page));
         page.serve(socket, messages).await;
-        self.pages
-            .write()
-            .await
-            .retain(|other| !Arc::ptr_eq(other, &page));
     }
 }
 

@@ -33,18 +33,24 @@ const SETTINGS: [&str; 7] = [
     "--max-client-result-bytes=134217728",
 ];
 
-/// What is called, by whom, and for how long.
-#[derive(Clone)]
-pub(crate) struct Load {
+/// How tools are called, and which ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    /// The name in tables.
+    pub(crate) name: &'static str,
     pub(crate) route: Route,
     pub(crate) tools: LoadTools,
+}
+
+/// What is called, by whom, and for how long.
+pub(crate) struct Load {
+    pub(crate) target: Target,
     /// The result of the pages' tools, as JSON.
-    pub(crate) payload: Arc<str>,
+    pub(crate) payload: String,
     pub(crate) pages: usize,
     /// The number of callers, each with its own connection.
     pub(crate) callers: usize,
-    /// The duration of the calls before those that are measured.
-    pub(crate) warm_up: Duration,
+    /// The duration of the measured calls. A quarter of it passes before them.
     pub(crate) duration: Duration,
 }
 
@@ -73,11 +79,12 @@ impl Load {
     /// Returns an error when a page or a caller cannot connect, or when an answer is wrong.
     pub(crate) async fn measure(&self) -> Result<Figures> {
         let server = self.start_server().await?;
-        self.run(&server).await
+        let figures = self.run(&server).await;
+        figures.with_context(|| format!("{}, {} callers", self.target.name, self.callers))
     }
 
     async fn start_server(&self) -> Result<Server> {
-        match self.route {
+        match self.target.route {
             Route::Floor => Server::floor().await,
             Route::V1 => Server::bridge(&[&SETTINGS[..], &["--compat=mcp-web"]].concat()).await,
             Route::ToolCall | Route::Mcp(_) => Server::bridge(&SETTINGS).await,
@@ -89,10 +96,16 @@ impl Load {
         let endpoint = Endpoint::new(server.address, TOKEN);
         let mut callers = Vec::new();
         for number in 0..self.callers {
-            let caller = Caller::open(self.route, &endpoint, self.pages, &self.payload, number);
+            let caller = Caller::open(
+                self.target.route,
+                &endpoint,
+                self.pages,
+                &self.payload,
+                number,
+            );
             callers.push(caller.await.with_context(|| format!("caller {number}"))?);
         }
-        let begin = Instant::now() + self.warm_up;
+        let begin = Instant::now() + self.duration / 4;
         let end = begin + self.duration;
         let callers = callers.into_iter().map(|caller| caller.run(end));
         let calls = timeout_at((end + LAST_ANSWERS_TIMEOUT).into(), try_join_all(callers));
@@ -121,11 +134,11 @@ impl Load {
 
     /// Connects the pages, which answer until they are dropped.
     async fn open_pages(&self, server: &Server) -> Result<JoinSet<()>> {
-        let protocol = self.route.page_protocol();
+        let protocol = self.target.route.page_protocol();
         let answer = Arc::new(PageAnswer::new(protocol, &self.payload));
         let mut pages = JoinSet::new();
         for number in 0..self.pages {
-            let (session, tools) = (page_session(number), self.tools.definitions(number));
+            let (session, tools) = (page_session(number), self.target.tools.definitions(number));
             let page = Page::open(server.address, protocol, TOKEN, &session, &tools).await;
             let page = page.with_context(|| format!("page {number}"))?;
             let answer = Arc::clone(&answer);
@@ -159,13 +172,16 @@ mod tests {
             .chain([&WITHOUT_CAPABILITIES, &STATELESS]);
         let routes = clients.map(Route::Mcp).chain([Route::ToolCall, Route::V1]);
         for route in routes {
-            let load = Load {
+            let target = Target {
+                name: "",
                 route,
                 tools: LoadTools::WITHOUT_SCHEMAS,
-                payload: payload(LargeResult::Rows, 1_000).into(),
+            };
+            let load = Load {
+                target,
+                payload: payload(LargeResult::Rows, 1_000),
                 pages: 2,
                 callers: 1,
-                warm_up: Duration::ZERO,
                 duration: Duration::ZERO,
             };
             let server = load.start_server().await.unwrap();

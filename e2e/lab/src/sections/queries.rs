@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use bridge_protocol::{BridgeToPage, Query};
 use e2e::{
     AgentEndpoint, AgentService, Format, MockProvider, NativeItem, NativePage, Script, TestBed,
@@ -33,11 +33,8 @@ struct Setup {
 pub(crate) async fn measure(quick: bool) -> Result<String> {
     let (queries, at_once) = if quick { (50, 500) } else { (500, 500) };
     let mut table = Table::new(&["what", "figure"]);
-    let mut rows = one_after_the_other(queries).await?;
-    rows.extend(concurrent(at_once).await?);
-    for (name, figure) in rows {
-        table.row(&[name, figure]);
-    }
+    one_after_the_other(queries, &mut table).await?;
+    concurrent(at_once, &mut table).await?;
     let conditions = format!(
         "{queries} queries one after the other, and then {at_once} at once, on the wire of Anthropic; \
          each calls a tool of its page and then answers."
@@ -45,12 +42,10 @@ pub(crate) async fn measure(quick: bool) -> Result<String> {
     Ok(table.section(&conditions))
 }
 
-async fn one_after_the_other(queries: usize) -> Result<Vec<(String, String)>> {
-    let look = Turn::from_text("Let me look.").call("echo", json!({ "n": 1 }));
-    let setup = Setup::start(Script::new([look, Turn::from_text(FINAL_TEXT)]), 1).await;
+async fn one_after_the_other(queries: usize, table: &mut Table) -> Result<()> {
+    let setup = Setup::start(first_turn(), 1).await;
     let page = setup.page("board").await;
-    let mut first_tokens = Vec::new();
-    let mut wholes = Vec::new();
+    let (mut first_tokens, mut wholes) = (Vec::new(), Vec::new());
     // The first queries open connections and warm up the programs.
     let warm_up = queries.div_ceil(10);
     let mut before = setup.cpu()?;
@@ -60,58 +55,39 @@ async fn one_after_the_other(queries: usize) -> Result<Vec<(String, String)>> {
         }
         let sent = Instant::now();
         page.send_query(query(number)).await;
-        let first = first_progress(&page).await;
-        ensure!(
-            is_expected(&final_message(&page).await),
-            "query {number} failed"
-        );
+        let first_progress = final_message(&page).await?.context("no progress")?;
         // Each query has two exchanges with the provider, one for each turn.
         let exchange = setup.provider.wait_for_end(2 * number).await;
+        let first_byte = exchange.first_byte.context("no first byte")?;
         if number >= warm_up {
             wholes.push(sent.elapsed());
-            first_tokens.extend(
-                exchange
-                    .first_byte
-                    .map(|at| first.saturating_duration_since(at)),
-            );
+            first_tokens.push(first_progress.saturating_duration_since(first_byte));
         }
     }
-    setup.agent.wait_until_idle().await;
-    let [agent, bridge] = setup.cpu_since(before, queries)?;
-    let [first_tokens, wholes] = [first_tokens, wholes].map(Latencies::new);
-    ensure!(
-        first_tokens.len() == queries,
-        "an exchange has no first byte"
-    );
-    let percentiles = |latencies: &Latencies| {
+    let [agent, bridge] = setup.cpu_since(before, queries).await?;
+    let [first_token, whole] = [first_tokens, wholes].map(|latencies| {
+        let latencies = Latencies::new(latencies);
         let [p50, p99] = [50, 99].map(|percent| time(latencies.percentile(percent)));
         format!("{p50} / {p99}")
-    };
-    Ok(rows([
-        (
-            "first token, from the provider to the page, p50 / p99",
-            percentiles(&first_tokens),
-        ),
-        ("whole query with a call, p50 / p99", percentiles(&wholes)),
-        ("CPU of the agent for a query", agent),
-        ("CPU of the bridge for a query", bridge),
-    ]))
+    });
+    table.row(&[
+        "first token, from the provider to the page, p50 / p99",
+        &first_token,
+    ]);
+    table.row(&["whole query with a call, p50 / p99", &whole]);
+    table.row(&["CPU of the agent for a query", &agent]);
+    table.row(&["CPU of the bridge for a query", &bridge]);
+    Ok(())
 }
 
 /// Sends all queries, waits until the model has half answered each, and then lets it continue.
-async fn concurrent(queries: usize) -> Result<Vec<(String, String)>> {
-    let look = Turn::from_text("Let me look.")
-        .call("echo", json!({ "n": 1 }))
-        .pause_after(1);
-    let setup = Setup::start(Script::new([look, Turn::from_text(FINAL_TEXT)]), queries).await;
+async fn concurrent(queries: usize, table: &mut Table) -> Result<()> {
+    let setup = Setup::start(first_turn().pause_after(1), queries).await;
     let sessions: Vec<_> = (0..PAGES).map(|number| format!("board-{number}")).collect();
     let pages = join_all(sessions.iter().map(|session| setup.page(session))).await;
     pages[0].send_query(query(queries)).await;
     setup.provider.resume_one();
-    ensure!(
-        is_expected(&final_message(&pages[0]).await),
-        "the first query failed"
-    );
+    final_message(&pages[0]).await?;
     setup.agent.wait_until_idle().await;
     let meter = setup.agent.process().meter();
     let (memory, cpu) = (meter.exact_memory()?, setup.cpu()?);
@@ -126,42 +102,31 @@ async fn concurrent(queries: usize) -> Result<Vec<(String, String)>> {
     for _ in 0..queries {
         setup.provider.resume_one();
     }
-    let answers = pages.iter().enumerate().map(|(number, page)| async move {
-        let mut completed = 0;
-        for _ in 0..(queries + PAGES - 1 - number) / PAGES {
-            completed += usize::from(is_expected(&final_message(page).await));
-        }
-        completed
-    });
-    let completed: usize = join_all(answers).await.into_iter().sum();
-    ensure!(
-        completed == queries,
-        "only {completed} of {queries} were answered"
-    );
+    for number in 0..queries {
+        final_message(&pages[number % PAGES]).await?;
+    }
     let answering = begin.elapsed();
-    setup.agent.wait_until_idle().await;
-    let [agent, bridge] = setup.cpu_since(cpu, queries)?;
-    let memories = [memory, during, meter.exact_memory()?].map(mib);
-    Ok(rows([
-        (
-            "at once: all sent / all answered within",
-            format!("{} / {}", time(sending), time(answering)),
-        ),
-        (
-            "at once: memory of the agent before / meanwhile / afterwards",
-            memories.join(" / "),
-        ),
-        ("at once: CPU of the agent for a query", agent),
-        ("at once: CPU of the bridge for a query", bridge),
-    ]))
+    let [agent, bridge] = setup.cpu_since(cpu, queries).await?;
+    let memories = [memory, during, meter.exact_memory()?].map(mib).join(" / ");
+    let times = [sending, answering].map(time).join(" / ");
+    table.row(&["at once: all sent / all answered within", &times]);
+    table.row(&[
+        "at once: memory of the agent before / meanwhile / afterwards",
+        &memories,
+    ]);
+    table.row(&["at once: CPU of the agent for a query", &agent]);
+    table.row(&["at once: CPU of the bridge for a query", &bridge]);
+    Ok(())
 }
 
-fn rows<const N: usize>(rows: [(&str, String); N]) -> Vec<(String, String)> {
-    rows.map(|(name, figure)| (name.to_owned(), figure)).into()
+/// Returns the turn in which the model calls a tool.
+fn first_turn() -> Turn {
+    Turn::from_text("Let me look.").call("echo", json!({ "n": 1 }))
 }
 
 impl Setup {
-    async fn start(script: Script, queries: usize) -> Self {
+    async fn start(first_turn: Turn, queries: usize) -> Self {
+        let script = Script::new([first_turn, Turn::from_text(FINAL_TEXT)]);
         let provider = MockProvider::start(script).await;
         let endpoint = AgentEndpoint::reserve();
         let max = (queries + 1).to_string();
@@ -189,14 +154,12 @@ impl Setup {
         ])
     }
 
-    /// Formats the processor time of agent and bridge for each query.
-    fn cpu_since(&self, before: [Duration; 2], queries: usize) -> Result<[String; 2]> {
+    /// Waits until the agent is idle, and formats the processor time of agent and bridge for each
+    /// query.
+    async fn cpu_since(&self, before: [Duration; 2], queries: usize) -> Result<[String; 2]> {
+        self.agent.wait_until_idle().await;
         let [agent, bridge] = self.cpu()?;
-        let used = [
-            agent.saturating_sub(before[0]),
-            bridge.saturating_sub(before[1]),
-        ];
-        Ok(used.map(|used| time(each(used, queries))))
+        Ok([agent - before[0], bridge - before[1]].map(|used| time(each(used, queries))))
     }
 }
 
@@ -204,35 +167,25 @@ fn query(number: usize) -> Query {
     Query::new(format!("q-{number}"), "What is on my board?".to_owned())
 }
 
-/// Returns when the first progress event of a query arrived.
-async fn first_progress(page: &NativePage) -> Instant {
+/// Waits for the end of a query, and returns when its first progress event arrived.
+async fn final_message(page: &NativePage) -> Result<Option<Instant>> {
+    let mut first_progress = None;
     loop {
-        let (at, message) = page.next_query_message().await;
-        if !matches!(message, BridgeToPage::QueryAccepted(_)) {
-            return at;
+        match page.next_query_message().await {
+            (_, BridgeToPage::QueryAccepted(_)) => {}
+            (at, BridgeToPage::QueryProgress(_)) => {
+                first_progress.get_or_insert(at);
+            }
+            (_, BridgeToPage::QueryComplete(complete)) => {
+                let text = complete
+                    .result
+                    .as_ref()
+                    .map(|result| result.get().trim_matches('"'));
+                let is_expected = text == Some(FINAL_TEXT) && complete.tool_calls.len() == 1;
+                ensure!(is_expected, "another answer: {complete:?}");
+                return Ok(first_progress);
+            }
+            (_, other) => bail!("a query failed: {other:?}"),
         }
     }
-}
-
-async fn final_message(page: &NativePage) -> BridgeToPage {
-    loop {
-        let (_, message) = page.next_query_message().await;
-        match message {
-            BridgeToPage::QueryAccepted(_) | BridgeToPage::QueryProgress(_) => {}
-            last => return last,
-        }
-    }
-}
-
-/// Returns whether a query ended as the script specifies.
-fn is_expected(last: &BridgeToPage) -> bool {
-    let BridgeToPage::QueryComplete(complete) = last else {
-        eprintln!("  a query failed: {last:?}");
-        return false;
-    };
-    let text = complete
-        .result
-        .as_ref()
-        .map(|result| result.get().trim_matches('"'));
-    text == Some(FINAL_TEXT) && complete.tool_calls.len() == 1
 }
