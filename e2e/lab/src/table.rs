@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// A Markdown table.
@@ -77,10 +76,11 @@ pub(crate) fn each(time: Duration, count: usize) -> Duration {
 /// Describes processor, kernel and other work of this machine in sentences.
 fn machine() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    // This process may be pinned to one of them.
+    let cores = cpu.lines().filter(|line| line.starts_with("processor")).count();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name"));
     let cpu = cpu.map_or("unknown", |name| name.trim_start_matches([' ', '\t', ':']));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let cores = available_parallelism().map_or(1, usize::from);
     format!(
         "Measured on {cores} cores of {cpu} with Linux {}.",
         kernel.trim()
