@@ -64,7 +64,7 @@ fn definition(page: usize, tool: usize) -> Value {
     })
 }
 
-/// Creates a bridge with this many pages of one token, each with tools of its own.
+/// Creates a bridge with this many pages of one token, each with its own tools.
 fn bridge_with(pages: usize) -> InMemoryBridge {
     let config = Config {
         max_sessions: pages,

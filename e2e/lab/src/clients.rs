@@ -16,7 +16,7 @@ pub(crate) enum Era {
     Stateless,
 }
 
-/// What a client sends.
+/// The parts of a client's requests that differ between clients.
 pub(crate) struct Client {
     /// Its name in tables.
     pub(crate) name: &'static str,

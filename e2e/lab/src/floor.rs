@@ -174,7 +174,7 @@ impl FloorPage {
         });
         if let Some((id, answer)) = id {
             let caller = self.pending().callers.remove(&id);
-            // It is no error when the caller has disconnected.
+            // The caller may have disconnected.
             let _ = caller.map(|caller| caller.send(answer));
         }
     }

@@ -42,7 +42,7 @@ pub(crate) struct Target {
     pub(crate) tools: LoadTools,
 }
 
-/// What is called, by whom, and for how long.
+/// A number of callers that call a target for some time.
 pub(crate) struct Load {
     pub(crate) target: Target,
     /// The result of the pages' tools, as JSON.

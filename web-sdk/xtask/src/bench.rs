@@ -18,7 +18,7 @@ const DOCUMENT: &str = "docs/benchmarks.md";
 /// are those of the bridge. It needs a few percent of a core.
 const VICTIM_PRIORITY: [&str; 3] = ["--reset-on-fork", "--rr", "2"];
 
-/// What to measure.
+/// The sections to measure.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Take a few minutes with few pages, and leave docs/benchmarks.md as it is

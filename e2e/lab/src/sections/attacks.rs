@@ -69,7 +69,7 @@ async fn execute(attack: Attack, attacker: &Attacker) {
     }
 }
 
-/// What an attack does to others.
+/// The effect of an attack on the victim and on the memory of the bridge.
 struct Outcome {
     attack: Attack,
     /// How often the attacker did what it does, in a second.

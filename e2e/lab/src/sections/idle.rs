@@ -169,8 +169,8 @@ async fn connect_page(address: SocketAddr, number: usize, is_distinct: bool) -> 
     Page::open(address, PageProtocol::Current, &token, &session, &tools).await
 }
 
-/// Returns the latencies of calls at a constant rate. Page and caller have a thread of their own, so
-/// that the thread with ten thousand pages does not affect them.
+/// Returns the latencies of calls at a constant rate. Page and caller have a separate thread,
+/// which the thread with ten thousand pages does not affect.
 async fn call_at_a_rate(address: SocketAddr, duration: Duration) -> Result<Latencies> {
     let calling = tokio::task::spawn_blocking(move || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -1,7 +1,6 @@
 //! Queries: from a page over the bridge and the agent to a provider of language models, and back.
 //!
-//! Bridge and agent are processes of their own. Page and provider are in this one, so that they share
-//! a clock.
+//! Bridge and agent are child processes. Page and provider are in this process, and share a clock.
 
 use std::time::{Duration, Instant};
 

@@ -28,7 +28,7 @@ const SETTINGS: [&str; 5] = [
 /// The number of lives before those that are measured.
 const WARM_UP: usize = 100;
 
-/// What a session, or a life, costs.
+/// The cost of sessions, and of a life.
 struct Cost {
     /// Resident memory of all sessions; a client of 2026-07-28 without a stream leaves nothing open.
     memory: Option<u64>,

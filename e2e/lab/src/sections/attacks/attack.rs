@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// What an attacker does.
+/// An attack. The help of each variant is its description in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Attack {
     /// 600 page sockets that never authenticate

@@ -1,4 +1,4 @@
-//! A client at another address than the attacker, with a token and a page that nobody else uses.
+//! A client at another address than the attacker, with its own token and page.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(super) struct Victim {
     _page: JoinSet<()>,
 }
 
-/// What the victim got from the bridge.
+/// The calls of the victim in a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VictimFigures {
     /// The number of calls that were due.
