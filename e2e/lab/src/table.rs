@@ -77,7 +77,10 @@ pub(crate) fn each(time: Duration, count: usize) -> Duration {
 fn machine() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     // This process may be pinned to one of them.
-    let cores = cpu.lines().filter(|line| line.starts_with("processor")).count();
+    let cores = cpu
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name"));
     let cpu = cpu.map_or("unknown", |name| name.trim_start_matches([' ', '\t', ':']));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
