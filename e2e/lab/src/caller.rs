@@ -71,6 +71,7 @@ pub(crate) fn page_session(page: usize) -> String {
 
 /// The conversation of an MCP client with a bridge.
 pub(crate) struct Conversation {
+    endpoint: Endpoint,
     /// The MCP session; a client of 2026-07-28 has none.
     pub(crate) session: Option<String>,
     /// The client's stream of notifications, if it is open.
@@ -96,9 +97,19 @@ impl Conversation {
             stream = Some(connection.into_event_stream(&request).await?);
         }
         Ok(Self {
+            endpoint: endpoint.clone(),
             session,
             _stream: stream,
         })
+    }
+
+    /// Ends the MCP session, and closes the stream.
+    pub(crate) async fn end(self, client: &Client, connection: &mut Connection) -> Result<()> {
+        if let Some(session) = &self.session {
+            let request = client.end_session(&self.endpoint, session);
+            connection.request(&request).await?.require_status(204)?;
+        }
+        Ok(())
     }
 }
 
