@@ -50,8 +50,8 @@ pub use agent_service::{AgentEndpoint, AgentService};
 pub use auth_proxy::AuthProxy;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
-    ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp,
-    Transport, V1Client, http,
+    ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp, Transport,
+    V1Client, http,
 };
 pub use deadline::{DEADLINE, with_deadline};
 pub use folder_site::FolderSite;
