@@ -31,7 +31,7 @@ const KINDS: [(&str, LargeResult, LoadTools); 3] = [
         LargeResult::Rows,
         LoadTools::WITH_SCHEMAS,
     ),
-    ("text", LargeResult::Text, LoadTools::WITHOUT_SCHEMAS),
+    ("text", LargeResult::Lines, LoadTools::WITHOUT_SCHEMAS),
 ];
 
 const SIZES: [(&str, usize); 3] = [
