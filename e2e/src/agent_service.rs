@@ -190,7 +190,7 @@ impl AgentService {
     }
 
     /// Returns the process of the agent.
-    pub(crate) fn process(&self) -> &ProcessGroup {
+    pub fn process(&self) -> &ProcessGroup {
         &self.process
     }
 }
