@@ -48,7 +48,7 @@ pub(crate) async fn measure(quick: bool) -> Result<String> {
         rest,
         calls,
     };
-    raise_open_file_limit(2 * plan.pages)?;
+    raise_open_file_limit(plan.pages)?;
     let mut table = Table::new(&[
         "tools of the pages",
         "pages/s",
