@@ -10,9 +10,8 @@ use super::reuse::GreenResult;
 use super::runner::{Output, SuiteRun, run_and_count};
 
 /// The jobs that take minutes. They begin first, in this order, so that none is left over at the end.
-const LONGEST: [&str; 8] = [
+const LONGEST: [&str; 7] = [
     "e2e: journeys",
-    "web-sdk: sdk",
     "e2e: journeys: lowdefy:: lowdefy_guide::",
     "e2e: clients",
     "e2e: bundlers",
@@ -20,6 +19,9 @@ const LONGEST: [&str; 8] = [
     "e2e: faults",
     "web-sdk/page: texts",
 ];
+
+/// The suites of the SDK run in two browsers of their own, which starve beside those of the journeys.
+const ALONE: &str = "web-sdk: sdk";
 
 fn sort(jobs: &mut [Job]) {
     jobs.sort_by_key(|job| {
@@ -34,7 +36,9 @@ pub(super) fn run_all(
     ended: impl FnMut(SuiteRun, Option<GreenResult>) + Send,
 ) -> Result<()> {
     sort(&mut jobs);
-    let (alone, beside): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.is_alone);
+    let (alone, beside): (Vec<_>, Vec<_>) = jobs
+        .into_iter()
+        .partition(|job| job.is_alone || job.name == ALONE);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let ended = Mutex::new(ended);
     run_beside(beside, cores, &ended)?;
