@@ -1,23 +1,21 @@
 //! The agent service for a test bed.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::net::TcpSocket;
 use tokio::process::Command;
 
 use crate::clients::http;
-use crate::{Format, MockProvider, ProcessGroup, TestBed, program_paths, with_deadline};
+use crate::{
+    Format, MockProvider, ProcessGroup, ReservedPort, TestBed, program_paths, with_deadline,
+};
 
 /// The address at which an agent will listen, and the token that its bridge sends: bridge and agent
 /// must know each other before either of them starts.
 #[derive(Clone, Debug)]
 pub struct AgentEndpoint {
-    address: SocketAddr,
+    port: Arc<ReservedPort>,
     token: String,
-    /// Is bound to the port and does not listen: the agent can bind to it, and nobody else is given it.
-    _reservation: Arc<TcpSocket>,
 }
 
 /// A running `mcp-web-agent`. It stops when this is dropped.
@@ -30,19 +28,15 @@ pub struct AgentService {
 impl AgentEndpoint {
     /// Reserves a free port.
     pub fn reserve() -> Self {
-        let socket = TcpSocket::new_v4().unwrap();
-        socket.set_reuseaddr(true).unwrap();
-        socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         Self {
-            address: socket.local_addr().unwrap(),
+            port: Arc::new(ReservedPort::new()),
             token: "what-a-bridge-shows-its-agent-0123456789".to_owned(),
-            _reservation: Arc::new(socket),
         }
     }
 
     /// Returns the URL of the agent, without a slash at the end.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.port.address())
     }
 
     /// Returns the token that the bridge sends.
@@ -141,7 +135,7 @@ impl AgentService {
         mut command: Command,
         arguments: &[&str],
     ) -> Self {
-        command.args(["--bind", &endpoint.address.to_string()]);
+        command.args(["--bind", &endpoint.port.address().to_string()]);
         command.args(["--bridge-url", bridge]).args(arguments);
         command.env("MCP_WEB_AGENT_TOKEN", &endpoint.token);
         for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
@@ -196,7 +190,7 @@ impl AgentService {
     }
 
     /// Returns the process of the agent.
-    pub(crate) fn process(&self) -> &ProcessGroup {
+    pub fn process(&self) -> &ProcessGroup {
         &self.process
     }
 }

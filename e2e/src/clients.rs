@@ -1,20 +1,16 @@
 //! The clients that use the tools: AI clients and scripts.
 
-mod bulk;
 mod connect;
 mod full_client;
 mod inspector;
 mod mcp;
 mod plain_http;
-mod stalled;
 mod v1;
 
-pub use bulk::BulkClient;
 pub use full_client::{ClientEvent, FullClient};
 pub use inspector::Inspector;
 pub use mcp::{InFlightCall, McpClient};
 pub use plain_http::PlainHttp;
-pub use stalled::StalledClient;
 pub use v1::V1Client;
 
 /// How a client opens its conversation.

@@ -10,16 +10,26 @@ use crate::{NativeAnswer, NativeItem};
 pub enum LargeResult {
     /// One string, which becomes a text block.
     Text,
+    /// The same with lines, some of whose characters must be escaped.
+    Lines,
     /// An object with many small rows. Clients get it as a text, in which each quote is escaped,
     /// and as `structuredContent`.
     Rows,
 }
+
+/// A line of [`LargeResult::Lines`].
+const LINE: &str = "A page said \"hello\" to the na\\ïve world: it is 20 °C, and no cloud.\n";
 
 impl LargeResult {
     /// Returns a result of exactly this size in JSON.
     pub fn json(self, bytes: usize) -> Box<RawValue> {
         let value = match self {
             LargeResult::Text => json!("x".repeat(bytes - 2)),
+            LargeResult::Lines => {
+                let line = json!(LINE).to_string().len() - 2;
+                let lines = LINE.repeat((bytes - 2) / line);
+                json!(lines + &"x".repeat((bytes - 2) % line))
+            }
             LargeResult::Rows => {
                 let row =
                     |id: usize| json!({ "id": id, "name": format!("row {id}"), "done": false });
@@ -52,7 +62,7 @@ mod tests {
 
     #[test]
     fn large_results_have_the_requested_size() {
-        for large in [LargeResult::Text, LargeResult::Rows] {
+        for large in [LargeResult::Text, LargeResult::Lines, LargeResult::Rows] {
             assert_eq!(large.json(100_000).get().len(), 100_000);
         }
     }

@@ -16,37 +16,29 @@
 mod action_rules;
 mod adapter;
 mod agent_service;
-pub mod attacks;
 mod auth_proxy;
 mod browser;
 mod clients;
 pub mod conformance;
 mod deadline;
 mod folder_site;
-pub mod idle;
 mod large;
-mod latencies;
 mod llama_cpp;
-pub mod load;
 mod meter;
 mod mock_provider;
 mod native_page;
 mod node;
 pub mod packed_sdk;
-pub mod page_start;
-pub mod page_tools_cost;
 mod page_tools_site;
 mod process;
 pub mod program_paths;
-pub mod query_cost;
 mod random;
 mod real_clients;
+mod reserved_port;
 mod sdk_page;
 pub mod simulation;
 mod site;
 pub mod socket_faults;
-mod source_address;
-pub mod source_cost;
 mod test_bed;
 mod tls_proxy;
 mod token_issuer;
@@ -59,13 +51,14 @@ pub use agent_service::{AgentEndpoint, AgentService};
 pub use auth_proxy::AuthProxy;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
-    BulkClient, ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp,
-    StalledClient, Transport, V1Client, http,
+    ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp, Transport,
+    V1Client, http,
 };
 pub use deadline::{DEADLINE, with_deadline};
 pub use folder_site::FolderSite;
 pub use large::LargeResult;
 pub use llama_cpp::LlamaCpp;
+pub use meter::{CpuTime, Meter};
 pub use mock_provider::{
     BreakMode, Exchange, ExchangeOutcome, Fault, Format, MockProvider, Recordings, ResponseSource,
     Script, Scripts, StopReason, TokenUsage, Turn, TurnPart, Upstream,
@@ -81,6 +74,7 @@ pub use real_clients::{
     ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Driver, DriverTransport,
     Package, StepResult, ToolOutput,
 };
+pub use reserved_port::ReservedPort;
 pub use site::StaticSite;
 pub use test_bed::TestBed;
 pub use tls_proxy::TlsProxy;

@@ -128,7 +128,7 @@ impl ProcessGroup {
     }
 
     /// Returns a meter for the leader's resources.
-    pub(crate) fn meter(&self) -> Meter {
+    pub fn meter(&self) -> Meter {
         Meter::new(self.id())
     }
 

@@ -5,12 +5,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::process::Command;
-use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::{ProcessGroup, program_paths};
-
-/// Test beds exist side by side, except for those that measure time.
-static TEST_BEDS: RwLock<()> = RwLock::const_new(());
+use crate::{ProcessGroup, ReservedPort, program_paths};
 
 /// A bridge (or the demo, which is one with a page) as a child process on a free port.
 ///
@@ -22,19 +18,9 @@ pub struct TestBed {
     process: ProcessGroup,
     address: SocketAddr,
     token: String,
-    _exclusivity: Exclusivity,
+    /// Those of the bridge and its agent, which others name before they start, or when they start again.
+    ports: Vec<ReservedPort>,
     _companions: Option<(Option<ProcessGroup>, TempDir)>,
-}
-
-/// Held as long as the test bed exists.
-#[derive(Debug)]
-enum Exclusivity {
-    Shared {
-        _guard: RwLockReadGuard<'static, ()>,
-    },
-    Exclusive {
-        _guard: RwLockWriteGuard<'static, ()>,
-    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,12 +54,7 @@ impl TestBed {
 
     /// Starts `mcp-web-bridge` with more arguments.
     pub async fn bridge_with(arguments: &[&str]) -> Self {
-        Self::start(Program::Bridge, arguments, Exclusivity::shared().await).await
-    }
-
-    /// Starts `mcp-web-bridge` while no other test bed exists, to measure how long something takes.
-    pub async fn bridge_exclusive() -> Self {
-        Self::start(Program::Bridge, &[], Exclusivity::exclusive().await).await
+        Self::start(Program::Bridge, arguments).await
     }
 
     /// Starts `demo-app` without a language model, even if this machine has keys.
@@ -83,16 +64,15 @@ impl TestBed {
 
     /// Starts `demo-app` with more arguments.
     pub async fn demo_with(arguments: &[&str]) -> Self {
-        Self::start(Program::Demo, arguments, Exclusivity::shared().await).await
+        Self::start(Program::Demo, arguments).await
     }
 
     /// Starts a bridge as a guide describes. A shell runs `script` with the programs of this
     /// workspace, a free port and a temporary home. This bridge cannot be restarted.
     pub async fn from_shell(script: &str, variables: &[(&str, &str)]) -> Self {
-        let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
         let bridge = shell(script, variables, &home);
-        Self::from_processes(bridge, None, home, exclusivity).await
+        Self::from_processes(bridge, None, home).await
     }
 
     /// Starts a bridge and an agent as a guide describes, each in a shell of its own. The ports in
@@ -102,11 +82,11 @@ impl TestBed {
         agent: &str,
         variables: &[(&str, &str)],
     ) -> (Self, String) {
-        let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
-        let port = free_port();
-        let bind = format!("127.0.0.1:{port}");
-        let agent = agent.replace("localhost:3001", &format!("localhost:{port}"));
+        let port = ReservedPort::new();
+        let bind = port.address().to_string();
+        let host = format!("localhost:{}", port.address().port());
+        let agent = agent.replace("localhost:3001", &host);
         let mut agent = shell(&agent, variables, &home);
         agent.env("MCP_WEB_AGENT_BIND", "127.0.0.1:0");
         let mut agent = ProcessGroup::start("mcp-web-agent", agent);
@@ -115,16 +95,12 @@ impl TestBed {
         let bridge = bridge.replace("localhost:3003", &agent_host);
         let mut bridge = shell(&bridge, variables, &home);
         bridge.env("MCP_WEB_BIND", bind);
-        let bed = Self::from_processes(bridge, Some(agent), home, exclusivity).await;
+        let mut bed = Self::from_processes(bridge, Some(agent), home).await;
+        bed.ports.push(port);
         (bed, agent_host)
     }
 
-    async fn from_processes(
-        bridge: Command,
-        agent: Option<ProcessGroup>,
-        home: TempDir,
-        exclusivity: Exclusivity,
-    ) -> Self {
+    async fn from_processes(bridge: Command, agent: Option<ProcessGroup>, home: TempDir) -> Self {
         let program = Program::Bridge;
         let mut process = ProcessGroup::start(program.name(), bridge);
         let line = process.wait_for_line(program.announcement()).await;
@@ -134,22 +110,22 @@ impl TestBed {
             process,
             address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
             token: "a-token-for-one-journey-0123456789".to_owned(),
-            _exclusivity: exclusivity,
+            ports: Vec::new(),
             _companions: Some((agent, home)),
         }
     }
 
-    async fn start(program: Program, arguments: &[&str], exclusivity: Exclusivity) -> Self {
+    async fn start(program: Program, arguments: &[&str]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
-        let bind = (Ipv4Addr::LOCALHOST, 0).into();
-        let (process, address) = listen(program, &arguments, bind).await;
+        let port = ReservedPort::new();
+        let (process, address) = listen(program, &arguments, port.address()).await;
         Self {
             program,
             arguments,
             process,
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
-            _exclusivity: exclusivity,
+            ports: vec![port],
             _companions: None,
         }
     }
@@ -234,20 +210,6 @@ impl TestBed {
     }
 }
 
-impl Exclusivity {
-    // Neither wait has a deadline: the tests that are waited for have deadlines of their own.
-
-    async fn shared() -> Self {
-        let guard = TEST_BEDS.read().await;
-        Self::Shared { _guard: guard }
-    }
-
-    async fn exclusive() -> Self {
-        let guard = TEST_BEDS.write().await;
-        Self::Exclusive { _guard: guard }
-    }
-}
-
 async fn listen(
     program: Program,
     arguments: &[String],
@@ -275,13 +237,6 @@ fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
         .env("MCP_WEB_BIND", "127.0.0.1:0")
         .envs(variables.iter().copied());
     command
-}
-
-/// Returns a port that was free a moment ago, for a program whose address another one must know
-/// before it starts.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// Returns the port in `… http://host:PORT/…`.

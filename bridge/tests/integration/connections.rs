@@ -37,6 +37,22 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_reset_in_the_middle_of_a_request_makes_room() {
+    let config = Config {
+        max_connections: 1,
+        ..test_config()
+    };
+    let bridge = start_bridge_with(config).await;
+    for sent in ["", "POST /mcp HTTP/1.1\r\nHost: "] {
+        let mut socket = connect(&bridge).await;
+        socket.write_all(sent.as_bytes()).await.unwrap();
+        socket.set_zero_linger().unwrap();
+        drop(socket);
+        wait_for_free_connection(&bridge).await;
+    }
+}
+
+#[tokio::test]
 async fn one_address_leaves_connections_for_others() {
     let config = Config {
         max_connections: 8,

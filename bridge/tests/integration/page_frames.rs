@@ -19,6 +19,8 @@ use crate::kit::*;
 
 const EVIL: &str = "https://evil.example";
 
+const FLOOD_TOKEN: &str = "the-token-of-a-flood-0123456789abcdef";
+
 const ACTIVITY: &str = r#"{"type":"activity","timestamp":1}"#;
 
 /// A thread that opens socket after socket without a token, and sends the same frames as fast as it
@@ -71,6 +73,38 @@ impl Drop for Flood {
 /// As many connections as the bridge has threads send nothing but tiny frames, without a token.
 #[tokio::test]
 async fn tiny_frames_of_strangers_do_not_starve_calls() {
+    let activity = frame(FINAL | TEXT, ACTIVITY);
+    let empty = frame(CONTINUATION, "");
+    assert_calls_are_answered_beside([
+        ("activity", None, Vec::new(), activity),
+        ("continuation frames", None, frame(TEXT, "{"), empty),
+        ("pings", None, Vec::new(), frame(PING, "")),
+        ("a refused origin", Some(EVIL), Vec::new(), frame(PING, "")),
+    ])
+    .await;
+}
+
+/// The same with pages of another token, which may send messages.
+#[tokio::test]
+async fn tiny_frames_of_pages_of_another_token_do_not_starve_calls() {
+    let authenticate = json!({ "type": "authenticate", "protocol": 2, "authToken": FLOOD_TOKEN,
+        "sessionId": "flood", "documentId": "d" });
+    let page = || frame(FINAL | TEXT, &authenticate.to_string());
+    let began = [page(), frame(TEXT, "{")].concat();
+    let receipt = json!({ "type": "call-received", "requestId": "c0" }).to_string();
+    assert_calls_are_answered_beside([
+        ("pings", None, page(), frame(PING, "")),
+        ("continuation frames", None, began, frame(CONTINUATION, "")),
+        ("receipts", None, page(), frame(FINAL | TEXT, &receipt)),
+    ])
+    .await;
+}
+
+/// What a [`Flood`] is called, its origin, its first frames and those that it repeats.
+type FloodParts = (&'static str, Option<&'static str>, Vec<u8>, Vec<u8>);
+
+/// Calls a page of a bridge with one thread beside each of these floods.
+async fn assert_calls_are_answered_beside(floods: impl IntoIterator<Item = FloodParts>) {
     let mut program = bridge_program()
         .env("TOKIO_WORKER_THREADS", "1")
         .args(["--bind", "127.0.0.1:0"])
@@ -81,14 +115,7 @@ async fn tiny_frames_of_strangers_do_not_starve_calls() {
     let address = url.strip_prefix("http://").unwrap();
     let mut page = Page::connect_to(address, "s", TOKEN).await;
     page.register(&[echo_tool()]).await;
-    let activity = frame(FINAL | TEXT, ACTIVITY);
-    let empty = frame(CONTINUATION, "");
-    for (kind, origin, first, repeated) in [
-        ("activity", None, Vec::new(), activity),
-        ("continuation frames", None, frame(TEXT, "{"), empty),
-        ("pings", None, Vec::new(), frame(PING, "")),
-        ("a refused origin", Some(EVIL), Vec::new(), frame(PING, "")),
-    ] {
+    for (kind, origin, first, repeated) in floods {
         let _flood = Flood::start(address, origin, &first, &repeated);
         let calls = async {
             for n in 0..20 {

@@ -9,7 +9,6 @@ mod direct_client;
 mod direct_query;
 mod disconnects;
 mod llama_cpp;
-mod measurements;
 mod mock;
 mod page_reload;
 mod provider_failures;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use e2e::{Browser, ProcessGroup, StaticSite, TestBed, program_paths, with_deadline};
+use e2e::{Browser, ProcessGroup, ReservedPort, StaticSite, TestBed, program_paths, with_deadline};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -18,8 +18,8 @@ const ASK_GUIDE: &str = include_str!("../../../docs/ask-ai.md");
 struct Folder {
     folder: TempDir,
     home: TempDir,
-    agent_port: u16,
-    bridge_port: u16,
+    agent_port: ReservedPort,
+    bridge_port: ReservedPort,
 }
 
 impl Folder {
@@ -35,22 +35,19 @@ impl Folder {
         Self {
             folder: TempDir::with_prefix("mcp-web-guide-").unwrap(),
             home,
-            agent_port: free_port(),
-            bridge_port: free_port(),
+            agent_port: ReservedPort::new(),
+            bridge_port: ReservedPort::new(),
         }
     }
 
     /// Returns variables for the ports and the home of the person.
     fn variables(&self) -> [(&'static str, String); 6] {
-        let (agent, bridge) = (self.agent_port, self.bridge_port);
+        let (agent, bridge) = (self.agent_port.address(), self.bridge_port.address());
         let home = self.home.path().display().to_string();
         [
-            ("MCP_WEB_AGENT_BIND", format!("127.0.0.1:{agent}")),
-            (
-                "MCP_WEB_AGENT_BRIDGE_URL",
-                format!("http://127.0.0.1:{bridge}"),
-            ),
-            ("MCP_WEB_BIND", format!("127.0.0.1:{bridge}")),
+            ("MCP_WEB_AGENT_BIND", agent.to_string()),
+            ("MCP_WEB_AGENT_BRIDGE_URL", format!("http://{bridge}")),
+            ("MCP_WEB_BIND", bridge.to_string()),
             ("XDG_CONFIG_HOME", format!("{home}/.config")),
             ("HOME", home),
             ("PATH", search_path()),
@@ -84,7 +81,7 @@ impl Folder {
     }
 
     async fn start_bridge(&self) -> TestBed {
-        let agent = format!("127.0.0.1:{}", self.agent_port);
+        let agent = self.agent_port.address().to_string();
         let script = code_block(GUIDE, "sh", "mcp-web-bridge --agent-url");
         let script = script.replace("127.0.0.1:3003", &agent);
         let variables = self.variables();
@@ -130,11 +127,6 @@ fn search_path() -> String {
     let folders = [programs, uvx].map(|path| path.parent().unwrap().display().to_string());
     let others = std::env::var("PATH").unwrap_or_default();
     format!("{}:{}:{others}", folders[0], folders[1])
-}
-
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// Writes a question into the ask box, sends it, and waits for the text of the answer to contain

@@ -11,9 +11,6 @@ use serde_json::{Value, json};
 /// How long a suite of `node --test` may take, with other journeys beside it.
 const SUITE_TIMEOUT: Duration = Duration::from_secs(1200);
 
-/// The suites that measure what one user notices of another one's attack.
-const ATTACKS: [&str; 2] = ["tests/attacks.test.mjs", "tests/processes.test.mjs"];
-
 /// The host, as it is installed, at a real bridge: sessions, walls between users, the command.
 #[tokio::test]
 async fn the_tests_of_the_installed_host_pass() {
@@ -26,15 +23,8 @@ async fn the_tests_of_the_installed_host_pass() {
     run_installed_host(&bed, "the installed host", "2", &suites, 60).await;
 }
 
-/// Attacks of one user on the host, and of the process of a user on the others.
-#[tokio::test]
-async fn a_user_notices_no_attack_of_another() {
-    let bed = TestBed::bridge_exclusive().await;
-    run_installed_host(&bed, "attacks", "1", &ATTACKS, 24).await;
-}
-
 /// Runs suites with the installed host at the bridge.
-async fn run_installed_host(
+pub(crate) async fn run_installed_host(
     bed: &TestBed,
     name: &str,
     concurrency: &str,

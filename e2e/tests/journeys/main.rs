@@ -28,6 +28,7 @@ mod guides;
 mod hand_over;
 mod large_results;
 mod lowdefy;
+mod lowdefy_attacks;
 mod lowdefy_guide;
 mod mcp_app;
 mod native_guide;

@@ -1,4 +1,5 @@
-//! A page is unloaded during a call: every caller has an error within 100 ms.
+//! A page is unloaded during a call: every caller has an error at once, not only after the call's time
+//! of 30 s.
 //!
 //! The time is measured from the page's own `pagehide` event (a beacon contains its time; page and
 //! test use the same clock) to the moment at which the caller has the answer.
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use crate::{TRANSPORTS_AND_ERAS, open_app};
 
-const ERROR_DEADLINE: Duration = Duration::from_millis(100);
+const ERROR_DEADLINE: Duration = Duration::from_secs(5);
 
 #[tokio::test]
 async fn by_closing_the_tab() {
@@ -47,7 +48,7 @@ async fn a_restored_page_answers_again() {
 }
 
 async fn check_callers(unload: impl AsyncFnOnce(&Browser)) {
-    let (bed, site) = (TestBed::bridge_exclusive().await, StaticSite::start().await);
+    let (bed, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
     // The browser stops with its last tab, so the app is in a second one.
     browser.open_tab().await;

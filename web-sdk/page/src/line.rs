@@ -99,8 +99,8 @@ fn write_key(node: &Node) -> String {
     if let (Some(value), false) = (&node.value, node.children.is_empty()) {
         push(&join_text!["value=", quote(&joined_value(value))]);
     }
-    // YAML would read a mapping or a comment.
-    if contains(&line, ": ") || contains(&line, " #") {
+    // YAML would read a mapping, a comment, or a role such as `true` as something other than a text.
+    if contains(&line, ": ") || contains(&line, " #") || (line == node.role && !is_plain(&line)) {
         line = join_text!["'", line.replace('\'', "''"), "'"];
     }
     line
@@ -234,6 +234,9 @@ mod tests {
             ..Node::new("button")
         };
         assert_eq!(key(&node), "'button \"list: o''clock\" [ref=e9]'");
+        assert_eq!(key(&Node::new("true")), "'true'");
+        assert_eq!(key(&Node::new("1e3")), "'1e3'");
+        assert_eq!(key(&Node::new("list")), "list");
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Trees with strings that a page may have, honest or not.
 
+use std::sync::LazyLock;
+
 use page_tools::{Choice, Node, NodeValue, Rows, State};
 use proptest::prelude::*;
+use proptest::strategy::SBoxedStrategy;
+use proptest::string::string_regex;
 
 /// Strings that look like what a text is made of.
 const NASTY: [&str; 37] = [
@@ -44,11 +48,17 @@ const NASTY: [&str; 37] = [
     "&#60;",
 ];
 
+/// A pattern as a strategy of its own would be parsed for each text.
+static WORDS: LazyLock<SBoxedStrategy<String>> =
+    LazyLock::new(|| string_regex("[a-zA-Z0-9 ]{0,12}").unwrap().sboxed());
+static PRINTABLE: LazyLock<SBoxedStrategy<String>> =
+    LazyLock::new(|| string_regex("[\\PC\n\t\r]{0,8}").unwrap().sboxed());
+
 fn string() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         3 => prop::sample::select(&NASTY[..]).prop_map(str::to_owned),
-        2 => "[a-zA-Z0-9 ]{0,12}",
-        1 => "[\\PC\n\t\r]{0,8}",
+        2 => WORDS.clone(),
+        1 => PRINTABLE.clone(),
         1 => any::<char>().prop_map(String::from),
         1 => prop::sample::select(vec![100_usize, 201, 600]).prop_map(|count| "x\"".repeat(count / 2)),
     ];

@@ -42,5 +42,5 @@ test("a tab that is not shown is driven as fast as one that is", async () => {
     values: ["x6", "y", "saved"],
   });
   // Timers of a hidden tab take a second each.
-  assert(ms < 500, `one setValue took ${ms} ms`);
+  assert(ms < 1_000, `one setValue took ${ms} ms`);
 });

@@ -46,7 +46,10 @@ export default {
   ),
   "a page that does not change is at rest at once": onClick(
     () => {},
-    (_, __, ms) => assert(ms < 200, `it took ${ms} ms`),
+    (outcome, _, ms) => {
+      equal(outcome.warnings, undefined);
+      assert(ms < 1_000, `it took ${ms} ms, as a page that does not come to rest`);
+    },
   ),
   "a page that mutates every 10 ms is looked at after a second": onClick(
     (page) => {
@@ -212,7 +215,7 @@ export default {
     clock.release();
     Object.assign(window, timers);
     equal(used, []);
-    assert(ms >= 30 && ms < 300, `it took ${ms} ms`);
+    assert(ms >= 30, `it took ${ms} ms`);
   },
   "a wait where a policy forbids Workers": async () => {
     const frame = document.createElement("iframe");
@@ -229,7 +232,7 @@ export default {
     document.body.append(frame);
     const { data: ms } = await message;
     frame.remove();
-    assert(ms >= 60 && ms < 1_000, `it took ${ms} ms`);
+    assert(ms >= 60, `it took ${ms} ms`);
   },
   "a wait for a change": withPage("<output></output>", async (page) => {
     const start = performance.now();
@@ -250,9 +253,11 @@ export default {
     equal((await page.act({ type: "waitFor", text: "Versandkosten 👩\u200d💻", ms: 60 })).code, undefined);
   }),
   "between two values one task suffices": withPage("<input id='t'>", async (page) => {
-    const start = performance.now();
-    await page.act({ type: "setValue", value: "x" }, "#t", undefined, { isBrief: true });
-    const ms = performance.now() - start;
-    assert(ms < 100, `it took ${ms} ms`);
+    let tasks = 0;
+    let isActing = true;
+    const acting = page.act({ type: "setValue", value: "x" }, "#t", undefined, { isBrief: true }).then(() => (isActing = false));
+    for (; isActing; tasks++) await nextTask();
+    await acting;
+    assert(tasks < 10, `it took ${tasks} tasks`);
   }),
 };

@@ -80,7 +80,7 @@ const WHY = "the person at the page is asked something";
 
 let client;
 /** The page of all rows. Its app clicks its own button when its state is set. */
-const shared = () => (client ??= Client.start({ setState: clickOwn, setGlobal: clickOwn }));
+const shared = () => (client ??= Client.start({ setState: clickOwn, setGlobal: clickOwn, limits: { actionTimeoutMs: 150 } }));
 const clickOwn = () => document.querySelector("#own button")?.click();
 
 const buttonOf = (it, name) => [...(it.inside ?? it.main).querySelectorAll("button")].find(({ textContent }) => textContent.trim() === name);

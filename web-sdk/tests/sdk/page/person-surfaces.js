@@ -22,7 +22,7 @@ export class Client {
     const client = new Client();
     client.bridge = new Bridge();
     client.mcpWeb = await client.bridge.page({ elicitInPage: "always", ...pageOptions });
-    client.tools = enablePageTools(client.mcpWeb, { limits: { actionTimeoutMs: 150 }, ...options });
+    client.tools = enablePageTools(client.mcpWeb, options);
     await client.bridge.register();
     void client.#receive();
     return client;

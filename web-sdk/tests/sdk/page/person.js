@@ -39,10 +39,16 @@ export const surface = (kind) => {
 /** Waits until a dialog takes answers: its button is grey until then. */
 export const isReady = (dialog) => Promise.all(dialog.getAnimations({ subtree: true }).map(({ finished }) => finished));
 
-/** Clicks a button of a dialog as soon as that takes answers. */
+/**
+ * Clicks a button of a dialog as soon as that takes answers. A dialog that has just come to the front again takes none, so a
+ * person clicks once more.
+ */
 export async function use(button) {
-  await isReady(button.closest("dialog"));
-  await click(button);
+  const dialog = button.closest("dialog");
+  for (let clicks = 0; clicks < 2 && button.isConnected && dialog.open; clicks++) {
+    await isReady(dialog);
+    await click(button);
+  }
 }
 
 /** Presses a key as soon as a dialog takes answers. */

@@ -3,8 +3,8 @@
 //! cargo compiles the crate, and the crate `page-tools` beside it, to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
 //! (`bindgen`, with `strip_panics`, `keep_alive` and `mangle_names`), and npm's binaryen and esbuild shrink both
 //! (`minify`). The module around them is written in TypeScript and is in `web-sdk/js`, with the
-//! `package.json`; the compiler checks it and emits the types (`declarations`). Each run measures what a page downloads ([`size`]), which must not exceed
-//! [`size::MAX_BROTLI_BYTES`].
+//! `package.json`; the compiler checks it and emits the types (`declarations`). Each run measures what a page downloads ([`size`]), which may not grow
+//! unnoticed.
 //!
 //! Files in `target/sdk` are replaced one by one, and only when they differ (`files`): the bridge
 //! embeds them, and cargo would rebuild it for nothing.

@@ -10,21 +10,22 @@ use super::entries::ENTRIES;
 use super::files::Files;
 use super::variant::{INLINE, NODE};
 
-/// The limit for wasm, glue and main module together, in bytes after brotli.
-pub const MAX_BROTLI_BYTES: usize = 40_950;
-
-/// The limits for files that not every page loads, in bytes after brotli.
-const MAX_LAZY_BROTLI_BYTES: [(&str, usize); 2] = [
-    ("mcp-web-ask.js", 10_000),
-    ("mcp-web-ask-markdown.js", 26_000),
+/// The sizes when somebody last looked at them, in bytes after brotli. What a page downloads may grow
+/// by [`MAX_GROWTH_PERCENT`]; more needs a new number here, and a reason.
+const RECORDED: [(&str, usize); 4] = [
+    (EAGER, 40_949),
+    (PAGE_TOOLS, 94_113),
+    ("mcp-web-ask.js", 9_718),
+    ("mcp-web-ask-markdown.js", 25_714),
 ];
+const MAX_GROWTH_PERCENT: usize = 1;
 
-/// What a page loads that has page tools, with its limit after brotli.
-const PAGE_TOOLS: [&str; 3] = ["mcp-web-page.js", "mcp_web_page.js", "mcp_web_page_bg.wasm"];
-const MAX_PAGE_TOOLS_BROTLI_BYTES: usize = 94_500;
+/// Wasm, glue and main module together.
+const EAGER: &str = "what every page loads";
 
-/// The limit is lowered when the files are so much smaller.
-const SLACK_BYTES: usize = 200;
+/// What a page loads that has page tools.
+const PAGE_TOOLS: &str = "page tools";
+const PAGE_TOOLS_FILES: [&str; 3] = ["mcp-web-page.js", "mcp_web_page.js", "mcp_web_page_bg.wasm"];
 
 /// The start of the names of what not every page loads: lazy modules, and the other entries.
 const LAZY_PREFIX: &str = "mcp-web-";
@@ -68,41 +69,28 @@ impl Sizes {
         Ok(Self { files, parts })
     }
 
-    /// Fails if what every page loads is larger than [`MAX_BROTLI_BYTES`], or another file than its
-    /// own limit.
+    /// Fails if what a page downloads has grown by more than [`MAX_GROWTH_PERCENT`].
     pub(super) fn check(&self) -> Result<()> {
-        self.check_lazy()?;
-        let page_tools = self.page_tools_brotli();
-        if page_tools > MAX_PAGE_TOOLS_BROTLI_BYTES {
-            bail!(
-                "page tools have {page_tools} bytes after brotli, the limit is {MAX_PAGE_TOOLS_BROTLI_BYTES}: make them smaller"
-            )
-        }
-        let sum = self.eager_brotli();
-        if sum > MAX_BROTLI_BYTES {
-            bail!(
-                "what every page loads has {sum} bytes after brotli, the limit is {MAX_BROTLI_BYTES}: make it smaller"
-            )
-        }
-        if sum + SLACK_BYTES < MAX_BROTLI_BYTES {
-            bail!(
-                "what every page loads has only {sum} bytes after brotli: set MAX_BROTLI_BYTES in size.rs to {}, so that it stays so small",
-                sum + SLACK_BYTES / 2
-            )
-        }
-        Ok(())
-    }
-
-    fn check_lazy(&self) -> Result<()> {
-        for (name, limit) in MAX_LAZY_BROTLI_BYTES {
-            let file = self.files.iter().find(|file| file.name == name);
-            if let Some(Size { brotli, .. }) = file.filter(|file| file.brotli > limit) {
+        for (name, recorded) in RECORDED {
+            let size = self.brotli_of(name);
+            if size > recorded + recorded * MAX_GROWTH_PERCENT / 100 {
                 bail!(
-                    "{name} has {brotli} bytes after brotli, the limit is {limit}: make it smaller"
+                    "{name}: {size} bytes after brotli, more than {MAX_GROWTH_PERCENT} % above {recorded}: make it smaller, or record the new size in sdk/size.rs and say why it is worth it"
                 )
             }
         }
         Ok(())
+    }
+
+    fn brotli_of(&self, name: &str) -> usize {
+        match name {
+            EAGER => self.eager_brotli(),
+            PAGE_TOOLS => self.page_tools_brotli(),
+            _ => {
+                let files = self.files.iter().filter(|file| file.name == name);
+                files.map(|file| file.brotli).sum()
+            }
+        }
     }
 
     fn eager_brotli(&self) -> usize {
@@ -125,7 +113,7 @@ impl Size {
     }
 
     fn is_of_page_tools(&self) -> bool {
-        PAGE_TOOLS.contains(&self.name.as_str())
+        PAGE_TOOLS_FILES.contains(&self.name.as_str())
     }
 
     /// Returns when a page loads a file that not every page loads.
@@ -209,27 +197,24 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_follows_the_size() {
-        let of = |brotli| Sizes {
+    fn sizes_may_shrink_and_grow_by_one_percent() {
+        let of = |name: &str, brotli| Sizes {
             files: vec![Size {
-                name: "core.wasm".into(),
+                name: name.into(),
                 raw: 90_000,
                 brotli,
             }],
             parts: Vec::new(),
         };
-        let message = of(MAX_BROTLI_BYTES + 1).check().unwrap_err().to_string();
-        assert!(message.contains("40951") && message.contains("40950"));
-        assert!(of(MAX_BROTLI_BYTES).check().is_ok());
-        let mut sizes = of(MAX_BROTLI_BYTES);
-        sizes.files.push(Size {
-            name: "mcp-web-ask.js".into(),
-            raw: 30_000,
-            brotli: 10_001,
-        });
-        let message = sizes.check().unwrap_err().to_string();
-        assert!(message.contains("mcp-web-ask.js has 10001"), "{message}");
-        let message = of(39_000).check().unwrap_err().to_string();
-        assert!(message.contains("39000") && message.contains("39100"));
+        assert!(of("core.wasm", 39_000).check().is_ok());
+        assert!(of("core.wasm", 41_358).check().is_ok());
+        for (name, brotli) in [
+            ("core.wasm", 41_359),
+            ("mcp-web-page.js", 99_000),
+            ("mcp-web-ask.js", 9_816),
+        ] {
+            let message = of(name, brotli).check().unwrap_err().to_string();
+            assert!(message.contains(&brotli.to_string()), "{message}");
+        }
     }
 }

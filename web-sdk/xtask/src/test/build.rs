@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Workspace;
 use crate::process::cargo;
@@ -18,6 +18,8 @@ pub(super) struct TestProgram {
     pub(super) crate_folder: PathBuf,
     /// The name of its target in that crate.
     pub(super) target: String,
+    /// Whether its tests are inside of the code that they test.
+    pub(super) has_unit_tests: bool,
     pub(super) executable: PathBuf,
 }
 
@@ -73,14 +75,13 @@ fn parse_test_program(message: &Value, root: &Path) -> Option<TestProgram> {
     Some(TestProgram {
         crate_folder: folder.strip_prefix(root).unwrap_or(folder).into(),
         target: message["target"]["name"].as_str()?.into(),
+        has_unit_tests: message["target"]["kind"] != json!(["test"]),
         executable: message["executable"].as_str()?.into(),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn artifact(test: bool, executable: Value) -> Value {
@@ -103,6 +104,7 @@ mod tests {
         let golden = TestProgram {
             crate_folder: "bridge/protocol".into(),
             target: "golden".into(),
+            has_unit_tests: false,
             executable: "/repo/target/debug/deps/golden-1".into(),
         };
         assert_eq!(program, Some(golden));

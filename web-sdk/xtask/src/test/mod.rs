@@ -2,31 +2,44 @@
 //!
 //! First, the tools that the tests need are installed (`tools`), then formatting, clippy,
 //! imports and reads are checked, then one call of cargo builds everything (`build`), so that no crate is
-//! compiled twice with different features. The test programs of that build run one by one
-//! (`runner`), after them the documentation's examples and the SDK's own tests in a browser. The
-//! results in their output are counted (`counts`), what failed is repeated (`failures`), and the sums
-//! are the last line of the output (`report`). Windows of Slint are a step of their own (`native_window`).
+//! compiled twice with different features. The test programs of that build, the documentation's
+//! examples and the SDK's own tests in a browser (`jobs`) run side by side (`schedule`, `runner`), but
+//! those whose inputs have not changed since they passed (`reuse`). The results in their output are
+//! counted (`counts`), what failed is repeated (`failures`), and the sums are the last line of the
+//! output (`report`). `quick` says what runs before a commit. Windows of Slint are a step of their own
+//! (`native_window`).
 
 mod build;
 mod counts;
 mod failures;
+mod job;
+mod jobs;
 mod native_window;
 mod options;
+mod quick;
 mod report;
 mod reuse;
 mod runner;
+mod schedule;
 mod tools;
+
+use std::slice;
 
 use anyhow::Result;
 
 use crate::{Workspace, client_table, lint, sdk};
+use job::Job;
 use options::Suite;
 use report::Report;
 use reuse::GreenResult;
+use runner::Output;
 
 pub(crate) use counts::Counts;
 pub use options::Options;
 pub(crate) use tools::{ClientPackages, Tools};
+
+/// The job whose results docs/clients.md shows.
+const CLIENTS: &str = "e2e: clients";
 
 /// Runs the selected tests, prints the sums, and returns whether everything passed.
 pub fn run(workspace: &Workspace, options: &Options) -> bool {
@@ -56,41 +69,33 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     if !options.includes_tests() {
         return Ok(());
     }
-    let mut programs = build::build_tests(workspace)?;
-    programs.retain(|program| options.includes(Suite::from_program(program)));
-    let filter = options.filter();
-    let (rust, journeys): (Vec<_>, Vec<_>) = programs
-        .iter()
-        .partition(|program| Suite::from_program(program) == Suite::Rust);
-    for program in rust {
-        report.add_suite(runner::run_program(workspace, program, &tools, filter)?);
+    let programs = build::build_tests(workspace)?;
+    let mut jobs = jobs::select(workspace, &programs, &tools, options)?;
+    if !options.runs_all_again() {
+        jobs.retain(|job| match job.green.as_ref().and_then(GreenResult::load) {
+            Some(earlier) => {
+                report.add_suite(earlier);
+                false
+            }
+            None => true,
+        });
     }
-    if options.includes(Suite::Rust) {
-        report.add_suite(runner::run_doc_tests(workspace, filter)?);
-    }
-    if options.includes(Suite::Wasm) {
-        report.add_suite(runner::run_sdk_tests(workspace, &tools, filter)?);
-    }
-    for program in journeys {
-        let is_bundlers = Suite::from_program(program) == Suite::Bundlers;
-        let green = (is_bundlers && filter.is_none())
-            .then(|| GreenResult::of_bundlers(workspace))
-            .transpose()?;
-        if let Some(run) = green.as_ref().and_then(GreenResult::load) {
-            report.add_suite(run);
-            continue;
-        }
-        let run = runner::run_program(workspace, program, &tools, filter)?;
-        let has_all_rows = Suite::from_program(program) == Suite::Clients
-            && filter.is_none()
-            && run.counts.failed == 0;
-        if let Some(green) = green {
-            green.store(&run)?;
+    let mut runs = Vec::new();
+    schedule::run_all(jobs, |run, green| runs.push((run, green)))?;
+    for (run, green) in runs {
+        let is_table = run.name == CLIENTS && run.counts.failed == 0;
+        let checked = if options.is_quick() {
+            quick::check(&run)
+        } else if is_table && options.filter().is_none() {
+            client_table::check_document(workspace)
+        } else {
+            Ok(())
+        };
+        if let Some(green) = green.filter(|_| checked.is_ok()) {
+            green.store(slice::from_ref(&run))?;
         }
         report.add_suite(run);
-        if has_all_rows {
-            report.add_check(client_table::check_document(workspace));
-        }
+        report.add_check(checked);
     }
     Ok(())
 }
@@ -117,11 +122,12 @@ fn run_native_windows(
     let mut runs = vec![native_window::run_unit_tests(workspace, filter)?];
     for program in build::build_tests(workspace)? {
         if Suite::from_program(&program) == Suite::NativeWindow {
-            runs.push(runner::run_program(workspace, &program, tools, filter)?);
+            let job = Job::new_whole(workspace, &program, tools, filter);
+            runs.push(runner::run_and_count(&job.name, job.command, Output::Live)?);
         }
     }
     if is_clean && filter.is_none() {
-        green.store_all(&runs)?;
+        green.store(&runs)?;
     }
     for run in runs {
         report.add_suite(run);
@@ -141,7 +147,8 @@ pub(crate) fn run_clients(
     let mut counts = Counts::default();
     for program in build::build_tests(workspace)? {
         if Suite::from_program(&program) == Suite::Clients {
-            counts += runner::run_program(workspace, &program, &tools, None)?.counts;
+            let job = Job::new_whole(workspace, &program, &tools, None);
+            counts += runner::run_and_count(&job.name, job.command, Output::Live)?.counts;
         }
     }
     Ok(counts)

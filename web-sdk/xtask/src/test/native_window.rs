@@ -37,12 +37,7 @@ const INPUTS: [&str; 15] = [
 
 /// Returns the result that is used again while nothing changes.
 pub(super) fn green_result(workspace: &Workspace) -> Result<GreenResult> {
-    GreenResult::new(
-        workspace,
-        "e2e: native_window",
-        "target/native-window.stamp",
-        &INPUTS,
-    )
+    GreenResult::new(workspace, "e2e: native_window", &INPUTS)
 }
 
 /// Checks formatting and runs clippy, which the checks of the other crates leave out.
@@ -77,7 +72,7 @@ pub(super) fn run_unit_tests(workspace: &Workspace, filter: Option<&str>) -> Res
     let mut test = own_cargo(workspace, "test");
     test.args(["--package", "mcp-web-slint", "--locked", "--quiet"]);
     test.args(["--no-fail-fast", "--"]).args(filter);
-    runner::run_and_count("web-sdk/native-slint".into(), test)
+    runner::run_and_count("web-sdk/native-slint", test, runner::Output::Live)
 }
 
 fn own_cargo(workspace: &Workspace, command: &str) -> Command {

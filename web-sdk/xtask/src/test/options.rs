@@ -7,16 +7,23 @@ use clap::{Args, ValueEnum};
 use super::build::TestProgram;
 
 /// What to run.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Options {
     /// Run only tests whose names contain this, and no lints
     filter: Option<String>,
     /// Run only this suite; may be given several times
     #[arg(long, value_name = "SUITE")]
     only: Vec<Suite>,
+    /// Run what shows most mistakes within three minutes: lints, unit tests, and a journey of each
+    /// feature
+    #[arg(long, conflicts_with_all = ["filter", "only"])]
+    quick: bool,
+    /// Run also tests of which nothing has changed since they passed
+    #[arg(long)]
+    again: bool,
     /// Run only the tests of native windows, which need Slint and which a run without this leaves
     /// out; also their formatting and clippy
-    #[arg(long, conflicts_with = "only")]
+    #[arg(long, conflicts_with_all = ["only", "quick"])]
     native_window: bool,
 }
 
@@ -61,9 +68,8 @@ impl Options {
     /// Selects one whole suite.
     pub(super) fn for_suite(suite: Suite) -> Self {
         Self {
-            filter: None,
             only: vec![suite],
-            native_window: false,
+            ..Self::default()
         }
     }
 
@@ -72,10 +78,23 @@ impl Options {
         self.filter.as_deref()
     }
 
+    /// Returns whether only the quick tests are selected.
+    pub(super) fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// Returns whether results of earlier runs are not used.
+    pub(super) fn runs_all_again(&self) -> bool {
+        self.again
+    }
+
     /// Returns whether a suite is selected.
     pub(super) fn includes(&self, suite: Suite) -> bool {
         if self.native_window || suite == Suite::NativeWindow {
             return self.native_window && suite == Suite::NativeWindow;
+        }
+        if self.quick {
+            return matches!(suite, Suite::Lint | Suite::Rust | Suite::Journeys);
         }
         if self.only.is_empty() {
             return suite != Suite::Lint || self.filter.is_none();
@@ -106,6 +125,7 @@ mod tests {
             Suite::from_program(&TestProgram {
                 crate_folder: crate_folder.into(),
                 target: target.into(),
+                has_unit_tests: false,
                 executable: "test".into(),
             })
         };
@@ -120,8 +140,7 @@ mod tests {
     fn a_filter_excludes_the_lints_unless_they_are_selected() {
         let mut options = Options {
             filter: Some("realm".to_owned()),
-            only: Vec::new(),
-            native_window: false,
+            ..Options::default()
         };
         assert!(!options.includes(Suite::Lint) && options.includes(Suite::Rust));
         options.only.push(Suite::Lint);
@@ -129,11 +148,7 @@ mod tests {
     }
     #[test]
     fn native_windows_are_a_step_of_their_own() {
-        let mut options = Options {
-            filter: None,
-            only: Vec::new(),
-            native_window: false,
-        };
+        let mut options = Options::default();
         assert!(options.includes(Suite::Journeys) && !options.includes(Suite::NativeWindow));
         options.native_window = true;
         assert!(options.includes(Suite::NativeWindow) && !options.includes(Suite::Journeys));

@@ -1,6 +1,7 @@
 //! The report at the end of a run.
 
 use std::fmt;
+use std::time::Duration;
 
 use anyhow::{Error, Result};
 
@@ -56,6 +57,11 @@ impl Report {
         let reused = self.suites.iter().filter(|suite| suite.is_reused);
         reused.map(|suite| suite.counts.passed).sum()
     }
+
+    fn reused_time(&self) -> Duration {
+        let reused = self.suites.iter().filter(|suite| suite.is_reused);
+        reused.map(|suite| suite.duration).sum()
+    }
 }
 
 impl fmt::Display for Report {
@@ -90,8 +96,9 @@ impl fmt::Display for Report {
         if self.reused() > 0 {
             writeln!(
                 out,
-                "{} passed earlier and did not run again",
-                self.reused()
+                "{} passed earlier and did not run again: they took {:.0} s",
+                self.reused(),
+                self.reused_time().as_secs_f64()
             )?;
         }
         writeln!(out, "{}", self.sum())
@@ -100,8 +107,6 @@ impl fmt::Display for Report {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use anyhow::anyhow;
 
     use super::*;
@@ -152,7 +157,7 @@ mod tests {
             ..suite(34, 0)
         });
         let text = report.to_string();
-        assert!(text.contains("34 passed earlier and did not run again\n"));
+        assert!(text.contains("34 passed earlier and did not run again: they took 1 s\n"));
         assert_eq!(last_line(&report), "3 passed, 0 failed, 1 skipped");
     }
 

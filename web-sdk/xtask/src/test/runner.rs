@@ -36,31 +36,22 @@ const SOCKET_TESTS: [&str; 2] = ["integration", "stdio"];
 /// How many tests of such a program run at a time: more than there may be cores.
 const SOCKET_TEST_THREADS: &str = "8";
 
-/// Runs a test program in its crate's folder, as cargo would.
-pub(super) fn run_program(
-    workspace: &Workspace,
-    program: &TestProgram,
-    tools: &Tools,
-    filter: Option<&str>,
-) -> Result<SuiteRun> {
+/// Returns the command that runs a test program in its crate's folder, as cargo would.
+pub(super) fn program(workspace: &Workspace, program: &TestProgram, tools: &Tools) -> Command {
     let folder = workspace.root().join(&program.crate_folder);
     let mut command = Command::new(&program.executable);
     command
-        .args(filter)
         .env("CARGO_MANIFEST_DIR", &folder)
         .current_dir(&folder);
     if SOCKET_TESTS.contains(&program.target.as_str()) {
         command.env("RUST_TEST_THREADS", SOCKET_TEST_THREADS);
     }
     tools.apply(&mut command);
-    run_and_count(
-        format!("{}: {}", program.crate_folder.display(), program.target),
-        command,
-    )
+    command
 }
 
-/// Runs the examples in the documentation of all crates.
-pub(super) fn run_doc_tests(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
+/// Returns the command that runs the examples in the documentation of all crates.
+pub(super) fn doc_tests(workspace: &Workspace, filter: Option<&str>) -> Command {
     let mut command = cargo(workspace);
     command
         .args([
@@ -72,15 +63,11 @@ pub(super) fn run_doc_tests(workspace: &Workspace, filter: Option<&str>) -> Resu
             "--",
         ])
         .args(filter);
-    run_and_count("documentation examples".into(), command)
+    command
 }
 
-/// Runs the SDK's own tests, compiled to wasm, in headless Chromium.
-pub(super) fn run_sdk_tests(
-    workspace: &Workspace,
-    tools: &Tools,
-    filter: Option<&str>,
-) -> Result<SuiteRun> {
+/// Returns the command that runs the SDK's own tests, compiled to wasm, in headless Chromium.
+pub(super) fn sdk_tests(workspace: &Workspace, tools: &Tools, filter: Option<&str>) -> Command {
     let mut command = cargo(workspace);
     command
         .args([
@@ -99,12 +86,28 @@ pub(super) fn run_sdk_tests(
         );
     tools.wasm_rustc.apply(workspace, &mut command);
     tools.apply(&mut command);
-    run_and_count("web-sdk: in the browser".into(), command)
+    command
+}
+
+/// Where the output of a command goes.
+#[derive(Clone, Copy)]
+pub(super) enum Output {
+    /// Each line is printed when it comes.
+    Live,
+    /// All of it is printed at the end, because other commands run beside it.
+    AtEnd,
 }
 
 /// Runs a command, prints its output, and counts the test results in it.
-pub(super) fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
-    println!("==> {name}");
+pub(super) fn run_and_count(name: &str, mut command: Command, shown: Output) -> Result<SuiteRun> {
+    let title = format!("==> {name}\n");
+    let mut text = match shown {
+        Output::Live => {
+            print!("{title}");
+            String::new()
+        }
+        Output::AtEnd => title,
+    };
     let started = Instant::now();
     let (output, input) =
         io::pipe().context("close some programs: the system has no pipes left")?;
@@ -123,7 +126,10 @@ pub(super) fn run_and_count(name: String, mut command: Command) -> Result<SuiteR
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
+        match shown {
+            Output::Live => println!("{line}"),
+            Output::AtEnd => text.extend([&*line, "\n"]),
+        }
         counts += Counts::parse_line(&line).unwrap_or_default();
         failures.take_line(&line);
         figures.extend(
@@ -131,13 +137,13 @@ pub(super) fn run_and_count(name: String, mut command: Command) -> Result<SuiteR
                 .map(|(_, figures)| figures.to_owned()),
         );
     }
-    let succeeded = child.wait()?.success();
-    if !succeeded && counts.failed == 0 {
-        println!("error: {name} failed outside of its tests");
+    if !child.wait()?.success() && counts.failed == 0 {
+        text.push_str(&format!("error: {name} failed outside of its tests\n"));
         counts.failed = 1;
     }
+    print!("{text}");
     Ok(SuiteRun {
-        name,
+        name: name.to_owned(),
         counts,
         figures,
         failures: failures.into_vec(),
@@ -153,7 +159,9 @@ mod tests {
     fn counts_of(script: &str) -> Counts {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        run_and_count("a suite".into(), command).unwrap().counts
+        run_and_count("a suite", command, Output::AtEnd)
+            .unwrap()
+            .counts
     }
 
     const RESULT: &str = "echo 'test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured'";
@@ -179,7 +187,9 @@ mod tests {
             "echo 'test a ... figures: 3 checks'; echo 'no figures'",
         ]);
         assert_eq!(
-            run_and_count("a suite".into(), command).unwrap().figures,
+            run_and_count("a suite", command, Output::AtEnd)
+                .unwrap()
+                .figures,
             ["3 checks"]
         );
     }

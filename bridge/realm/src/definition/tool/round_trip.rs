@@ -3,6 +3,7 @@
 
 use bridge_protocol::invisible::without_invisible;
 use proptest::prelude::*;
+use proptest::string::string_regex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn people_see_every_character_of_a_text(mut definition in any_tool(), text in "[a☀👩 \u{0}-\u{1f}\u{ad}\u{200b}-\u{202e}\u{3164}\u{fe00}-\u{fe0f}\u{e0000}-\u{e01ef}]{0,12}") {
+    fn people_see_every_character_of_a_text(mut definition in any_tool(), text in string_regex("[a☀👩 \u{0}-\u{1f}\u{ad}\u{200b}-\u{202e}\u{3164}\u{fe00}-\u{fe0f}\u{e0000}-\u{e01ef}]{0,12}").unwrap()) {
         for field in ["title", "description"] {
             definition[field] = json!(text);
             definition["inputSchema"]["properties"]["a"][field] = json!(text);
