@@ -13,6 +13,11 @@ use crate::{Workspace, apt, document, node, page_tools_pages, sdk};
 
 const DOCUMENT: &str = "docs/benchmarks.md";
 
+/// The arguments of cargo. One call builds all programs, because cargo unites the features of what it
+/// builds together.
+const BUILD: &str = "build --release --package bridge --package agent --package lab \
+                     --bin mcp-web-bridge --bin mcp-web-agent --bin lab";
+
 /// The scheduling of the victim of attacks: before everything else on the machine, so that its times
 /// are those of the bridge. It needs a few percent of a core.
 const VICTIM_PRIORITY: [&str; 3] = ["--reset-on-fork", "--rr", "2"];
@@ -80,28 +85,11 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Builds all programs with one call, because cargo unites the features of what it builds together.
 fn build(workspace: &Workspace) -> Result<()> {
     apt::ensure_program("make")?;
     step("building bridge, agent and laboratory", || {
         let mut build = cargo(workspace);
-        build.args(["build", "--release"]);
-        build.args([
-            "--package",
-            "bridge",
-            "--package",
-            "agent",
-            "--package",
-            "lab",
-        ]);
-        build.args([
-            "--bin",
-            "mcp-web-bridge",
-            "--bin",
-            "mcp-web-agent",
-            "--bin",
-            "lab",
-        ]);
+        build.args(BUILD.split(' '));
         run_command(&mut build, "fix the errors above")?;
         Ok(Outcome::Done(()))
     })
