@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::client::{Client, Era, command, error_text, subscription_id};
+use crate::raw_server::RawServer;
 use crate::server::{IMMEDIATE_TIMEOUT, Server, ServerEvent};
 
 fn called(tool: &str) -> ServerEvent {
@@ -217,6 +218,20 @@ async fn a_restart_fails_calls_in_flight_and_the_next_call_works() {
             assert_eq!(server.next_event().await, called("echo"));
         }
         assert!(client.close().await.success());
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_the_bridge_may_have_run_is_not_sent_again() {
+    for era in Era::BOTH {
+        let mut server = RawServer::start().await;
+        let (mut client, _events) = server.connect(command(&server.url()), era).await;
+        let call = client.send_call("add").await;
+        let _received = server.post("tools/call").await;
+        drop(server);
+        let response = client.response(call).await;
+        let text = error_text(&response["result"]);
+        assert!(text.contains("was lost before the answer came"), "{text}");
     }
 }
 

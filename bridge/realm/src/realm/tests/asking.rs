@@ -268,6 +268,25 @@ fn a_parked_call_keeps_its_outcome_for_the_next_round() {
 }
 
 #[test]
+fn a_parked_call_keeps_its_first_outcome() {
+    let mut scene = Harness::with_client(r#"{"elicitation":{}}"#);
+    scene.ask(vec![elicitation("a")]);
+    let round = scene.park();
+    scene.answer(FIRST_CONNECTION, "c");
+    let second = CallFailure::new(ErrorCode::CallCancelled, "a second answer".to_owned());
+    let effects = scene.realm.call_answered(
+        &TAB.into(),
+        FIRST_CONNECTION,
+        &"c".into(),
+        Err(second),
+        scene.now,
+    );
+    scene.apply(effects);
+    assert!(scene.resume(round, vec![accept_response("a")]));
+    assert_eq!(scene.call_outcomes(), [("c".to_owned(), None)]);
+}
+
+#[test]
 fn an_unresumed_parked_call_is_cancelled_in_the_page() {
     let mut scene = Harness::with_client(r#"{"elicitation":{}}"#);
     scene.ask(vec![elicitation("a")]);
