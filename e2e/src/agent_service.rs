@@ -29,7 +29,7 @@ impl AgentEndpoint {
     /// Reserves a free port.
     pub fn reserve() -> Self {
         Self {
-            port: Arc::new(ReservedPort::new()),
+            port: Arc::new(ReservedPort::reserve()),
             token: "what-a-bridge-shows-its-agent-0123456789".to_owned(),
         }
     }

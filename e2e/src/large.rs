@@ -10,7 +10,7 @@ use crate::{NativeAnswer, NativeItem};
 pub enum LargeResult {
     /// One string, which becomes a text block.
     Text,
-    /// The same with lines, some of whose characters must be escaped.
+    /// One string of lines, some of whose characters must be escaped.
     Lines,
     /// An object with many small rows. Clients get it as a text, in which each quote is escaped,
     /// and as `structuredContent`.

@@ -20,9 +20,8 @@ pub struct ReservedPort {
 }
 
 impl ReservedPort {
-    /// Reserves a port.
-    #[allow(clippy::new_without_default)] // Each is a different one.
-    pub fn new() -> Self {
+    /// Reserves a port that is free now.
+    pub fn reserve() -> Self {
         let ports = LOWEST..first_port_of_the_system();
         loop {
             let random = RandomState::new().hash_one(0) % ports.len() as u64;
@@ -57,25 +56,21 @@ fn first_port_of_the_system() -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use tokio::net::TcpListener;
 
     use super::*;
 
     #[tokio::test]
     async fn a_server_can_start_again_on_a_port_that_nobody_else_is_given() {
-        let ports: Vec<_> = (0..50).map(|_| ReservedPort::new()).collect();
-        let others: Vec<_> = ports.iter().map(|port| port.address().port()).collect();
-        for port in &ports {
-            assert!(port.address().port() < first_port_of_the_system());
-            assert_eq!(
-                others
-                    .iter()
-                    .filter(|it| **it == port.address().port())
-                    .count(),
-                1
-            );
+        let ports: Vec<_> = (0..50).map(|_| ReservedPort::reserve()).collect();
+        let addresses: HashSet<_> = ports.iter().map(ReservedPort::address).collect();
+        assert_eq!(addresses.len(), ports.len());
+        for address in addresses {
+            assert!(address.port() < first_port_of_the_system());
             for _ in 0..2 {
-                drop(TcpListener::bind(port.address()).await.unwrap());
+                drop(TcpListener::bind(address).await.unwrap());
             }
         }
     }

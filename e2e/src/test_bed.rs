@@ -83,7 +83,7 @@ impl TestBed {
         variables: &[(&str, &str)],
     ) -> (Self, String) {
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
-        let port = ReservedPort::new();
+        let port = ReservedPort::reserve();
         let bind = port.address().to_string();
         let host = format!("localhost:{}", port.address().port());
         let agent = agent.replace("localhost:3001", &host);
@@ -117,7 +117,7 @@ impl TestBed {
 
     async fn start(program: Program, arguments: &[&str]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
-        let port = ReservedPort::new();
+        let port = ReservedPort::reserve();
         let (process, address) = listen(program, &arguments, port.address()).await;
         Self {
             program,

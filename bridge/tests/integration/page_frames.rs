@@ -84,7 +84,7 @@ async fn tiny_frames_of_strangers_do_not_starve_calls() {
     .await;
 }
 
-/// The same with pages of another token, which may send messages.
+/// Pages of another token send tiny frames, and may send messages.
 #[tokio::test]
 async fn tiny_frames_of_pages_of_another_token_do_not_starve_calls() {
     let authenticate = json!({ "type": "authenticate", "protocol": 2, "authToken": FLOOD_TOKEN,

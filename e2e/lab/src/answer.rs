@@ -15,7 +15,7 @@ pub(crate) enum AnswerForm {
     Result,
     /// A response of JSON-RPC with such a result.
     Rpc,
-    /// The same as mcp-web 0.1 sends it: the value only as text, in any spelling.
+    /// A response of JSON-RPC as mcp-web 0.1 sends it: the value only as text, in any spelling.
     RpcV1,
 }
 

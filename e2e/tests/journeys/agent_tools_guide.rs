@@ -35,8 +35,8 @@ impl Folder {
         Self {
             folder: TempDir::with_prefix("mcp-web-guide-").unwrap(),
             home,
-            agent_port: ReservedPort::new(),
-            bridge_port: ReservedPort::new(),
+            agent_port: ReservedPort::reserve(),
+            bridge_port: ReservedPort::reserve(),
         }
     }
 

@@ -14,8 +14,6 @@ pub(super) struct Job {
     pub(super) command: Command,
     /// The result of an earlier run that is used again while nothing changes.
     pub(super) green: Option<GreenResult>,
-    /// Whether it compares times, and runs when nothing else does.
-    pub(super) is_alone: bool,
 }
 
 impl Job {
@@ -24,7 +22,6 @@ impl Job {
             name: name.to_owned(),
             command,
             green: None,
-            is_alone: false,
         }
     }
 

@@ -19,7 +19,6 @@ struct Part {
     modules: &'static [&'static str],
     /// The files and folders that it depends on.
     inputs: &'static [&'static [&'static str]],
-    is_alone: bool,
 }
 
 /// What each journey depends on: the programs, the built SDK, and what starts them.
@@ -48,7 +47,6 @@ const PARTS: [Part; 9] = [
             &CALLS,
             &["docs/bundlers.md", "e2e/bundlers", "e2e/tests/bundlers"],
         ],
-        is_alone: false,
     },
     Part {
         crate_folder: "e2e",
@@ -58,7 +56,6 @@ const PARTS: [Part; 9] = [
             &CALLS,
             &["docs/clients.md", "e2e/clients", "e2e/tests/clients"],
         ],
-        is_alone: false,
     },
     Part {
         crate_folder: "e2e",
@@ -68,28 +65,24 @@ const PARTS: [Part; 9] = [
             &CALLS,
             &["e2e/tests/faults", "web-sdk/native/src", "web-sdk/src"],
         ],
-        is_alone: false,
     },
     Part {
         crate_folder: "e2e",
         target: "ask",
         modules: &["llama_cpp::"],
         inputs: &[&CALLS, &["e2e/llama-cpp", "e2e/tests/ask"]],
-        is_alone: false,
     },
     Part {
         crate_folder: "e2e",
         target: "journeys",
         modules: &["lowdefy_attacks::"],
         inputs: &[&CALLS, &LOWDEFY],
-        is_alone: true,
     },
     Part {
         crate_folder: "e2e",
         target: "journeys",
         modules: &["lowdefy::", "lowdefy_guide::"],
         inputs: &[&CALLS, &LOWDEFY],
-        is_alone: false,
     },
     Part {
         crate_folder: "e2e",
@@ -104,7 +97,6 @@ const PARTS: [Part; 9] = [
                 "e2e/tests/journeys/agui.rs",
             ],
         ],
-        is_alone: false,
     },
     Part {
         crate_folder: "e2e",
@@ -121,14 +113,12 @@ const PARTS: [Part; 9] = [
                 "web-sdk/src",
             ],
         ],
-        is_alone: false,
     },
     Part {
         crate_folder: "bridge/schema",
         target: "texts",
         modules: &[],
         inputs: &[&["Cargo.lock", "bridge/schema"]],
-        is_alone: false,
     },
 ];
 
@@ -181,7 +171,6 @@ fn jobs_of(workspace: &Workspace, program: &TestProgram, tools: &Tools) -> Resul
     let mut jobs = Vec::new();
     for part in parts {
         let mut job = Job::new_whole(workspace, program, tools, None);
-        job.is_alone = part.is_alone;
         job.command.args(part.modules);
         match &mut rest {
             Some(_) if part.modules.is_empty() => rest = None,
