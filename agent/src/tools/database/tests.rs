@@ -11,10 +11,15 @@ use super::super::user_shares::CallPermit;
 use super::*;
 
 /// Opens the source `shop` with these settings, whose relative paths begin at a folder. The errors are
-/// those of `tools_file`, which quotes no value.
+/// those of `tools_file`, which quotes no value. Calls may take 60 s on a busy machine, unless the
+/// settings say otherwise.
 pub(super) fn open(folder: &Path, settings: &str) -> Result<Database, String> {
+    let mut settings = settings.to_owned();
+    if !settings.contains("timeout") {
+        settings.push_str("\ntimeout = '60s'");
+    }
     let settings: DatabaseSettings =
-        toml::from_str(settings).map_err(|it| it.message().to_owned())?;
+        toml::from_str(&settings).map_err(|it| it.message().to_owned())?;
     Database::open("shop", &settings.resolved(folder), None, None)
 }
 

@@ -272,6 +272,8 @@ impl Harness {
         while !self.has_socket {
             self.apply(Step::Retry);
         }
+        self.deliver_all();
+        // The task in which the last calls were started.
         self.page.end_task();
         self.deliver_all();
         self.assert_no_pending_requests();
