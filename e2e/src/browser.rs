@@ -1,52 +1,29 @@
 //! Headless Chromium, controlled through chromedriver.
 
+mod chromium;
 mod person;
+mod reuse;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use fantoccini::error::CmdError;
-use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
-use fantoccini::{Client, ClientBuilder};
-use http::Method;
-use hyper_util::client::legacy::connect::HttpConnector;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::process::Command;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use url::{ParseError, Url};
 
-use crate::{DEADLINE, ProcessGroup, VirtualDisplay, program_paths, with_deadline};
+use crate::{DEADLINE, VirtualDisplay, program_paths, with_deadline};
+use chromium::Chromium;
 
 /// At most two browsers run at the same time, because more of them slow each other down.
 static BROWSER_SLOTS: Semaphore = Semaphore::const_new(2);
 
-/// Flags for a Chromium without background traffic that can run as root.
-const CHROMIUM_FLAGS: [&str; 8] = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-];
-
-/// What chromedriver passes so that hidden tabs are not slowed down. A window is as that of a user.
-const THROTTLING_SWITCHES: [&str; 3] = [
-    "disable-background-timer-throttling",
-    "disable-backgrounding-occluded-windows",
-    "disable-renderer-backgrounding",
-];
-
-/// A browser with a fresh profile and its own chromedriver. Both stop when this is dropped.
+/// A browser with an empty tab and nothing stored. A start costs more than a second of a processor,
+/// so the next test gets the same one, unless this test needed it in another way.
 #[derive(Debug)]
 pub struct Browser {
-    client: Client,
-    driver: ProcessGroup,
-    _profile: TempDir,
-    _permit: SemaphorePermit<'static>,
+    /// Present until this is dropped.
+    chromium: Option<(Chromium, SemaphorePermit<'static>)>,
+    is_reusable: AtomicBool,
 }
 
 /// The value of `prefers-color-scheme`.
@@ -59,80 +36,80 @@ pub enum ColorScheme {
 }
 
 impl Browser {
-    /// Starts Chromium with an empty window.
+    /// Opens Chromium with an empty window.
     pub async fn open() -> Self {
-        Self::open_with(&[]).await
+        let permit = permit().await;
+        let chromium = reuse::take().await;
+        Self::new(chromium, permit, true)
     }
 
     /// Starts Chromium with a real window on a display, instead of headless.
     pub async fn open_in_window(display: &VirtualDisplay) -> Self {
-        Self::start(&[], Some(display)).await
+        let permit = permit().await;
+        let chromium = Chromium::start(&[], Some(display)).await;
+        Self::new(chromium, permit, false)
     }
 
     /// Starts Chromium with more command-line flags.
     pub async fn open_with(flags: &[&str]) -> Self {
-        Self::start(flags, None).await
+        let permit = permit().await;
+        let chromium = Chromium::start(flags, None).await;
+        Self::new(chromium, permit, false)
     }
 
-    async fn start(flags: &[&str], display: Option<&VirtualDisplay>) -> Self {
-        // This wait has no deadline: the tests that hold the permits have deadlines of their own.
-        let permit = BROWSER_SLOTS
-            .acquire()
-            .await
-            .expect("the semaphore is never closed");
-        let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
-        let (driver, port) = start_driver(&profile, display).await;
-        let mut builder = ClientBuilder::new(HttpConnector::new());
-        builder.capabilities(capabilities(&profile, flags, display.is_none()));
-        let url = format!("http://127.0.0.1:{port}");
-        let client = with_deadline("Chromium to start", builder.connect(&url))
-            .await
-            .unwrap_or_else(|error| panic!("Chromium does not start: {error}"));
+    fn new(chromium: Chromium, permit: SemaphorePermit<'static>, is_reusable: bool) -> Self {
         Self {
-            client,
-            driver,
-            _profile: profile,
-            _permit: permit,
+            chromium: Some((chromium, permit)),
+            is_reusable: AtomicBool::new(is_reusable),
         }
+    }
+
+    fn chromium(&self) -> &Chromium {
+        let present = self.chromium.as_ref();
+        &present.expect("it is present until the drop").0
+    }
+
+    fn client(&self) -> &fantoccini::Client {
+        &self.chromium().client
     }
 
     /// Opens `url` and waits for its `load` event.
     pub async fn goto(&self, url: &str) {
-        with_deadline("a page to load", self.client.goto(url))
+        with_deadline("a page to load", self.client().goto(url))
             .await
             .unwrap_or_else(|error| panic!("cannot open the page: {error}"));
     }
 
     /// Reloads the page.
     pub async fn reload(&self) {
-        with_deadline("the page to reload", self.client.refresh())
+        with_deadline("the page to reload", self.client().refresh())
             .await
             .unwrap();
     }
 
     /// Goes back to the previous page.
     pub async fn back(&self) {
-        with_deadline("the previous page", self.client.back())
+        with_deadline("the previous page", self.client().back())
             .await
             .unwrap();
     }
 
     /// Opens a new tab and switches to it.
     pub async fn open_tab(&self) {
-        let tab = with_deadline("a new tab", self.client.new_window(true))
+        let tab = with_deadline("a new tab", self.client().new_window(true))
             .await
             .unwrap();
-        self.client.switch_to_window(tab.handle).await.unwrap();
+        self.client().switch_to_window(tab.handle).await.unwrap();
     }
 
     /// Switches to the tab whose title contains `title`.
     pub async fn switch_to_tab(&self, title: &str) {
-        let tabs = with_deadline("the tabs", self.client.windows())
+        let tabs = with_deadline("the tabs", self.client().windows())
             .await
             .unwrap();
         for tab in tabs {
-            self.client.switch_to_window(tab).await.unwrap();
-            if self.client.title().await.unwrap().contains(title) {
+            self.client().switch_to_window(tab).await.unwrap();
+            if self.client().title().await.unwrap().contains(title) {
                 return;
             }
         }
@@ -142,7 +119,7 @@ impl Browser {
     /// Enters the frame with this index, from 0, of the current document. Scripts then run in that
     /// frame.
     pub async fn enter_frame(&self, index: u16) {
-        with_deadline("a frame", self.client.enter_frame(index))
+        with_deadline("a frame", self.client().enter_frame(index))
             .await
             .unwrap();
     }
@@ -150,13 +127,13 @@ impl Browser {
     /// Returns from a frame to the top-level document of the tab.
     pub async fn leave_frames(&self) {
         // Switching to a tab selects its top-level document.
-        let tab = self.client.window().await.unwrap();
-        self.client.switch_to_window(tab).await.unwrap();
+        let tab = self.client().window().await.unwrap();
+        self.client().switch_to_window(tab).await.unwrap();
     }
 
     /// Closes the current tab. The browser stops with its last tab.
     pub async fn close_tab(&self) {
-        with_deadline("the tab to close", self.client.close_window())
+        with_deadline("the tab to close", self.client().close_window())
             .await
             .unwrap();
     }
@@ -204,7 +181,7 @@ check();"
     /// Stops the renderer processes (SIGSTOP), as when a machine sleeps or a browser suspends tabs.
     /// No script can run in a page until the value is dropped.
     pub fn suspend_pages(&self) -> SuspendedPages {
-        let renderers = self.driver.descendants("--type=renderer");
+        let renderers = self.chromium().driver.descendants("--type=renderer");
         assert!(!renderers.is_empty(), "there is no page to suspend");
         for renderer in &renderers {
             kill_process(*renderer, Signal::STOP).expect("a renderer can be stopped");
@@ -214,7 +191,8 @@ check();"
 
     /// Kills the renderer processes (SIGKILL), as when the system has no memory left.
     pub fn kill_pages(&self) {
-        let renderers = self.driver.descendants("--type=renderer");
+        self.is_reusable.store(false, Ordering::Relaxed);
+        let renderers = self.chromium().driver.descendants("--type=renderer");
         assert!(!renderers.is_empty(), "there is no page to kill");
         for renderer in renderers {
             kill_process(renderer, Signal::KILL).expect("a renderer can be killed");
@@ -228,7 +206,7 @@ check();"
             animation.playState === 'running'
             && animation.effect.getComputedTiming().endTime < Infinity)";
         self.wait_for(&format!("{running}.length === 0")).await;
-        let image = with_deadline("a screenshot", self.client.screenshot())
+        let image = with_deadline("a screenshot", self.client().screenshot())
             .await
             .unwrap();
         let path = program_paths::screenshots().join(format!("{name}.png"));
@@ -259,9 +237,8 @@ check();"
     /// Returns the console messages of the page, and those of the browser about it, since the last
     /// call.
     pub async fn console(&self) -> Vec<String> {
-        let entries = self
-            .send_command("se/log", json!({ "type": "browser" }))
-            .await;
+        let entries = with_deadline("the console", self.chromium().console()).await;
+        let entries = entries.unwrap();
         let messages = entries.as_array().into_iter().flatten();
         messages
             .map(|entry| entry["message"].as_str().unwrap_or_default().to_owned())
@@ -270,23 +247,14 @@ check();"
 
     /// Runs a command of the Chrome DevTools Protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
-        let body = json!({ "cmd": command, "params": parameters });
-        self.send_command("goog/cdp/execute", body).await
+        let answer = self.chromium().devtools(command, parameters);
+        with_deadline(command, answer).await.unwrap()
     }
 
     /// Runs a command of the Chrome DevTools Protocol that may fail.
     async fn try_devtools(&self, command: &str, parameters: Value) -> Option<Value> {
-        let body = json!({ "cmd": command, "params": parameters });
-        self.try_command("goog/cdp/execute", body).await.ok()
-    }
-
-    async fn send_command(&self, path: &'static str, body: Value) -> Value {
-        self.try_command(path, body).await.unwrap()
-    }
-
-    async fn try_command(&self, path: &'static str, body: Value) -> Result<Value, CmdError> {
-        let command = DriverCommand { path, body };
-        with_deadline(path, self.client.issue_cmd(command)).await
+        let answer = self.chromium().devtools(command, parameters);
+        with_deadline(command, answer).await.ok()
     }
 
     async fn run(&self, script: &str, argument: Value) -> Value {
@@ -295,7 +263,7 @@ check();"
     }
 
     async fn run_named(&self, what: &str, script: &str, argument: Value) -> Value {
-        let answer = self.client.execute_async(script, vec![argument]).await;
+        let answer = self.client().execute_async(script, vec![argument]).await;
         let mut answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
         if let Some(error) = answer["error"].as_str() {
             let console = self.console().await.join("\n");
@@ -305,32 +273,20 @@ check();"
     }
 }
 
-/// Starts chromedriver, and returns the port on which it listens.
-async fn start_driver(profile: &TempDir, display: Option<&VirtualDisplay>) -> (ProcessGroup, u16) {
-    loop {
-        let mut command = Command::new(program_paths::chromedriver());
-        command.arg("--port=0");
-        // Files that Chromium leaves behind are deleted with its profile.
-        command.env("TMPDIR", profile.path());
-        if let Some(display) = display {
-            command.env("DISPLAY", display.name());
+async fn permit() -> SemaphorePermit<'static> {
+    // This wait has no deadline: the tests that hold the permits have deadlines of their own.
+    let permit = BROWSER_SLOTS.acquire().await;
+    permit.expect("the semaphore is never closed")
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let is_reusable = *self.is_reusable.get_mut() && !std::thread::panicking();
+        if let Some((chromium, permit)) = self.chromium.take()
+            && is_reusable
+        {
+            reuse::give_back(chromium, permit);
         }
-        let mut driver = ProcessGroup::start("chromedriver", command);
-        let line = driver
-            .wait_for_line_or_end("started successfully on port")
-            .await;
-        let Some(line) = line else {
-            // It chooses a port that is free on IPv6, and exits if that is not free on IPv4.
-            let log = driver.log();
-            assert!(log.contains("Address already in use"), "{log}");
-            continue;
-        };
-        let port = line.rsplit(' ').next();
-        let port = port.and_then(|word| word.trim_end_matches('.').parse().ok());
-        return (
-            driver,
-            port.unwrap_or_else(|| panic!("no port in {line:?}")),
-        );
     }
 }
 
@@ -344,44 +300,5 @@ impl Drop for SuspendedPages {
             // It is no error if the process has ended meanwhile.
             let _ = kill_process(*renderer, Signal::CONT);
         }
-    }
-}
-
-fn capabilities(profile: &TempDir, flags: &[&str], is_headless: bool) -> Capabilities {
-    let headless: &[&str] = if is_headless { &["--headless"] } else { &[] };
-    let all = CHROMIUM_FLAGS.iter().chain(headless).chain(flags);
-    let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
-    args.push(format!("--user-data-dir={}", profile.path().display()));
-    let capabilities = json!({
-            "goog:chromeOptions": {
-                "binary": program_paths::chromium(),
-                "args": args,
-                "excludeSwitches": if is_headless { &[][..] } else { &THROTTLING_SWITCHES },
-            },
-            "goog:loggingPrefs": { "browser": "ALL" },
-    // A wait in the page times out before, with a better message.
-            "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },
-        });
-    match capabilities {
-        Value::Object(capabilities) => capabilities,
-        _ => unreachable!("the macro creates an object"),
-    }
-}
-
-/// A command of chromedriver that is not part of WebDriver.
-#[derive(Debug)]
-struct DriverCommand {
-    path: &'static str,
-    body: Value,
-}
-
-impl WebDriverCompatibleCommand for DriverCommand {
-    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        let session = session.unwrap_or_default();
-        base.join(&format!("session/{session}/{}", self.path))
-    }
-
-    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
-        (Method::POST, Some(self.body.to_string()))
     }
 }

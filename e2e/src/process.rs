@@ -26,9 +26,18 @@ pub struct ProcessGroup {
 
 impl ProcessGroup {
     /// Starts `command` without standard input. `name` is used in messages.
-    pub fn start(name: &str, mut command: Command) -> Self {
+    pub fn start(name: &str, command: Command) -> Self {
+        Self::spawn(name, command, Stdio::null())
+    }
+
+    /// Starts `command` with a standard input that closes with this process.
+    pub(crate) fn start_with_input(name: &str, command: Command) -> Self {
+        Self::spawn(name, command, Stdio::piped())
+    }
+
+    fn spawn(name: &str, mut command: Command, input: Stdio) -> Self {
         let mut child = command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)

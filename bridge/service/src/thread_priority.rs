@@ -1,7 +1,7 @@
 //! The priority of threads that compute for long, below that of the threads that serve sockets.
 
-/// The nice value of such threads. With it, a thread gets a tenth of a processor that other threads
-/// need as well. Linux may let it run for some milliseconds more when one of them wakes up.
+/// What is added to the nice value of such threads. With it, a thread gets a tenth of a processor that
+/// other threads need as well. Linux may let it run for some milliseconds more when one of them wakes up.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
@@ -9,7 +9,7 @@ const NICE: i32 = 10;
 /// Linux, where a thread has no nice value of its own.
 pub fn lower_thread_priority() {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+    if let Err(error) = rustix::process::nice(NICE) {
         tracing::debug!(%error, "the priority of a thread cannot be lowered");
     }
 }
@@ -29,7 +29,7 @@ mod tests {
             lower_thread_priority();
             getpriority_process(None).unwrap()
         });
-        assert_eq!(thread.join().unwrap(), NICE.max(before));
+        assert_eq!(thread.join().unwrap(), (before + NICE).min(19));
         assert_eq!(getpriority_process(None).unwrap(), before);
     }
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::{Answer, ToolsPage, ref_of};
 
-/// The longest time that page tools may block the page, in milliseconds. It is 200 on a machine that
-/// does nothing else.
-const MAX_BLOCK_MS: f64 = 600.0;
+/// The longest time that page tools may block the page, in milliseconds, whatever else the machine
+/// does. It is 200 where nothing else runs.
+const MAX_BLOCK_MS: f64 = 3000.0;
 /// Counts the long tasks of the page from now on.
 const WATCH: &str = "window.longestTask = 0;
     new PerformanceObserver((list) => {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
 /** The processor time of a process in its life: one that outlives its host and loops ends by itself. */
@@ -10,8 +10,8 @@ export const MAX_LIFE_CPU_SECONDS = 600;
 /** The memory of a process besides its heap of JavaScript: the program, its stack, buffers. */
 const MEMORY_BESIDES_HEAP_MB = 64;
 const MIN_HEAP_MB = 48;
-/** Less than the host has, which answers all users. */
-const PRIORITY = 5;
+/** How much less a process has than the host, which answers all users. */
+const BELOW_HOST = 5;
 /** The least that there is. */
 const LOWEST_PRIORITY = 19;
 
@@ -49,7 +49,7 @@ export const giveWayToAll = (pid: number): void => setNiceness(pid, LOWEST_PRIOR
 
 /** Makes a process give way to its host, for the processor and when the memory of the computer is used up. */
 function giveWayToHost(pid: number): void {
-  setNiceness(pid, PRIORITY);
+  setNiceness(pid, Math.min(getPriority() + BELOW_HOST, LOWEST_PRIORITY));
   attempt(() => writeFileSync(`/proc/${pid}/oom_score_adj`, "1000"));
 }
 
