@@ -13,10 +13,25 @@ export const APP = new URL("../app", import.meta.url).pathname;
 const COMMAND = new URL("../node_modules/mcp-web-lowdefy/dist/mcp-web-lowdefy.js", import.meta.url).pathname;
 const { BRIDGE_URL } = process.env;
 
+const endings = new WeakMap();
+
+/** Does something when the test has ended, and before what was asked for earlier: a process ends before its folder is removed. */
+function atEnd(t, work) {
+  const works = endings.get(t) ?? [];
+  works.unshift(work);
+  if (endings.has(t)) return;
+  endings.set(t, works);
+  t.after(async () => {
+    const results = [];
+    for (const work of works) results.push(...(await Promise.allSettled([work()])));
+    for (const { reason } of results) if (reason) throw reason;
+  });
+}
+
 /** Makes a folder that is removed when the test has ended. */
 export async function makeFolder(t) {
   const folder = await mkdtemp(join(tmpdir(), "mcp-web-lowdefy-test-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  atEnd(t, () => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -25,7 +40,7 @@ export const makeToken = () => randomBytes(24).toString("base64url");
 /** Starts the server that the app's requests go to. */
 export async function startData(t) {
   const data = await startDataServer();
-  t.after(() => data.close());
+  atEnd(t, () => data.close());
   const get = async (path) => (await fetch(`${data.url}${path}`)).json();
   return { url: data.url, log: () => get("/log"), inits: () => get("/inits") };
 }
@@ -51,7 +66,10 @@ export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"]
     });
   }
   const exited = once(child, "exit").then(([code]) => code);
-  t.after(() => child.kill("SIGKILL"));
+  atEnd(t, () => {
+    child.kill("SIGKILL");
+    return exited;
+  });
   /** Waits until the command has said something. */
   const said = async (text) => {
     const isSaid = () => lines.some((line) => line.includes(text));

@@ -15,7 +15,7 @@ import { type FileFunctions, errorCode, removeFile } from "./file-functions.ts";
 import { type LockOwner, newLockOwner, parseLockOwner, processState } from "./process-identity.ts";
 import { StoreUnavailable } from "./store-errors.ts";
 
-/** How long a lock is waited for, in milliseconds. A save takes a few; more means that a process is stopped or a disk hangs. */
+/** How long a lock is waited for, in milliseconds, since the call or the last turn of another call of the same owner. A save takes a few; more means that a process is stopped or a disk hangs. */
 const LOCK_TIMEOUT_MS = 4_000;
 
 /** When the lock of a process on another machine is stale, in milliseconds since its last lock: whether it runs is not visible. */
@@ -29,26 +29,41 @@ export class FolderLocks {
   readonly #files: FileFunctions;
   readonly #folder: string;
   readonly #owner: LockOwner = newLockOwner();
+  /** For each lock that calls of this owner hold or wait for: how many do, and when the last one has let it go. */
+  readonly #turns = new Map<string, { calls: number; endedMs: number }>();
 
   constructor(files: FileFunctions, folder: string) {
     this.#files = files;
     this.#folder = folder;
   }
 
-  /** Runs the body while no other owner holds the lock, and no other call of this one. @throws StoreUnavailable after 4 seconds. */
+  /** Runs the body while no other owner holds the lock, and no other call of this one. @throws StoreUnavailable after 4 seconds in which no call of this owner ended. */
   async withLock<Result>(name: string, body: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turns.get(name) ?? { calls: 0, endedMs: 0 };
+    this.#turns.set(name, turn);
+    turn.calls += 1;
     const path = this.#path(LOCK_PREFIX, name);
-    const deadline = performance.now() + LOCK_TIMEOUT_MS;
+    try {
+      await this.#waitFor(name, path, turn);
+      try {
+        return await body();
+      } finally {
+        // What the body did stands. A lock that remains is reported by the next call that waits for it.
+        await removeFile(this.#files, path).catch(() => {});
+        turn.endedMs = performance.now();
+      }
+    } finally {
+      turn.calls -= 1;
+      if (turn.calls === 0) this.#turns.delete(name);
+    }
+  }
+
+  async #waitFor(name: string, path: string, turn: { endedMs: number }): Promise<void> {
+    const beganMs = performance.now();
     for (let wait = 1; !(await this.#take(path)); wait = Math.min(2 * wait, 32)) {
       if (await this.#breakIfStale(name)) continue;
-      if (performance.now() > deadline) throw new StoreUnavailable("another process uses the session for too long: nothing was stored; retry, and if it happens again look for a host that is stopped");
+      if (performance.now() > Math.max(beganMs, turn.endedMs) + LOCK_TIMEOUT_MS) throw new StoreUnavailable("another process uses the session for too long: nothing was stored; retry, and if it happens again look for a host that is stopped");
       await delay(wait * (0.5 + Math.random()));
-    }
-    try {
-      return await body();
-    } finally {
-      // What the body did stands. A lock that remains is reported by the next call that waits for it.
-      await removeFile(this.#files, path).catch(() => {});
     }
   }
 

@@ -223,6 +223,25 @@ for (const [name, pattern, code] of [
   });
 }
 
+fileTest("many sessions are created at once, however long all of them take", async ({ open }) => {
+  const now = performance.now.bind(performance);
+  let passedMs = 0;
+  const rename: FileFunctions["rename"] = async (...paths) => {
+    passedMs += 1_500;
+    await NODE_FILES.rename(...paths);
+  };
+  performance.now = () => now() + passedMs;
+  try {
+    const store = await open({ files: { ...NODE_FILES, rename } });
+    // The first one also writes the owner's file.
+    await store.create(newSession());
+    await Promise.all(Array.from({ length: 20 }, () => store.create(newSession())));
+    assert.equal((await store.list()).length, 22);
+  } finally {
+    performance.now = now;
+  }
+});
+
 fileTest("too many open files fail a call, and expire no session", async ({ session, warnings, open }) => {
   const store = await open({ files: failing("open", /\.json/, "EMFILE") });
   await failureOf("StoreUnavailable", store.get(session.sessionId));
