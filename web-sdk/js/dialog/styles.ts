@@ -86,8 +86,8 @@ button {
 }
 button:hover { background: color-mix(in srgb, currentColor 6%, transparent); }
 .accept { border-color: var(--accent); background: var(--accent); color: var(--mcp-web-accent-text, light-dark(#fff, #10131a)); }
-/* Until then, it takes no answer. */
-.accept { animation: wait 0.5s; }
+/* It takes no answer in the first half second. The animation begins with a frame, which may be older than the dialog. */
+.accept { animation: wait 0.6s; }
 @keyframes wait { from, 99% { opacity: 0.4; } }
 details { margin-top: 0.8rem; flex: none; max-height: 30vh; overflow: auto; }
 summary { cursor: pointer; color: var(--muted); font-size: 0.8125rem; overflow-wrap: anywhere; }

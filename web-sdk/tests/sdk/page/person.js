@@ -37,25 +37,25 @@ export const surface = (kind) => {
 };
 
 /** Waits until a dialog takes answers: its button is grey until then. */
-export const isReady = (dialog) => Promise.all(dialog.getAnimations({ subtree: true }).map(({ finished }) => finished));
+export const isReady = (dialog) => Promise.allSettled(dialog.getAnimations({ subtree: true }).map(({ finished }) => finished));
 
 /**
- * Clicks a button of a dialog as soon as that takes answers. A dialog that has just come to the front again takes none, so a
- * person clicks once more.
+ * Answers as soon as a dialog takes answers, and once more while it is there: one that has come to the front again takes none, and
+ * is closed by Escape for a moment all the same.
  */
-export async function use(button) {
-  const dialog = button.closest("dialog");
-  for (let clicks = 0; clicks < 2 && button.isConnected && dialog.open; clicks++) {
+async function answer(dialog, act) {
+  for (let tries = 0; tries < 2 && dialog.isConnected; tries++) {
+    while (dialog.isConnected && !dialog.open) await new Promise((resolve) => requestAnimationFrame(resolve));
     await isReady(dialog);
-    await click(button);
+    if (dialog.isConnected) await act();
   }
 }
 
-/** Presses a key as soon as a dialog takes answers. */
-export async function pressIn(dialog, key) {
-  await isReady(dialog);
-  await press(key);
-}
+/** Clicks a button of a dialog. */
+export const use = (button) => answer(button.closest("dialog"), () => button.isConnected && click(button));
+
+/** Presses a key in a dialog. */
+export const pressIn = (dialog, key) => answer(dialog, () => press(key));
 
 /** Runs a function in the handler of a click of the person, and returns what it returns. */
 export async function byPerson(run) {
