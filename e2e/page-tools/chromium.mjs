@@ -1,14 +1,12 @@
 // Debian's Chromium, driven by playwright-core.
+import { readFileSync } from "node:fs";
+
 import { load } from "./packages.mjs";
 
 const { chromium } = load("playwright-core");
 
-export const PROGRAM = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
-
-export const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-];
+const PROGRAM = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = readFileSync(new URL("../../web-sdk/tests/chromium-flags.txt", import.meta.url), "utf8").trim().split("\n");
 
 /** Starts a headless browser. */
 export function launch() {

@@ -48,13 +48,13 @@ import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
 import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restrictions.ts";
 import { Calls } from "./mcp-web/calls.ts";
 import { httpConfig, stdioConfig } from "./mcp-web/client-config.ts";
+import { ConnectionState } from "./mcp-web/connection-state.ts";
 import { content } from "./mcp-web/content.ts";
 import type { CoreConnection } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
 import { canConnect, hostEnvironment } from "./mcp-web/environment.ts";
 import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
 import { elicitInPage, importDiagnosis, importImages, loadModule } from "./mcp-web/lazy.ts";
-import { type Subscription, notify, subscribe } from "./mcp-web/listeners.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { nextTask } from "./mcp-web/next-task.ts";
 import { addOptionName, resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
@@ -68,7 +68,6 @@ import { TabSession } from "./mcp-web/tab-session.ts";
 import { storedToken } from "./mcp-web/token.ts";
 import { validateDefinition } from "./mcp-web/validation.ts";
 import { VERSION } from "./mcp-web/version.ts";
-import { type Waiting, settle } from "./mcp-web/waiting.ts";
 import { wasmSource } from "./mcp-web/wasm-source.ts";
 
 export type * from "./types/index.ts";
@@ -92,10 +91,7 @@ export class McpWeb {
   readonly #session: TabSession | undefined;
   #sessionName: string | undefined;
   #token: string | undefined;
-  #status: Status = Object.freeze({ state: "idle" });
-  #clients: readonly ConnectedClient[] = Object.freeze([]);
-  readonly #statusListeners = new Set<Subscription<Status>>();
-  readonly #clientsListeners = new Set<Subscription<readonly ConnectedClient[]>>();
+  readonly #state = new ConnectionState();
   readonly #definitions: Definitions;
   readonly #calls: Calls;
   readonly #queries = new PageQueries(
@@ -109,11 +105,8 @@ export class McpWeb {
   /** The wasm connection, once it is loaded. */
   #connection: CoreConnection | undefined;
   #loading: Promise<void> | undefined;
-  readonly #waiting: Waiting = [];
   /** What shares tools with the browser, once that has an API for them. */
   #webMcp: Promise<WebMcp> | undefined;
-  /** Whether the `McpWeb` of a newer copy of the SDK goes on in the place of this one. */
-  #isReplaced = false;
   /** Each status of the connection passes through it to the app; `undefined` on a server. */
   readonly #restrictions: RestrictionMonitor | undefined;
 
@@ -133,7 +126,7 @@ export class McpWeb {
     this.#sessionName = options.sessionName;
     this.#definitions = new Definitions({
       resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
-      failure: () => (this.#status.state === "failed" ? this.#status.error : undefined),
+      failure: () => (this.status.state === "failed" ? this.status.error : undefined),
     });
     this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort());
     if (!canConnect) return;
@@ -145,7 +138,7 @@ export class McpWeb {
     this.#restrictions = new RestrictionMonitor({
       bridgeUrl: this.#bridgeUrl,
       McpWebError,
-      show: (status) => this.#setStatus(status),
+      show: (status) => this.#state.setStatus(status),
       stop: () => this.#connection?.disconnect(),
       retry: () => this.#start(),
     });
@@ -157,12 +150,12 @@ export class McpWeb {
 
   /** The state of the connection. A new frozen object for each change. */
   get status(): Status {
-    return this.#status;
+    return this.#state.status;
   }
 
   /** The AI clients that are connected for this token, in order of connection; empty while not connected. */
   get clients(): readonly ConnectedClient[] {
-    return this.#clients;
+    return this.#state.clients;
   }
 
   /** The session of this tab; `undefined` on a server unless given. Changes when another tab took the session over. */
@@ -216,7 +209,7 @@ export class McpWeb {
    * @returns A function that ends the subscription.
    */
   onStatusChange(listener: (status: Status) => void): Unsubscribe {
-    return subscribe(this.#statusListeners, listener, "onStatusChange");
+    return this.#state.onStatusChange(listener);
   }
 
   /**
@@ -225,7 +218,7 @@ export class McpWeb {
    * @returns A function that ends the subscription.
    */
   onClientsChange(listener: (clients: readonly ConnectedClient[]) => void): Unsubscribe {
-    return subscribe(this.#clientsListeners, listener, "onClientsChange");
+    return this.#state.onClientsChange(listener);
   }
 
   /**
@@ -453,11 +446,10 @@ export class McpWeb {
    */
   async connect(): Promise<void> {
     if (!canConnect) throw notInBrowser("connect()");
-    if (this.#status.state === "connected") return this.#shareTools();
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      this.#start();
-    });
+    if (this.status.state === "connected") return this.#shareTools();
+    const connected = this.#state.nextLasting();
+    this.#start();
+    return connected;
   }
 
   /** Disconnects, and cancels running calls. What was added stays, and is registered again by `connect()`. */
@@ -465,7 +457,7 @@ export class McpWeb {
     this.#restrictions?.reset();
     this.#queries.loaded?.disconnect();
     if (this.#connection) this.#connection.disconnect();
-    else if (canConnect) this.#setStatus({ state: "disconnected" });
+    else if (canConnect) this.#state.setStatus({ state: "disconnected" });
   }
 
   /**
@@ -487,13 +479,13 @@ export class McpWeb {
     this.#restrictions?.reset();
     this.#shareTools();
     if (this.#connection) return this.#connection.connect();
-    this.#setStatus({ state: "loading" });
+    this.#state.setStatus({ state: "loading" });
     this.#loading ??= this.#load();
   }
 
   /** Shares tools with the browser (WebMCP) where it has an API for them, and the page may use it. */
   #shareTools(): void {
-    const webmcp = () => !this.#isReplaced && this.#options.webmcp;
+    const webmcp = () => !this.#state.isReplaced && this.#options.webmcp;
     if (webmcp() !== false && canShareTools()) {
       this.#webMcp ??= import("./mcp-web-model-context.ts").then(
         ({ WebMcp }) => new WebMcp(this, this.#definitions, this.#calls.hostBindings, webmcp),
@@ -510,7 +502,7 @@ export class McpWeb {
       attach: (options) => {
         this.#options = { ...this.#options, ...options };
         this.#tokenFunction?.onReplaced();
-        if (options.autoConnect !== false && /idle|disconnected|failed/.test(this.#status.state)) this.#start();
+        if (options.autoConnect !== false && /idle|disconnected|failed/.test(this.status.state)) this.#start();
       },
       isIdle: () => this.#calls.isIdle && this.#queries.loaded?.isIdle !== false,
       handOver: () => this.#handOver(),
@@ -518,28 +510,21 @@ export class McpWeb {
   }
 
   #handOver(): HandedOver {
-    const { state } = this.#status;
+    const { state } = this.status;
     const options = {
       ...this.#options,
       authToken: this.#options.authToken ?? this.#token!,
       autoConnect: !/idle|disconnected/.test(state),
       ...(!this.#session!.release() && { sessionId: this.#session!.id }),
     };
-    const waiting = this.#waiting;
-    this.#isReplaced = true;
+    const { waiting, notify } = this.#state.handOver();
     this.#shareTools();
-    // The wasm may still be on its way: it does not connect then.
-    this.#status = Object.freeze({ state: "disconnected" });
     this.disconnect();
     return {
       options,
       waiting,
       definitions: this.#definitions.handOver(),
-      notify: {
-        status: (status) => notify(this.#statusListeners, status),
-        clients: (clients) => notify(this.#clientsListeners, clients),
-        call: (event) => this.#calls.notify(event),
-      },
+      notify: { ...notify, call: (event) => this.#calls.notify(event) },
     };
   }
 
@@ -559,17 +544,17 @@ export class McpWeb {
       // This comes before the status changes: listeners may call connect() again at once.
       this.#loading = undefined;
       this.#definitions.onUnavailable(error);
-      if (this.#status.state === "loading") this.#setStatus({ state: "failed", error: error as McpWebError });
+      if (this.status.state === "loading") this.#state.setStatus({ state: "failed", error: error as McpWebError });
       return;
     }
     this.#definitions.connectThrough(this.#connection);
     // The app may have called disconnect() while the wasm was loaded.
-    if (this.#status.state === "loading") this.#connection.connect();
+    if (this.status.state === "loading") this.#connection.connect();
   }
 
   /** Another tab has taken the session over, such as a copy of this one: this tab continues with a session of its own. */
   #renewSessionId(error: McpWebError): void {
-    this.#setStatus({ state: "reconnecting", error });
+    this.#state.setStatus({ state: "reconnecting", error });
     this.#connection!.setSession(this.#session!.renew(), socketUrl(this.#bridgeUrl, this.#session!.id));
     this.#connection!.connect();
   }
@@ -590,11 +575,7 @@ export class McpWeb {
         this.#maxMessageBytes = maxMessageBytes;
       },
       query: (message: Parameters<Queries["onMessage"]>[0]) => this.#queries.loaded?.onMessage(message),
-      clients: (clients?: ConnectedClient[]) => {
-        if (this.#isReplaced) return;
-        this.#clients = Object.freeze(clients ?? []);
-        notify(this.#clientsListeners, this.#clients);
-      },
+      clients: (clients: ConnectedClient[] = []) => this.#state.setClients(clients),
       scheduleTask: () => nextTask().then(() => this.#connection!.taskEnded()),
       ...this.#definitions.hostBindings,
       ...this.#calls.hostBindings,
@@ -602,13 +583,6 @@ export class McpWeb {
       ...this.#tokenFunction?.hostBindings,
       warn: (message: string) => console.warn(`mcp-web: ${message}`),
     };
-  }
-
-  #setStatus(status: Status): void {
-    if (this.#isReplaced) return;
-    this.#status = Object.freeze(status);
-    settle(this.#waiting, status);
-    notify(this.#statusListeners, this.#status);
   }
 
   /** What calls may use of this page. */

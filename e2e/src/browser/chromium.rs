@@ -13,16 +13,7 @@ use url::{ParseError, Url};
 use crate::{DEADLINE, ProcessGroup, VirtualDisplay, program_paths, with_deadline};
 
 /// Flags for a Chromium without background traffic that can run as root.
-const CHROMIUM_FLAGS: [&str; 8] = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-];
+const CHROMIUM_FLAGS: &str = include_str!("../../../web-sdk/tests/chromium-flags.txt");
 
 /// What chromedriver passes so that hidden tabs are not slowed down. A window is as that of a user.
 const THROTTLING_SWITCHES: [&str; 3] = [
@@ -121,8 +112,11 @@ async fn start_driver(profile: &TempDir, display: Option<&VirtualDisplay>) -> (P
 
 fn capabilities(profile: &TempDir, flags: &[&str], is_headless: bool) -> Capabilities {
     let headless: &[&str] = if is_headless { &["--headless"] } else { &[] };
-    let all = CHROMIUM_FLAGS.iter().chain(headless).chain(flags);
-    let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
+    let all = CHROMIUM_FLAGS
+        .lines()
+        .chain(headless.iter().copied())
+        .chain(flags.iter().copied());
+    let mut args: Vec<String> = all.map(str::to_owned).collect();
     args.push(format!("--user-data-dir={}", profile.path().display()));
     let capabilities = json!({
             "goog:chromeOptions": {

@@ -16,8 +16,7 @@ const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../..
 const TYPES = { ".js": "text/javascript", ".ts": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
 
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--headless", ...(await readFile(here("../../chromium-flags.txt"), "utf8")).trim().split("\n"),
   // What a screen reader would say of an element.
   "--enable-blink-features=ComputedAccessibilityInfo",
 ];

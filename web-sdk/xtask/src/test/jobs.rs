@@ -22,7 +22,7 @@ struct Part {
 }
 
 /// What each journey depends on: the programs, the built SDK, and what starts them.
-const CALLS: [&str; 12] = [
+const CALLS: [&str; 13] = [
     "Cargo.lock",
     "agent/Cargo.toml",
     "agent/src",
@@ -33,6 +33,7 @@ const CALLS: [&str; 12] = [
     "e2e/pages",
     "e2e/src",
     "target/sdk",
+    "web-sdk/tests/chromium-flags.txt",
     "web-sdk/xtask/src/chromium.rs",
     "web-sdk/xtask/src/node.rs",
 ];

@@ -217,20 +217,12 @@ impl Node {
 /// The sandbox is off because Chromium does not start with it as root, which is the user in most
 /// containers. The tests load only pages of this project.
 fn write_webdriver(path: &Path, browser: &Path) -> Result<()> {
+    let flags = include_str!("../../../tests/chromium-flags.txt").lines();
+    let args: Vec<&str> = flags.chain(["--headless"]).collect();
     let capabilities = json!({
         "goog:chromeOptions": {
             "binary": browser,
-            "args": [
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--disable-dev-shm-usage",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-            ],
+            "args": args,
         },
     });
     path.parent()
