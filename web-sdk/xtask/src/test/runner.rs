@@ -1,7 +1,9 @@
 //! Runs test programs and counts the results in their output.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, PipeReader};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -98,8 +100,22 @@ pub(super) enum Output {
     AtEnd,
 }
 
+/// How long a command may print nothing: a test that never ends must not hold the others back. The
+/// longest test takes two minutes on a quiet machine of two cores, and ten on a busy one.
+const MAX_SILENCE: Duration = Duration::from_secs(20 * 60);
+
 /// Runs a command, prints its output, and counts the test results in it.
-pub(super) fn run_and_count(name: &str, mut command: Command, shown: Output) -> Result<SuiteRun> {
+pub(super) fn run_and_count(name: &str, command: Command, shown: Output) -> Result<SuiteRun> {
+    run_within(MAX_SILENCE, name, command, shown)
+}
+
+/// As [`run_and_count`], with a command that is ended when it has printed nothing for `max_silence`.
+fn run_within(
+    max_silence: Duration,
+    name: &str,
+    mut command: Command,
+    shown: Output,
+) -> Result<SuiteRun> {
     let title = format!("==> {name}\n");
     let mut text = match shown {
         Output::Live => {
@@ -123,8 +139,13 @@ pub(super) fn run_and_count(name: &str, mut command: Command, shown: Output) -> 
     let mut counts = Counts::default();
     let mut figures = Vec::new();
     let mut failures = Failures::default();
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
+    let lines = read_lines(output);
+    let is_silent = loop {
+        let line = match lines.recv_timeout(max_silence) {
+            Ok(line) => line?,
+            Err(RecvTimeoutError::Disconnected) => break false,
+            Err(RecvTimeoutError::Timeout) => break true,
+        };
         let line = String::from_utf8_lossy(&line);
         match shown {
             Output::Live => println!("{line}"),
@@ -136,6 +157,15 @@ pub(super) fn run_and_count(name: &str, mut command: Command, shown: Output) -> 
             line.split_once(FIGURES_MARKER)
                 .map(|(_, figures)| figures.to_owned()),
         );
+    };
+    let mut failures = failures.into_vec();
+    if is_silent {
+        child.kill()?;
+        counts.failed += 1;
+        failures.push(format!(
+            "{name} printed nothing for {} s and was ended: a test without a result above does not end",
+            max_silence.as_secs()
+        ));
     }
     if !child.wait()?.success() && counts.failed == 0 {
         text.push_str(&format!("error: {name} failed outside of its tests\n"));
@@ -146,10 +176,24 @@ pub(super) fn run_and_count(name: &str, mut command: Command, shown: Output) -> 
         name: name.to_owned(),
         counts,
         figures,
-        failures: failures.into_vec(),
+        failures,
         duration: started.elapsed(),
         is_reused: false,
     })
+}
+
+/// Reads lines on a thread of its own. It goes on after the receiver is dropped while a process that a
+/// test has left behind holds the output open.
+fn read_lines(output: PipeReader) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n') {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 #[cfg(test)]
@@ -205,5 +249,15 @@ mod tests {
                 skipped: 1
             }
         );
+    }
+
+    #[test]
+    fn a_command_that_stays_silent_is_ended_and_counted_as_a_failure() {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{RESULT}; exec sleep infinity")]);
+        let silence = Duration::from_millis(50);
+        let run = run_within(silence, "a suite", command, Output::AtEnd).unwrap();
+        assert_eq!(run.counts.failed, 1);
+        assert!(run.failures[0].contains("a test without a result above"));
     }
 }

@@ -10,9 +10,10 @@ use super::reuse::GreenResult;
 use super::runner::{Output, SuiteRun, run_and_count};
 
 /// The jobs that take minutes. They begin first, in this order, so that none is left over at the end.
-const LONGEST: [&str; 7] = [
+const LONGEST: [&str; 8] = [
     "e2e: journeys",
     "e2e: journeys: lowdefy:: lowdefy_guide::",
+    "web-sdk: sdk",
     "e2e: clients",
     "e2e: bundlers",
     "e2e: ask",
@@ -20,13 +21,8 @@ const LONGEST: [&str; 7] = [
     "web-sdk/page: texts",
 ];
 
-/// The jobs that run when nothing else does. The suites of the SDK starve beside the browsers of the
-/// journeys, and the others compare times or need a page that answers in time.
-const ALONE: [&str; 3] = [
-    "web-sdk: sdk",
-    "e2e/lab: lab",
-    "e2e: journeys: lowdefy_attacks::",
-];
+/// The jobs that run when nothing else does: they compare times, or need a page that answers in time.
+const ALONE: [&str; 2] = ["e2e/lab: lab", "e2e: journeys: lowdefy_attacks::"];
 
 fn sort(jobs: &mut [Job]) {
     jobs.sort_by_key(|job| {
