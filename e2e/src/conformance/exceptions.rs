@@ -111,6 +111,12 @@ impl Report {
         self.counts(true, exceptions).passed
     }
 
+    /// Returns whether a check passed in some scenario.
+    pub fn has_passed(&self, check_id: &str) -> bool {
+        self.checks()
+            .any(|(_, check)| check.id == check_id && matches!(check.status, Status::Success))
+    }
+
     fn counts(&self, scored: bool, exceptions: &[Exception]) -> Counts {
         let mut counts = Counts::default();
         let checks = self
