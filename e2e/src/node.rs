@@ -11,36 +11,36 @@ use crate::{ProcessGroup, packed_sdk, program_paths};
 #[derive(Debug)]
 pub struct NodeProject {
     folder: TempDir,
+    /// For the temporary files of its programs, which may be killed before they remove them.
+    temporary: TempDir,
 }
 
 impl NodeProject {
     /// Copies the files of `e2e/<folder>`.
     pub fn copy_of(folder: &str) -> Self {
         let source = program_paths::workspace().join("e2e").join(folder);
-        let project = TempDir::with_prefix("mcp-web-node-").unwrap();
+        let project = Self::empty();
         for entry in std::fs::read_dir(&source).unwrap() {
             let entry = entry.unwrap();
             if entry.file_type().unwrap().is_file() {
                 std::fs::copy(entry.path(), project.path().join(entry.file_name())).unwrap();
             }
         }
-        Self { folder: project }
+        project
     }
 
     /// Creates an empty project without packages.
     pub fn empty() -> Self {
-        Self {
-            folder: TempDir::with_prefix("mcp-web-node-").unwrap(),
-        }
+        let [folder, temporary] =
+            ["mcp-web-node-", "mcp-web-tmp-"].map(|prefix| TempDir::with_prefix(prefix).unwrap());
+        Self { folder, temporary }
     }
 
     /// Copies an example of `demo-app/examples` with its subfolders, and installs the pinned packages
     /// and the built SDK in it.
     pub fn copy_of_example(name: &str) -> Self {
         let examples = program_paths::workspace().join("demo-app/examples");
-        let project = Self {
-            folder: TempDir::with_prefix("mcp-web-example-").unwrap(),
-        };
+        let project = Self::empty();
         copy_tree(&examples.join(name), project.path());
         project.install_packages_and_sdk();
         project
@@ -114,9 +114,7 @@ impl NodeProject {
 
     /// Creates an empty project with the packages of a page of `e2e/agui` and the built SDK.
     pub fn empty_with_agui_packages(name: &str) -> Self {
-        let project = Self {
-            folder: TempDir::with_prefix("mcp-web-node-").unwrap(),
-        };
+        let project = Self::empty();
         project.install_packages_of(&program_paths::agui_node_modules(name));
         project
     }
@@ -200,6 +198,7 @@ impl NodeProject {
         command
             .args(arguments)
             .env("NO_COLOR", "1")
+            .env("TMPDIR", self.temporary.path())
             .current_dir(self.path());
         command
     }

@@ -23,9 +23,10 @@ const THROTTLING_SWITCHES: [&str; 3] = [
 ];
 
 /// Runs chromedriver, and ends it and its browser when the standard input closes: with the process of
-/// the tests, however that ends. A browser that is ending still writes into its profile.
+/// the tests, however that ends. It ends with chromedriver, too. A browser that is ending still writes
+/// into its profile.
 const WITH_ITS_TESTS: &str = r#"
-    "$0" --port=0 & read _
+    { trap : TERM; "$0" --port=0; kill $$; } & read _
     trap '' TERM; kill -TERM 0; wait
     for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" 2>&- && break; sleep 0.1; done"#;
 

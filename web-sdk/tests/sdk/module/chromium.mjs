@@ -41,7 +41,9 @@ export async function withChromium(page, flags, run, results = Promise.withResol
   const profile = await mkdtemp(join(tmpdir(), "mcp-web-chromium-"));
   const url = `http://127.0.0.1:${server.address().port}/${page}`;
   const program = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
-  const browser = spawn(program, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"] });
+  // What the browser leaves when it is killed is removed with its profile.
+  const env = { ...process.env, TMPDIR: profile };
+  const browser = spawn(program, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"], env });
   let said = "";
   browser.stderr.on("data", (text) => (said += text));
   browser.on("error", results.reject);

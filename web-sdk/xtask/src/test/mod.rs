@@ -29,10 +29,11 @@ use anyhow::Result;
 
 use crate::{Workspace, client_table, lint, sdk};
 use job::Job;
+use jobs::EarlierResults;
 use options::Suite;
 use report::Report;
 use reuse::GreenResult;
-use runner::Output;
+use runner::{Output, SuiteRun};
 
 pub(crate) use counts::Counts;
 pub use options::Options;
@@ -58,6 +59,7 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     }
     sdk::ensure_package(workspace)?;
     let tools = Tools::ensure(workspace, options)?;
+    let earlier = EarlierResults::new(workspace, &tools)?;
     if is_linted {
         report.add_check(lint::clippy(workspace));
         report.add_check(lint::imports::check(workspace));
@@ -70,19 +72,14 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
         return Ok(());
     }
     let programs = build::build_tests(workspace)?;
-    let mut jobs = jobs::select(workspace, &programs, &tools, options)?;
-    if !options.runs_all_again() {
-        jobs.retain(|job| match job.green.as_ref().and_then(GreenResult::load) {
-            Some(earlier) => {
-                report.add_suite(earlier);
-                false
-            }
-            None => true,
-        });
+    let mut to_run = Vec::new();
+    for job in jobs::select(workspace, &programs, &tools, options, earlier) {
+        match reused(job.green.as_ref(), options)? {
+            Some(earlier) => report.add_suite(earlier),
+            None => to_run.push(job),
+        }
     }
-    let mut runs = Vec::new();
-    schedule::run_all(jobs, |run, green| runs.push((run, green)))?;
-    for (run, green) in runs {
+    schedule::run_all(to_run, |run, green| {
         let is_table = run.name == CLIENTS && run.counts.failed == 0;
         let checked = if options.is_quick() {
             quick::check(&run)
@@ -92,12 +89,24 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
             Ok(())
         };
         if let Some(green) = green.filter(|_| checked.is_ok()) {
-            green.store(slice::from_ref(&run))?;
+            report.add_check(green.store(slice::from_ref(&run)));
         }
         report.add_suite(run);
         report.add_check(checked);
-    }
+    });
     Ok(())
+}
+
+/// Returns the earlier run of tests that need not run again, and removes that of the others.
+fn reused(green: Option<&GreenResult>, options: &Options) -> Result<Option<SuiteRun>> {
+    let Some(green) = green else { return Ok(None) };
+    if !options.runs_all_again()
+        && let Some(earlier) = green.load()
+    {
+        return Ok(Some(earlier));
+    }
+    green.remove()?;
+    Ok(None)
 }
 
 fn run_native_windows(
@@ -107,9 +116,11 @@ fn run_native_windows(
     report: &mut Report,
 ) -> Result<()> {
     let filter = options.filter();
-    let green = native_window::green_result(workspace)?;
-    if let Some(run) = green.load().filter(|_| filter.is_none()) {
-        report.add_suite(run);
+    let green = native_window::green_result(workspace, tools)?;
+    if filter.is_none()
+        && let Some(earlier) = reused(Some(&green), options)?
+    {
+        report.add_suite(earlier);
         return Ok(());
     }
     let linted = match filter {
@@ -119,11 +130,11 @@ fn run_native_windows(
     let is_clean = linted.is_ok();
     report.add_check(linted);
     native_window::build(workspace)?;
-    let mut runs = vec![native_window::run_unit_tests(workspace, filter)?];
+    let mut runs = vec![native_window::run_unit_tests(workspace, filter)];
     for program in build::build_tests(workspace)? {
         if Suite::from_program(&program) == Suite::NativeWindow {
             let job = Job::new_whole(workspace, &program, tools, filter);
-            runs.push(runner::run_and_count(&job.name, job.command, Output::Live)?);
+            runs.push(runner::run_and_count(&job.name, job.command, Output::Live));
         }
     }
     if is_clean && filter.is_none() {
@@ -148,7 +159,7 @@ pub(crate) fn run_clients(
     for program in build::build_tests(workspace)? {
         if Suite::from_program(&program) == Suite::Clients {
             let job = Job::new_whole(workspace, &program, &tools, None);
-            counts += runner::run_and_count(&job.name, job.command, Output::Live)?.counts;
+            counts += runner::run_and_count(&job.name, job.command, Output::Live).counts;
         }
     }
     Ok(counts)

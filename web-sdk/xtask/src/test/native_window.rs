@@ -7,8 +7,9 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::reuse::GreenResult;
+use super::reuse::{GreenResult, ProductFingerprint};
 use super::runner::{self, SuiteRun};
+use super::tools::Tools;
 use crate::Workspace;
 use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
@@ -16,28 +17,18 @@ use crate::step::{Outcome, step};
 /// The folder of the test program, whose workspace has the crate of the driver, too.
 const FOLDER: &str = "e2e/native-window";
 
-/// What the suite depends on: the windows, and all that takes part between them and a client.
-const INPUTS: [&str; 15] = [
-    "Cargo.lock",
-    "agent/src",
-    "bridge",
-    "e2e/Cargo.toml",
-    "e2e/native-window/Cargo.lock",
-    "e2e/native-window/Cargo.toml",
-    "e2e/native-window/build.rs",
-    "e2e/native-window/src",
-    "e2e/src",
+/// What the suite depends on besides the product.
+const INPUTS: [&str; 4] = [
+    "clippy.toml",
+    "docs/native.md",
+    "e2e/native-window",
     "e2e/tests/native_window",
-    "web-sdk/native",
-    "web-sdk/native-slint",
-    "web-sdk/page",
-    "web-sdk/src",
-    "web-sdk/xtask/src/test/native_window.rs",
 ];
 
 /// Returns the result that is used again while nothing changes.
-pub(super) fn green_result(workspace: &Workspace) -> Result<GreenResult> {
-    GreenResult::new(workspace, "e2e: native_window", &INPUTS)
+pub(super) fn green_result(workspace: &Workspace, tools: &Tools) -> Result<GreenResult> {
+    let product = ProductFingerprint::new(workspace, tools)?;
+    GreenResult::new(workspace, &product, "e2e: native_window", &INPUTS)
 }
 
 /// Checks formatting and runs clippy, which the checks of the other crates leave out.
@@ -68,7 +59,7 @@ pub(super) fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// Runs the driver's own tests, and the examples in its documentation.
-pub(super) fn run_unit_tests(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
+pub(super) fn run_unit_tests(workspace: &Workspace, filter: Option<&str>) -> SuiteRun {
     let mut test = own_cargo(workspace, "test");
     test.args(["--package", "mcp-web-slint", "--locked", "--quiet"]);
     test.args(["--no-fail-fast", "--"]).args(filter);

@@ -1,15 +1,58 @@
 //! Results of a suite that are used again, as long as nothing has changed that it depends on.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::counts::Counts;
 use super::runner::SuiteRun;
+use super::tools::Tools;
 use crate::Workspace;
 use crate::fingerprint::Fingerprint;
+
+/// What every suite depends on whose results are used again: the product, and what starts it.
+const PRODUCT: [&str; 13] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "agent",
+    "bridge",
+    "client-stdio",
+    "demo-app",
+    "e2e/Cargo.toml",
+    "e2e/node",
+    "e2e/pages",
+    "e2e/src",
+    "e2e/tests/journeys/main.rs",
+    "web-sdk",
+];
+
+/// The fingerprint of the product and of the versions of the tools.
+pub(super) struct ProductFingerprint(String);
+
+impl ProductFingerprint {
+    pub(super) fn new(workspace: &Workspace, tools: &Tools) -> Result<Self> {
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add_text(&tools.versions());
+        add_inputs(&mut fingerprint, workspace, &PRODUCT)?;
+        Ok(Self(fingerprint.finish()))
+    }
+}
+
+fn add_inputs(fingerprint: &mut Fingerprint, workspace: &Workspace, inputs: &[&str]) -> Result<()> {
+    for input in inputs {
+        let path = workspace.path(input);
+        ensure!(
+            path.exists(),
+            "{input} does not exist: correct the inputs of the suites in web-sdk/xtask/src/test"
+        );
+        fingerprint.add_path(&path)?;
+    }
+    Ok(())
+}
 
 /// A result that is green while the fingerprint of the inputs is the same.
 pub(super) struct GreenResult {
@@ -19,12 +62,17 @@ pub(super) struct GreenResult {
 }
 
 impl GreenResult {
-    /// Returns that of tests with these inputs.
-    pub(super) fn new(workspace: &Workspace, name: &str, inputs: &[&str]) -> Result<Self> {
+    /// Returns that of tests with these inputs, besides the product. Inputs are read before anything is
+    /// built, so that what is edited meanwhile causes another run.
+    pub(super) fn new(
+        workspace: &Workspace,
+        product: &ProductFingerprint,
+        name: &str,
+        inputs: &[&str],
+    ) -> Result<Self> {
         let mut fingerprint = Fingerprint::default();
-        for input in inputs {
-            fingerprint.add_path(&workspace.path(input))?;
-        }
+        fingerprint.add_text(&product.0);
+        add_inputs(&mut fingerprint, workspace, inputs)?;
         let file: String = name
             .chars()
             .map(|char| {
@@ -62,6 +110,16 @@ impl GreenResult {
         })
     }
 
+    /// Removes the earlier result before the tests run again: they may fail, or not end.
+    pub(super) fn remove(&self) -> Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("make {} writable", self.path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Keeps runs as one, if all tests passed.
     pub(super) fn store(&self, runs: &[SuiteRun]) -> Result<()> {
         let mut sum = Counts::default();
@@ -71,6 +129,11 @@ impl GreenResult {
         if sum.failed > 0 || sum.skipped > 0 {
             return Ok(());
         }
+        ensure!(
+            sum.passed > 0,
+            "{} has no tests: correct its modules in web-sdk/xtask/src/test/jobs.rs",
+            self.name
+        );
         let duration: Duration = runs.iter().map(|run| run.duration).sum();
         let (passed, seconds) = (sum.passed, duration.as_secs_f64());
         let text = format!("{}\n{passed}\n{seconds:.1}\n", self.fingerprint);
@@ -117,5 +180,9 @@ mod tests {
         assert!(reused.is_reused);
         assert_eq!(reused.counts.passed, 5);
         assert_eq!(reused.duration, Duration::from_secs(14));
+        result("a").remove().unwrap();
+        assert!(result("a").load().is_none(), "the tests run again");
+        result("a").remove().unwrap();
+        assert!(result("a").store(&[run(0, 0)]).is_err(), "no test has run");
     }
 }

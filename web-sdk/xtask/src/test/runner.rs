@@ -102,14 +102,29 @@ pub(super) enum Output {
 
 /// How long a command may print nothing: a test that never ends must not hold the others back. The
 /// longest test takes two minutes on a quiet machine of two cores, and ten on a busy one.
-const MAX_SILENCE: Duration = Duration::from_secs(20 * 60);
+const MAX_SILENCE: Duration = Duration::from_secs(25 * 60);
 
-/// Runs a command, prints its output, and counts the test results in it.
-pub(super) fn run_and_count(name: &str, command: Command, shown: Output) -> Result<SuiteRun> {
-    run_within(MAX_SILENCE, name, command, shown)
+/// Runs a command, prints its output, and counts the test results in it. A command that cannot be run
+/// is a failure.
+pub(super) fn run_and_count(name: &str, command: Command, shown: Output) -> SuiteRun {
+    run_within(MAX_SILENCE, name, command, shown).unwrap_or_else(|error| {
+        let message = format!("{name}: {error:#}");
+        println!("error: {message}");
+        SuiteRun {
+            name: name.to_owned(),
+            counts: Counts {
+                failed: 1,
+                ..Counts::default()
+            },
+            figures: Vec::new(),
+            failures: vec![message],
+            duration: Duration::ZERO,
+            is_reused: false,
+        }
+    })
 }
 
-/// As [`run_and_count`], with a command that is ended when it has printed nothing for `max_silence`.
+/// As [`run_and_count`], but a command is ended when it has printed nothing for `max_silence`.
 fn run_within(
     max_silence: Duration,
     name: &str,
@@ -163,13 +178,14 @@ fn run_within(
         child.kill()?;
         counts.failed += 1;
         failures.push(format!(
-            "{name} printed nothing for {} s and was ended: a test without a result above does not end",
+            "{name} printed nothing for {} s and was ended: a test without a result above does not end, \
+or has left a process that holds the output",
             max_silence.as_secs()
         ));
     }
     if !child.wait()?.success() && counts.failed == 0 {
-        text.push_str(&format!("error: {name} failed outside of its tests\n"));
         counts.failed = 1;
+        failures.push(format!("{name} failed outside of its tests"));
     }
     print!("{text}");
     Ok(SuiteRun {
@@ -203,9 +219,7 @@ mod tests {
     fn counts_of(script: &str) -> Counts {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        run_and_count("a suite", command, Output::AtEnd)
-            .unwrap()
-            .counts
+        run_and_count("a suite", command, Output::AtEnd).counts
     }
 
     const RESULT: &str = "echo 'test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured'";
@@ -231,9 +245,7 @@ mod tests {
             "echo 'test a ... figures: 3 checks'; echo 'no figures'",
         ]);
         assert_eq!(
-            run_and_count("a suite", command, Output::AtEnd)
-                .unwrap()
-                .figures,
+            run_and_count("a suite", command, Output::AtEnd).figures,
             ["3 checks"]
         );
     }
@@ -249,6 +261,16 @@ mod tests {
                 skipped: 1
             }
         );
+    }
+
+    #[test]
+    fn what_fails_outside_of_tests_is_reported() {
+        let mut crash = Command::new("sh");
+        crash.args(["-c", "kill -SEGV $$"]);
+        for command in [crash, Command::new("/does/not/exist")] {
+            let run = run_and_count("a suite", command, Output::AtEnd);
+            assert_eq!((run.counts.failed, run.failures.len()), (1, 1));
+        }
     }
 
     #[test]

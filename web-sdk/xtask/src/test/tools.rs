@@ -1,5 +1,6 @@
 //! Installs what the tests need, and passes its paths to them.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,7 @@ use serde_json::json;
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
 use crate::postgres::Postgres;
+use crate::process::try_capture;
 use crate::wasm_toolchain::{self, WasmRustc};
 use crate::{Workspace, api, apt, client_table, lowdefy, node, page_tools_pages, python};
 
@@ -152,6 +154,23 @@ impl Tools {
             schema_suite,
             node,
         })
+    }
+
+    /// Returns the versions of what tests run with, and the variables that change them.
+    pub(super) fn versions(&self) -> String {
+        let node = self.node.as_ref().map(|node| node.program.clone());
+        let chromium = self.chromium.as_ref().map(|it| it.browser.clone());
+        let programs = [Some("rustc".into()), Some("python3".into()), node, chromium];
+        let versions = programs
+            .into_iter()
+            .flatten()
+            .map(|program| try_capture(Command::new(program).arg("--version")).unwrap_or_default());
+        let variables = env::vars()
+            .filter(|(name, _)| name.starts_with("MCP_WEB_"))
+            .map(|(name, value)| format!("{name}={value}\n"));
+        let mut all: Vec<String> = versions.chain(variables).collect();
+        all.sort();
+        all.concat()
     }
 
     /// Sets the environment variables that pass the paths of the tools to a test program.
