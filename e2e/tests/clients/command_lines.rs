@@ -215,8 +215,9 @@ mod gemini {
         format!("mcp_web_{tool}")
     }
 
-    /// The timeout after which a call is cancelled, in milliseconds.
-    const TIMEOUT: u64 = 5_000;
+    /// The timeout after which a call is cancelled, in milliseconds. A result of 3 MB comes within it on a
+    /// busy machine.
+    const TIMEOUT: u64 = 15_000;
 
     async fn command_line(
         app: &ClientsApp,
@@ -316,8 +317,9 @@ mod gemini {
 mod codex {
     use super::*;
 
-    /// The timeout after which a call is cancelled, in seconds.
-    const TIMEOUT: u64 = 5;
+    /// The timeout after which a call is cancelled, in seconds. A result of 3 MB comes within it on a busy
+    /// machine.
+    const TIMEOUT: u64 = 15;
 
     /// A model whose limit for results is as large as that of OpenAI's models.
     const CATALOG: &str = r#"{"models":[{"slug":"played","display_name":"played","base_instructions":"You are played.","supported_reasoning_levels":[],"shell_type":"unified_exec","visibility":"list","supported_in_api":true,"priority":1,"support_verbosity":false,"truncation_policy":{"mode":"tokens","limit":10000},"experimental_supported_tools":[],"context_window":272000,"input_modalities":["text","image"]}]}"#;
