@@ -62,8 +62,8 @@ pub(super) struct GreenResult {
 }
 
 impl GreenResult {
-    /// Returns that of tests with these inputs, besides the product. Inputs are read before anything is
-    /// built, so that what is edited meanwhile causes another run.
+    /// Returns that of tests with these inputs, besides the product. Inputs are read before the tests
+    /// are built, so that what is edited meanwhile causes another run.
     pub(super) fn new(
         workspace: &Workspace,
         product: &ProductFingerprint,

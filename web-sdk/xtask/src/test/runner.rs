@@ -17,6 +17,7 @@ use crate::process::cargo;
 use crate::wasm_toolchain::TARGET;
 
 /// The result of one run of tests.
+#[derive(Default)]
 pub(super) struct SuiteRun {
     pub(super) name: String,
     pub(super) counts: Counts,
@@ -116,10 +117,8 @@ pub(super) fn run_and_count(name: &str, command: Command, shown: Output) -> Suit
                 failed: 1,
                 ..Counts::default()
             },
-            figures: Vec::new(),
             failures: vec![message],
-            duration: Duration::ZERO,
-            is_reused: false,
+            ..SuiteRun::default()
         }
     })
 }
@@ -176,16 +175,21 @@ fn run_within(
     let mut failures = failures.into_vec();
     if is_silent {
         child.kill()?;
-        counts.failed += 1;
-        failures.push(format!(
+    }
+    let is_success = child.wait()?.success();
+    let problem = if is_silent {
+        Some(format!(
             "{name} printed nothing for {} s and was ended: a test without a result above does not end, \
 or has left a process that holds the output",
             max_silence.as_secs()
-        ));
-    }
-    if !child.wait()?.success() && counts.failed == 0 {
-        counts.failed = 1;
-        failures.push(format!("{name} failed outside of its tests"));
+        ))
+    } else {
+        (!is_success && counts.failed == 0).then(|| format!("{name} failed outside of its tests"))
+    };
+    if let Some(problem) = problem {
+        text.push_str(&format!("error: {problem}\n"));
+        counts.failed += 1;
+        failures.push(problem);
     }
     print!("{text}");
     Ok(SuiteRun {
@@ -198,8 +202,7 @@ or has left a process that holds the output",
     })
 }
 
-/// Reads lines on a thread of its own. It goes on after the receiver is dropped while a process that a
-/// test has left behind holds the output open.
+/// Reads lines on a thread of its own, so that waiting for a line can have a limit.
 fn read_lines(output: PipeReader) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {

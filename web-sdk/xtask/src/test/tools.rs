@@ -165,9 +165,9 @@ impl Tools {
             .into_iter()
             .flatten()
             .map(|program| try_capture(Command::new(program).arg("--version")).unwrap_or_default());
-        let variables = env::vars()
-            .filter(|(name, _)| name.starts_with("MCP_WEB_"))
-            .map(|(name, value)| format!("{name}={value}\n"));
+        let variables = env::vars_os()
+            .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"MCP_WEB_"))
+            .map(|variable| format!("{variable:?}\n"));
         let mut all: Vec<String> = versions.chain(variables).collect();
         all.sort();
         all.concat()
