@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -14,7 +14,8 @@ use crate::with_deadline;
 
 /// A child process in a process group of its own, and everything that it has printed.
 ///
-/// The group is killed on drop, so that processes that the child started end with it.
+/// The group is killed on drop, so that processes that the child started end with it. The child has
+/// ended then, so that another can use its port.
 #[derive(Debug)]
 pub struct ProcessGroup {
     name: String,
@@ -208,6 +209,9 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if self.child.id().is_some() {
             self.signal(Signal::KILL);
+            // The runtime reads the status later.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            let _ = waitid(WaitId::Pid(self.leader), options);
         }
     }
 }
