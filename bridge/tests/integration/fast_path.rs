@@ -1,7 +1,7 @@
 //! The fast path gives the same responses as rmcp. Each request is sent unchanged, and again with a
 //! member that the fast path does not know, so that rmcp serves it.
 
-mod harness;
+pub(crate) mod harness;
 mod rejections;
 
 use std::time::{Duration, Instant};

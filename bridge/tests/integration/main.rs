@@ -24,6 +24,7 @@ mod kit;
 mod large_results;
 mod limits;
 mod mcp;
+mod mcp_answers;
 mod memory;
 mod message_parts;
 mod metrics;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-fn tools() -> Vec<Value> {
+pub(crate) fn tools() -> Vec<Value> {
     let output_schema = json!({ "type": "object", "required": ["n"] });
     let mut header = echo_tool();
     header["name"] = json!("header");
@@ -29,7 +29,7 @@ fn tools() -> Vec<Value> {
 }
 
 /// Responds to each call of the page according to the name of the tool.
-async fn serve_tools(mut page: Page) {
+pub(crate) async fn serve_tools(mut page: Page) {
     while let Some(message) = page.recv_without_deadline().await {
         let BridgeToPage::ToolCall(call) = message else {
             continue;
