@@ -7,18 +7,16 @@ use bridge_protocol::{
 use bridge_results::request_error::CallError;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ArgumentInfo, CallToolResult, CompleteResult, CompletionInfo, ContentBlock,
-    ErrorCode as JsonRpcCode, Implementation, InputResponses, LoggingLevel,
-    LoggingMessageNotificationParam, MetaObject, Prompt, ProtocolVersion, Reference, Resource,
-    ResourceTemplate, Tool,
+    ArgumentInfo, CompleteResult, CompletionInfo, ErrorCode as JsonRpcCode, Implementation,
+    InputResponses, LoggingLevel, LoggingMessageNotificationParam, Prompt, ProtocolVersion,
+    Reference, Resource, ResourceTemplate, Tool,
 };
-use rmcp::service::ServiceError;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use super::client_questions::Answer;
 use bridge_results::completion_values::CompletionValues;
-use bridge_results::tool_result::ToolResult;
 
 /// Checks that rmcp's model accepts the definition. One that it rejects must not break the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {
@@ -50,25 +48,6 @@ pub(super) fn to_list_entry(definition: &Map<String, Value>) -> Option<Box<str>>
         entry.entry(field.as_str()).or_insert_with(|| value.clone());
     }
     serde_json::to_string(&entry).ok().map(Into::into)
-}
-
-/// Converts a tool result to rmcp's model.
-pub(super) fn to_call_tool_result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
-    let result = result.into_parsed();
-    let content = result
-        .content
-        .into_iter()
-        .map(serde_json::from_value::<ContentBlock>)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| invalid_result(&error))?;
-    let mut converted = if result.is_error {
-        CallToolResult::error(content)
-    } else {
-        CallToolResult::success(content)
-    };
-    converted.structured_content = result.structured;
-    converted.meta = result.meta.map(MetaObject);
-    Ok(converted)
 }
 
 /// Converts a page's prompt or resource to the model. `resultType` is always `complete`, because
@@ -190,7 +169,7 @@ pub(super) fn argument(argument: ArgumentInfo) -> Argument {
     }
 }
 
-/// Converts the responses with which a client resumes a call.
+/// Converts the responses with which a client resumes a request.
 pub(super) fn client_responses(responses: Option<InputResponses>) -> Vec<ClientResponse> {
     responses
         .unwrap_or_default()
@@ -203,40 +182,39 @@ pub(super) fn client_responses(responses: Option<InputResponses>) -> Vec<ClientR
         .collect()
 }
 
-/// Converts the response of a client to a request of the page.
-pub(super) fn client_response(
-    key: String,
-    response: Result<impl serde::Serialize, ServiceError>,
-) -> ClientResponse {
-    let outcome = response.map_err(client_error).and_then(|response| {
-        to_raw_value(&response).map_err(|error| request_failed(error.to_string(), None))
-    });
-    let (result, error): (Option<Box<RawValue>>, _) = match outcome {
-        Ok(result) => (Some(result), None),
-        Err(error) => (None, Some(error)),
+/// Converts the answer of a client to a request of the page. Without one, the client is gone.
+pub(super) fn client_response(key: String, answer: Option<Answer>) -> ClientResponse {
+    let (result, error) = match answer {
+        Some(Answer::Result(result)) => (Some(result), None),
+        Some(Answer::Error(error)) => (None, Some(client_error(&error))),
+        None => {
+            let message = "the client cannot be reached: its session has ended".to_owned();
+            (None, Some(request_failed(message, None)))
+        }
     };
     ClientResponse { key, result, error }
 }
 
-fn client_error(error: ServiceError) -> ClientError {
-    match error {
+fn client_error(error: &RawValue) -> ClientError {
+    match serde_json::from_str::<ErrorData>(error.get()) {
         // The client has declared a capability that it does not have, as some proxies do.
-        ServiceError::McpError(error) if error.code == JsonRpcCode::METHOD_NOT_FOUND => {
-            ClientError {
-                code: ErrorCode::ClientCapabilityMissing,
-                message:
-                    "the client behind this call declared that it can be asked this, and does not \
+        Ok(error) if error.code == JsonRpcCode::METHOD_NOT_FOUND => ClientError {
+            code: ErrorCode::ClientCapabilityMissing,
+            message:
+                "the client behind this call declared that it can be asked this, and does not \
                       know the request: go on without"
-                        .to_owned(),
-                data: None,
-            }
-        }
-        ServiceError::McpError(error) => {
+                    .to_owned(),
+            data: None,
+        },
+        Ok(error) => {
             let data = json!({ "jsonRpcCode": error.code.0, "data": error.data });
             let message = format!("the client answered with an error: {}", error.message);
             request_failed(message, to_raw_value(&data).ok())
         }
-        other => request_failed(format!("the client cannot be reached: {other}"), None),
+        Err(malformed) => {
+            let message = format!("the client answered with a malformed error: {malformed}");
+            request_failed(message, None)
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/mcp` (and `/`): authenticates a request, and serves it on the fast path or with rmcp.
+//! `/mcp` (and `/`): authenticates a request, and serves it itself or with rmcp.
 //!
 //! Where rmcp is stricter than current clients, the request is adapted first.
 
@@ -28,14 +28,17 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::fast_path;
+use super::accept::accepts_only_events;
+use super::checked_request::{CheckedRequest, open_session};
+use super::client_questions::{Answer, is_question_id};
+use super::message::{Message, json_string};
 use super::request_scope::{OPENING_SESSION, REALM};
 use super::service::McpService;
 use super::session::McpSession;
+use super::{tools_call, tools_list};
 use crate::agent_queries::QueryLifetime;
 use crate::cpu_pool::ScanTurn;
 use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
-use crate::mcp::fast_path::Message;
 use crate::mcp::headers::{LAST_EVENT_ID, session_id_header};
 use crate::mcp::large_body::{BlockingBody, LargeBodyHint, block_in_place};
 use crate::mcp::request_kind::RequestKind;
@@ -102,7 +105,49 @@ fn has_too_many_values(body: &[u8]) -> bool {
     std::str::from_utf8(body).is_ok_and(|json| value_count::exceeds(json, MAX_VALUES))
 }
 
-/// Serves an authenticated request on the fast path, or else with rmcp.
+/// Passes an answer to a request of a page to the call that waits for it. Returns false for any other
+/// message.
+fn takes_answer(
+    mcp: &McpService,
+    parts: &Parts,
+    message: &Message<'_>,
+    principal: &Principal,
+) -> bool {
+    let take = || {
+        let id = json_string(message.id?).filter(|id| is_question_id(id))?;
+        let answer = match (message.result, message.error) {
+            (Some(result), None) => Answer::Result(result.to_owned()),
+            (None, error) => Answer::Error(error?.to_owned()),
+            _ => return None,
+        };
+        accepts_only_events(&parts.headers).filter(|_| !message.is_malformed())?;
+        let session = open_session(mcp, &parts.headers, principal)?;
+        session.questions.answer(&id, answer);
+        Some(session.begin_activity())
+    };
+    take().is_some()
+}
+
+/// Returns the token with which the query of an agent tracks the request.
+fn track_request(mcp: &McpService, principal: &Principal) -> Option<TaskTrackerToken> {
+    let query = principal.query.as_ref()?;
+    let lifetime = mcp.state.agent_queries.lifetime_of(query)?;
+    Some(lifetime.track_request())
+}
+
+/// Makes a response keep a guard to its end.
+fn with_guard<B>(response: Response<B>, guard: TaskTrackerToken) -> Response
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    let keep = move |_: &_| {
+        let _ = &guard;
+    };
+    response.map(|body| Body::from_stream(body.into_data_stream().inspect(keep)))
+}
+
+/// Serves an authenticated request.
 async fn route(
     mcp: &McpService,
     parts: Parts,
@@ -120,9 +165,22 @@ async fn route(
             drop(scan_turn);
             match message {
                 Ok(message) => {
-                    let served = fast_path::serve(mcp, &parts, &message, &principal, address).await;
+                    let checked =
+                        || CheckedRequest::try_new(mcp, &parts, &message, &principal, address);
+                    let request_guard = track_request(mcp, &principal);
+                    let served = match message.method.as_deref() {
+                        Some("tools/call") => tools_call::serve(checked(), &body).await,
+                        Some("tools/list") => tools_list::serve(checked()).await,
+                        _ => None,
+                    };
                     if let Some(response) = served {
-                        return response;
+                        return match request_guard {
+                            Some(guard) => with_guard(response, guard),
+                            None => response,
+                        };
+                    }
+                    if takes_answer(mcp, &parts, &message, &principal) {
+                        return StatusCode::ACCEPTED.into_response();
                     }
                     RequestKind::Message(message.method.unwrap_or_default().into_owned())
                 }
@@ -301,11 +359,7 @@ impl RmcpRequest {
             {
                 mcp.close_session_with_query(lifetime, session);
             }
-            let request_guard = move |_: &_| {
-                let _ = &request_guard;
-            };
-            return response
-                .map(|body| Body::from_stream(body.into_data_stream().inspect(request_guard)));
+            return with_guard(response, request_guard);
         }
         match self.expires_at {
             Some(expires_at) => response.map(|body| until_expiry(expires_at, body)),

@@ -128,10 +128,10 @@ impl EventLog {
             .is_some_and(|log| log.session.as_ref() == Some(session))
     }
 
-    /// Stores an event of the fast path, and binds its stream to the session.
+    /// Stores an event of a call, and binds its stream to the session.
     pub(super) fn append(&self, session: &SessionId, stream: &str, event: StoredEvent) -> EventId {
         let bytes = match &event {
-            StoredEvent::Notification(json) | StoredEvent::Response(json) => json.len(),
+            StoredEvent::Message(json) | StoredEvent::Response(json) => json.len(),
             StoredEvent::Model(_) | StoredEvent::Retry => 0,
         };
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! The handler of MCP methods, which responds from the realm.
+//! The handler of the MCP methods that rmcp serves, which responds from the realm.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -6,16 +6,14 @@ use bridge_auth::RealmId;
 use bridge_protocol::{ConnectedClient, Kind};
 use bridge_realm::definition;
 use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::RESULT_SIZE_KEY;
 use bridge_realm::realm::Refusal;
 use bridge_service::ClientAddress;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
-    Tool as McpTool, UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
+    InitializeRequestParams, InitializeResult, InputRequiredResult, InputResponses,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -27,32 +25,32 @@ use super::request_context::{
     address_of, chosen_session, client_capabilities, http_parts, opening_session, principal_of,
     realm_of,
 };
-use super::request_scope::REALM;
 use super::session::{ActivityGuard, McpSession};
 use super::{capabilities, convert};
-use crate::agent_queries::AgentQueries;
-use crate::calls::{
-    self, CallOptions, CallRequest, CompletionRequest, PromptRequest, RoundOutcome,
-};
-use crate::calls::{builtin_resources, builtin_tools};
-use crate::cpu_pool::{INLINE_DEFINITION_BYTES, INLINE_LIMIT, WorkOrder};
+use crate::calls::builtin_resources;
+use crate::calls::{self, CallOptions, CompletionRequest, PromptRequest, RoundOutcome};
+use crate::cpu_pool::WorkOrder;
 use crate::hub::Hub;
-use crate::mcp::input_required::{RequestStateSealer, ResumeParams};
-use crate::mcp::large_body::{self, LargeBodyHint};
+use crate::mcp::input_required::RequestStateSealer;
+use crate::mcp::large_body::LargeBodyHint;
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::peer_client::PeerClient;
 use crate::mcp::request_digest::RequestDigest;
 use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::session_manager::RealmSessionManager;
-use crate::results::work;
-use bridge_results::encoded_size;
 use bridge_results::request_error::CallError;
-use bridge_results::tool_result::ToolResult;
+
+/// The parameters with which a request resumes a call.
+struct ResumeParams {
+    /// The digest of the request. A request state is valid for no other request.
+    digest: RequestDigest,
+    request_state: Option<String>,
+    input_responses: Option<InputResponses>,
+}
 
 /// The handler of one MCP session, or of one request where there are no sessions.
 pub(super) struct Handler {
     hub: Arc<Hub>,
-    agent_queries: Arc<AgentQueries>,
     sealer: Arc<RequestStateSealer>,
     sessions: Weak<RealmSessionManager>,
     /// The MCP session, set by `initialize`.
@@ -62,13 +60,11 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn new(
         hub: Arc<Hub>,
-        agent_queries: Arc<AgentQueries>,
         sealer: Arc<RequestStateSealer>,
         sessions: Weak<RealmSessionManager>,
     ) -> Self {
         Self {
             hub,
-            agent_queries,
             sealer,
             sessions,
             session: OnceLock::new(),
@@ -98,36 +94,6 @@ impl Handler {
         }
     }
 
-    /// Calls a tool. A large result has a lease on its bytes until the client has read it, or is
-    /// replaced by an error if too many wait to be read.
-    async fn call_tool_with_lease(
-        &self,
-        call: CallRequest<'_>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<RoundOutcome<ToolResult>, CallError> {
-        let realm = call.caller.realm;
-        let result = match calls::call_tool(&self.hub, call).await? {
-            RoundOutcome::Complete(result) => result,
-            waiting @ RoundOutcome::InputRequired { .. } => return Ok(waiting),
-        };
-        if encoded_size::fits_within(&result, INLINE_LIMIT) {
-            return Ok(result.into());
-        }
-        let order = work::work_on_result(realm, &result);
-        let measure = move || (encoded_size::result_len(&result), result);
-        let (bytes, result) = match self.hub.run_work(order, measure).await {
-            Ok(measured) => measured,
-            Err(error) => return Ok(ToolResult::from_failure(&error.after_call()).into()),
-        };
-        Ok(match self.hub.lease_answer(realm, bytes) {
-            Ok(lease) => {
-                LargeBodyHint::set(context, lease);
-                result.into()
-            }
-            Err(failure) => ToolResult::from_failure(&failure).into(),
-        })
-    }
-
     /// Marks the session as active while the returned guard exists, whether or not its client still
     /// reads.
     fn begin_activity(&self) -> Option<ActivityGuard> {
@@ -142,14 +108,10 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<T>, ErrorData> {
         let principal = principal_of(context)?;
-        let (builtin, definitions) = match &principal.query {
-            // An agent sees only the tools of its page.
-            Some(query) => {
-                let tools = calls::tools_for_query(&self.hub, principal.realm, query);
-                (&[][..], tools)
-            }
-            None => (builtin, self.published(principal.realm, kind)),
-        };
+        let definitions = self
+            .hub
+            .with_realm(principal.realm, |realm| realm.published(kind))
+            .unwrap_or_default();
         let modern = PeerClient::new(context).is_modern();
         let bytes = definitions.iter().map(Definition::bytes).sum();
         let convert = move || -> Vec<T> {
@@ -170,17 +132,11 @@ impl Handler {
         Ok(builtin.filter_map(Result::ok).chain(pages).collect())
     }
 
-    fn published(&self, realm: RealmId, kind: Kind) -> Vec<Definition> {
-        let published = self.hub.with_realm(realm, |realm| realm.published(kind));
-        published.unwrap_or_default()
-    }
-
     /// Returns the caller behind a request that resumes nothing.
     fn call_options<'a>(
         &self,
         context: &RequestContext<RoleServer>,
         client: &'a PeerClient<'a>,
-        is_tool_call: bool,
     ) -> Result<CallOptions<'a>, ErrorData> {
         let principal = principal_of(context)?;
         let headers = &http_parts(&context.extensions)?.headers;
@@ -188,7 +144,8 @@ impl Handler {
             address: address_of(context)?,
             max_event_bytes: max_event_bytes(headers),
             session: chosen_session(&self.hub, principal.realm, context)?,
-            query_lifetime: self.agent_queries.lifetime_for(principal),
+            // The token of a query is valid only for tools.
+            query_lifetime: None,
             wants_progress: context.meta.get_progress_token().is_some(),
             log_level: match self.session.get() {
                 Some(session) => Some(session.log_level()),
@@ -196,11 +153,7 @@ impl Handler {
             },
         };
         let requesting = self.requesting_client(context);
-        Ok(if is_tool_call {
-            requesting.tool_call_options(principal, options, client)
-        } else {
-            requesting.call_options(principal, options, client)
-        })
+        Ok(requesting.call_options(principal, options, client))
     }
 
     /// Runs a call until it completes or its client must answer requests.
@@ -209,7 +162,6 @@ impl Handler {
         context: &RequestContext<RoleServer>,
         client: &'a PeerClient<'a>,
         resume: ResumeParams,
-        is_tool_call: bool,
         start: impl FnOnce(CallOptions<'a>) -> F,
         complete: impl FnOnce(T) -> Result<R, ErrorData>,
     ) -> Result<R, ErrorData>
@@ -217,9 +169,11 @@ impl Handler {
         F: Future<Output = Result<RoundOutcome<T>, CallError>>,
     {
         let digest = resume.digest;
-        let mut options = self.call_options(context, client, is_tool_call)?;
+        let mut options = self.call_options(context, client)?;
         let realm = options.realm;
-        options.resume_token = self.sealer.unseal(realm, &resume)?;
+        let state = resume.request_state.as_deref();
+        let unseal = |state| self.sealer.unseal(realm, &digest, state);
+        options.resume_token = state.map(unseal).transpose()?;
         options.client_responses = convert::client_responses(resume.input_responses);
         let call = start(options);
         match run_until_cancelled(self.session.get(), context, call, client.is_modern()).await? {
@@ -298,7 +252,7 @@ impl ServerHandler for Handler {
             let (info, version) = (request.client_info.clone(), version.clone());
             let client =
                 RequestingClient::new(&self.hub.config, Some(info), Some(version), capabilities);
-            session.set_client(client.with_capabilities(&request.capabilities));
+            session.set_client(client, context.peer.clone());
         }
         let client = convert::connected_client(Some(request.client_info), Some(version));
         let realm = realm_of(&context)?;
@@ -380,70 +334,6 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    async fn list_tools(
-        &self,
-        _page: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let principal = principal_of(&context)?;
-        if let Some(lifetime) = self.agent_queries.lifetime_for(principal) {
-            calls::wait_for_query_page(&self.hub, principal, &lifetime).await;
-        }
-        let mut tools: Vec<McpTool> = self
-            .list_definitions(&builtin_tools::DEFINITIONS, Kind::Tool, &context)
-            .await?;
-        if let Some(chars) = self.requesting_client(&context).published_result_size() {
-            for tool in &mut tools {
-                let meta = tool.meta.get_or_insert_default();
-                meta.0.entry(RESULT_SIZE_KEY).or_insert(chars.into());
-            }
-        }
-        Ok(ListToolsResult::with_all_items(tools))
-    }
-
-    /// rmcp calls this before a call, outside any request context.
-    fn get_tool(&self, name: &str) -> Option<McpTool> {
-        let mut builtin = builtin_tools::DEFINITIONS.iter();
-        if let Some(builtin) = builtin.find(|definition| definition["name"] == name) {
-            return convert::to_model(builtin).ok();
-        }
-        let page_tools = self.published(REALM.try_get().ok()?, Kind::Tool);
-        let tool = page_tools
-            .iter()
-            .find(|tool| tool.published_name() == name)?;
-        let convert = || convert::to_model(tool.published()).ok();
-        if tool.bytes() <= INLINE_DEFINITION_BYTES {
-            convert()
-        } else {
-            large_body::block_in_place(convert)
-        }
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let _activity = self.begin_activity();
-        let client = PeerClient::new(&context);
-        let resume = ResumeParams {
-            digest: RequestDigest::new("tools/call", &request.name, request.arguments.as_ref()),
-            request_state: request.request_state,
-            input_responses: request.input_responses,
-        };
-        let start = |caller| {
-            let call = CallRequest {
-                caller,
-                tool: request.name.into_owned(),
-                arguments: request.arguments.unwrap_or_default().into(),
-            };
-            self.call_tool_with_lease(call, &context)
-        };
-        let complete = |result| Ok(convert::to_call_tool_result(result)?.into());
-        self.run_round(&context, &client, resume, true, start, complete)
-            .await
-    }
-
     async fn list_prompts(
         &self,
         _page: Option<PaginatedRequestParams>,
@@ -478,7 +368,7 @@ impl ServerHandler for Handler {
                 result,
             )?))
         };
-        self.run_round(&context, &client, resume, false, start, complete)
+        self.run_round(&context, &client, resume, start, complete)
             .await
     }
 
@@ -513,7 +403,7 @@ impl ServerHandler for Handler {
         let uri = request.uri;
         let client = PeerClient::new(&context);
         if definition::reserved::is_builtin_resource(&uri) {
-            let options = self.call_options(&context, &client, false)?;
+            let options = self.call_options(&context, &client)?;
             let read = builtin_resources::read(&self.hub, &options, &uri).await;
             let read = read.map_err(|error| convert::to_error_data(error, client.is_modern()))?;
             return Ok(ReadResourceResponse::Complete(convert::to_page_result(
@@ -531,7 +421,7 @@ impl ServerHandler for Handler {
                 result,
             )?))
         };
-        self.run_round(&context, &client, resume, false, start, complete)
+        self.run_round(&context, &client, resume, start, complete)
             .await
     }
 
@@ -542,7 +432,7 @@ impl ServerHandler for Handler {
     ) -> Result<CompleteResult, ErrorData> {
         let client = PeerClient::muted(&context);
         let completion = CompletionRequest {
-            caller: self.call_options(&context, &client, false)?,
+            caller: self.call_options(&context, &client)?,
             reference: convert::reference(request.r#ref)?,
             argument: convert::argument(request.argument),
             arguments: request

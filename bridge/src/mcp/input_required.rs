@@ -8,8 +8,8 @@ use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientRequest, ErrorCode};
 use rmcp::ErrorData;
 use rmcp::model::{
-    InputRequest, InputRequests, InputRequiredResult, InputResponses, RequestStateCodec,
-    RequestStateError, SealOptions,
+    InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, RequestStateError,
+    SealOptions,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,14 +17,6 @@ use serde_json::{Value, json};
 use super::request_digest::RequestDigest;
 use crate::calls::ResumeToken;
 use crate::config::Config;
-
-/// The parameters with which a request resumes a call.
-pub(super) struct ResumeParams {
-    /// The digest of the request. A request state is valid for no other request.
-    pub(super) digest: RequestDigest,
-    pub(super) request_state: Option<String>,
-    pub(super) input_responses: Option<InputResponses>,
-}
 
 /// Seals and unseals request states.
 pub(super) struct RequestStateSealer {
@@ -55,24 +47,22 @@ impl RequestStateSealer {
         }
     }
 
-    /// Returns the resume token in the request state of a request, if there is one.
+    /// Returns the resume token in the request state of a request.
     pub(super) fn unseal(
         &self,
         realm: RealmId,
-        resume: &ResumeParams,
-    ) -> Result<Option<ResumeToken>, ErrorData> {
-        let Some(state) = &resume.request_state else {
-            return Ok(None);
-        };
-        let associated_data = associated_data(realm, &resume.digest);
+        digest: &RequestDigest,
+        state: &str,
+    ) -> Result<ResumeToken, ErrorData> {
+        let associated_data = associated_data(realm, digest);
         let sealed: RequestState = self
             .codec
             .open_json_with(state, &associated_data)
             .map_err(|error| invalid_request_state(&error))?;
-        Ok(Some(ResumeToken {
+        Ok(ResumeToken {
             call: CallId(sealed.call),
             round: sealed.round,
-        }))
+        })
     }
 
     /// Returns the result with the requests that the client must answer.

@@ -13,7 +13,9 @@ use rmcp::model::{
     ClientResult, CustomRequest, ProgressNotificationParam, ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceError};
+use serde_json::value::to_raw_value;
 
+use super::client_questions::Answer;
 use super::{convert, input_required};
 use crate::calls::ClientChannel;
 
@@ -83,7 +85,12 @@ impl<'a> PeerClient<'a> {
             Ok(sent) => PendingPeerRequest(Some(sent)).response().await,
             Err(error) => Err(error),
         };
-        convert::client_response(request.key, response)
+        let answer = match response {
+            Ok(result) => to_raw_value(&result).ok().map(Answer::Result),
+            Err(ServiceError::McpError(error)) => to_raw_value(&error).ok().map(Answer::Error),
+            Err(_) => None,
+        };
+        convert::client_response(request.key, answer)
     }
 }
 

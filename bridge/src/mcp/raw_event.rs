@@ -1,14 +1,14 @@
 //! Stored events, and their conversion for rmcp, which replays them.
 //!
-//! The fast path sends JSON that it has not parsed into rmcp's model. Such an event becomes a
-//! custom notification or a custom result of the model.
+//! The events of calls are JSON that is not parsed into rmcp's model. Such an event becomes a custom
+//! message of the model.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use rmcp::model::{
-    CustomNotification, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage,
-    ServerNotification, ServerResult,
+    CustomNotification, CustomRequest, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerRequest, ServerResult,
 };
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde::Deserialize;
@@ -22,19 +22,21 @@ use crate::cpu_pool::{CpuPool, INLINE_LIMIT, WorkOrder};
 /// How long a client waits before it resumes a lost stream. rmcp sends an equal delay.
 pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
 
-/// An event of a stream as the log stores it. rmcp's events are values of its model; those of the
-/// fast path are the JSON that was sent.
+/// An event of a stream as the log stores it. rmcp's events are values of its model; those of calls
+/// are the JSON that was sent.
 #[derive(Clone)]
 pub(super) enum StoredEvent {
     Model(ServerSseMessage),
     /// The first event of a stream. From its id on, a client can resume the stream.
     Retry,
-    Notification(Bytes),
+    /// A notification, or a request to the client.
+    Message(Bytes),
     Response(Bytes),
 }
 
 #[derive(Deserialize)]
-struct Notification {
+struct Message {
+    id: Option<RequestId>,
     method: String,
     params: Option<Value>,
 }
@@ -47,8 +49,8 @@ struct Response {
     error: Option<ErrorData>,
 }
 
-/// Converts a stored event for a client of this realm. Returns `None` for JSON that the fast path
-/// does not store, and if too much work of the realm waits.
+/// Converts a stored event for a client of this realm. Returns `None` if too much work of the realm
+/// waits.
 pub(super) async fn to_sse_message(
     stored: StoredEvent,
     cpu_pool: &CpuPool,
@@ -57,10 +59,20 @@ pub(super) async fn to_sse_message(
     let message = match stored {
         StoredEvent::Model(event) => return Some(event),
         StoredEvent::Retry => return Some(ServerSseMessage::retry(RETRY_DELAY)),
-        StoredEvent::Notification(json) => {
-            let notification: Notification = serde_json::from_slice(&json).ok()?;
-            let notification = CustomNotification::new(notification.method, notification.params);
-            ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(notification))
+        StoredEvent::Message(json) => {
+            let Message { id, method, params } = serde_json::from_slice(&json).ok()?;
+            match id {
+                Some(id) => {
+                    let request = CustomRequest::new(method, params);
+                    ServerJsonRpcMessage::request(ServerRequest::CustomRequest(request), id)
+                }
+                None => {
+                    let custom = CustomNotification::new(method, params);
+                    ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(
+                        custom,
+                    ))
+                }
+            }
         }
         StoredEvent::Response(json) => {
             let Response { id, result, error } = if json.len() < INLINE_LIMIT {

@@ -31,6 +31,12 @@ impl RequestDigest {
         Self(writer.0.finalize().into())
     }
 
+    /// Computes the digest of a request whose arguments are this JSON object, or none.
+    pub(super) fn of_json(method: &str, name: &str, arguments: &[u8]) -> Self {
+        let arguments: Option<Map<String, Value>> = serde_json::from_slice(arguments).ok();
+        Self::new(method, name, arguments.as_ref())
+    }
+
     /// Returns the digest as bytes.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -1,4 +1,4 @@
-//! A client as its requests describe it, on the fast path and with rmcp: its identity, what it can
+//! A client as its requests describe it: its identity, what it can
 //! receive, and what a page's handler may know of it.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use bridge_protocol::{
 use bridge_service::ClientAddress;
 use http::HeaderMap;
 use http::header::USER_AGENT;
-use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
+use rmcp::model::{Implementation, ProtocolVersion};
 use serde_json::value::RawValue;
 
 use super::convert;
@@ -26,7 +26,6 @@ pub(super) struct RequestingClient {
     text_count: TextLimitRule,
     supports_resource_links: bool,
     supports_priming_events: bool,
-    accepts_client_requests: bool,
 }
 
 /// httpx2 reads no event of more than 1 MiB, not counting its line ends (`max_sse_event_size`), and
@@ -95,19 +94,10 @@ impl RequestingClient {
             supports_resource_links: version
                 .as_ref()
                 .is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str()),
-            accepts_client_requests: false,
             // Older clients parse the empty data of such an event as a message, and fail.
             supports_priming_events: version
                 .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str()),
         }
-    }
-
-    /// Records whether the client has declared a capability that a page can use.
-    pub(super) fn with_capabilities(mut self, capabilities: &ClientCapabilities) -> Self {
-        self.accepts_client_requests = capabilities.sampling.is_some()
-            || capabilities.elicitation.is_some()
-            || capabilities.roots.is_some();
-        self
     }
 
     /// Whether a stream of events may begin with one that has no data (MCP 2025-11-25, "Sending
@@ -120,11 +110,6 @@ impl RequestingClient {
     /// [`TextLimitRule::published_limit`].
     pub(super) fn published_result_size(&self) -> Option<usize> {
         self.text_count.published_limit(self.profile.max_text_chars)
-    }
-
-    /// Whether the client can receive requests of a page.
-    pub(super) fn accepts_client_requests(&self) -> bool {
-        self.accepts_client_requests
     }
 
     /// Returns the options of a tool call, which waits as long as the client does.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::fast_path::ClientCache;
+use super::client_cache::ClientCache;
 use super::handler::Handler;
 use super::input_required::RequestStateSealer;
 use super::session_manager::RealmSessionManager;
@@ -24,6 +24,7 @@ pub(crate) struct McpService {
     pub(super) service: StreamableHttpService<Handler, RealmSessionManager>,
     pub(super) sessions: Arc<RealmSessionManager>,
     pub(super) client_cache: Arc<ClientCache>,
+    pub(super) sealer: Arc<RequestStateSealer>,
 }
 
 impl McpService {
@@ -38,17 +39,12 @@ impl McpService {
             .with_sse_retry(None)
             .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
             .with_max_request_body_bytes(hub.config.max_request_bytes);
-        let agent_queries = Arc::clone(&state.agent_queries);
-        let seal = Arc::new(RequestStateSealer::new(&hub.config));
+        let sealer = Arc::new(RequestStateSealer::new(&hub.config));
         let evicting = Arc::downgrade(&sessions);
+        let handler_sealer = Arc::clone(&sealer);
         let handler = move || {
-            let (hub, agent_queries) = (Arc::clone(&hub), Arc::clone(&agent_queries));
-            Handler::new(
-                hub,
-                agent_queries,
-                Arc::clone(&seal),
-                Weak::clone(&evicting),
-            )
+            let hub = Arc::clone(&hub);
+            Handler::new(hub, Arc::clone(&handler_sealer), Weak::clone(&evicting))
         };
         let service =
             StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
@@ -57,6 +53,7 @@ impl McpService {
             service,
             sessions,
             client_cache: Arc::default(),
+            sealer,
         }
     }
 

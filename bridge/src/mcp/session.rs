@@ -1,6 +1,6 @@
 //! The state of an MCP session (revisions before 2026-07-28) that the bridge has in addition to
-//! rmcp's: its realm, its client and the client's notifications, the running calls of the fast
-//! path, and the time of the last activity.
+//! rmcp's: its realm, its client with what it is notified of and asked, the running calls, and the
+//! time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -12,12 +12,12 @@ use bridge_protocol::LogLevel;
 use bridge_service::ClientAddress;
 use futures_util::task::AtomicWaker;
 use rmcp::RoleServer;
-use rmcp::model::RequestId;
 use rmcp::service::Peer;
 use rmcp::transport::streamable_http_server::session::SessionId;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::client_questions::ClientQuestions;
 use crate::mcp::notifier::ClientNotifier;
 use crate::mcp::requesting_client::RequestingClient;
 use crate::shares::PoolPermit;
@@ -37,6 +37,8 @@ pub(super) struct McpSession {
     id: OnceLock<SessionId>,
     state: Mutex<State>,
     ended: CancellationToken,
+    /// What the client is asked.
+    pub(super) questions: Arc<ClientQuestions>,
 }
 
 /// The part of a session that changes.
@@ -48,8 +50,6 @@ struct State {
     notifier: Option<ClientNotifier>,
     /// The permit for the session, from the request that opens it to its end.
     permit: Option<SessionPermit>,
-    /// Whether the client has sent `notifications/initialized`.
-    is_ready: bool,
     log_level: LogLevel,
     calls: Vec<Arc<CancellableCall>>,
     /// The number of requests that are being answered and of open streams.
@@ -59,7 +59,7 @@ struct State {
     has_ended: bool,
 }
 
-/// A call on the fast path, with the id that the client gave it.
+/// A call, with the id that the client gave it.
 #[derive(Debug)]
 struct CancellableCall {
     request_key: Box<str>,
@@ -77,7 +77,6 @@ impl McpSession {
                 client: None,
                 notifier: None,
                 permit: None,
-                is_ready: false,
                 log_level: DEFAULT_LOG_LEVEL,
                 calls: Vec::new(),
                 activity_count: 0,
@@ -85,6 +84,7 @@ impl McpSession {
                 has_ended: false,
             }),
             ended: CancellationToken::new(),
+            questions: Arc::new(ClientQuestions::new()),
         }
     }
 
@@ -104,8 +104,9 @@ impl McpSession {
     }
 
     /// Sets the client. A client may initialise more than once.
-    pub(super) fn set_client(&self, client: RequestingClient) {
+    pub(super) fn set_client(&self, client: RequestingClient, peer: Peer<RoleServer>) {
         self.state().client = Some(Arc::new(client));
+        self.questions.set_peer(Some(peer));
     }
 
     /// Sets the client's connection to its realm, and drops the previous one.
@@ -122,10 +123,9 @@ impl McpSession {
         drop(former);
     }
 
-    /// Marks the client as ready after its handshake, and starts its notifications.
+    /// Starts the notifications of the client after its handshake.
     pub(super) fn start_notifications(&self, peer: Peer<RoleServer>) {
         let mut state = self.state();
-        state.is_ready = true;
         if let Some(client) = &mut state.notifier {
             client.start(peer);
         }
@@ -153,10 +153,10 @@ impl McpSession {
         self.state().log_level = level;
     }
 
-    /// Returns the client and its log level, once the handshake has finished.
-    pub(super) fn ready_client(&self) -> Option<(Arc<RequestingClient>, LogLevel)> {
+    /// Returns the client and its log level, once it has initialised.
+    pub(super) fn client(&self) -> Option<(Arc<RequestingClient>, LogLevel)> {
         let state = self.state();
-        let client = state.client.as_ref().filter(|_| state.is_ready)?;
+        let client = state.client.as_ref()?;
         Some((Arc::clone(client), state.log_level))
     }
 
@@ -167,9 +167,9 @@ impl McpSession {
     }
 
     /// Registers a call. Returns `None` when the session has ended meanwhile.
-    pub(super) fn begin_call(self: &Arc<Self>, request: Box<str>) -> Option<CallGuard> {
+    pub(super) fn begin_call(self: &Arc<Self>, request: &str) -> Option<CallGuard> {
         let call = Arc::new(CancellableCall {
-            request_key: request,
+            request_key: request.into(),
             is_cancelled: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
@@ -204,6 +204,7 @@ impl McpSession {
         // Dropping a notifier takes the lock of its realm.
         drop(state);
         self.ended.cancel();
+        self.questions.set_peer(None);
         drop(places);
     }
 
@@ -229,14 +230,6 @@ impl McpSession {
     }
 }
 
-/// Returns a key with one spelling for each id: `"a"` and `"\u0061"` have an equal one.
-pub(super) fn request_key(id: &RequestId) -> Box<str> {
-    match id {
-        RequestId::Number(number) => number.to_string().into(),
-        RequestId::String(text) => format!("\"{text}\"").into(),
-    }
-}
-
 impl CancellableCall {
     fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Release);
@@ -256,7 +249,7 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// A running call on the fast path. Dropping it removes the call from its session.
+/// A running call. Dropping it removes the call from its session.
 #[derive(Debug)]
 pub(super) struct CallGuard {
     session: Arc<McpSession>,
@@ -313,26 +306,14 @@ mod tests {
     #[test]
     fn cancel_stops_the_calls_of_its_id_and_session_end_stops_all() {
         let session = session();
-        let call = |id: &str| session.begin_call(id.into()).unwrap();
+        let call = |id: &str| session.begin_call(id).unwrap();
         let (one, same, other) = (call("1"), call("1"), call("\"1\""));
         session.cancel_request("1");
         assert!(is_cancelled(&one) && is_cancelled(&same) && !is_cancelled(&other));
         drop(one);
         session.end();
         assert!(is_cancelled(&other));
-        assert!(session.begin_call("2".into()).is_none());
-    }
-
-    #[test]
-    fn request_key_is_equal_for_each_spelling_of_an_id() {
-        for (json, key) in [
-            ("-7", "-7"),
-            (r#""a""#, r#""a""#),
-            (r#""\u0061""#, r#""a""#),
-        ] {
-            let id: RequestId = serde_json::from_str(json).unwrap();
-            assert_eq!(*request_key(&id), *key);
-        }
+        assert!(session.begin_call("2").is_none());
     }
 
     #[tokio::test(start_paused = true)]
@@ -341,7 +322,7 @@ mod tests {
         let session = session();
         let began = Instant::now();
         assert_eq!(session.idle_deadline(idle), Some(began + idle));
-        let (open, call) = (session.begin_activity(), session.begin_call("1".into()));
+        let (open, call) = (session.begin_activity(), session.begin_call("1"));
         tokio::time::advance(idle).await;
         drop(open);
         assert_eq!(session.idle_deadline(idle), None);

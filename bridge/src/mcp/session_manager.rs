@@ -14,11 +14,13 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     EventStore, ServerSseMessage, SessionId, SessionManager,
 };
+use serde_json::value::to_raw_value;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::message::request_key;
 use super::request_scope::{OPENING_SESSION, REALM};
-use super::session::{McpSession, request_key};
+use super::session::McpSession;
 use crate::config::Config;
 use crate::cpu_pool::CpuPool;
 use crate::mcp::event_log::{EventLog, is_in_standalone_stream};
@@ -65,7 +67,7 @@ impl RealmSessionManager {
         let event_log = EventLog::new(config.max_replay_bytes, cpu_pool);
         let store = Arc::new(event_log.clone());
         let mut inner = LocalSessionManager::default().with_event_store(store);
-        // rmcp does not see the calls of the fast path, so idle sessions are determined here.
+        // rmcp does not see calls of tools, so idle sessions are determined here.
         inner.session_config.keep_alive = None;
         Self {
             inner,
@@ -319,8 +321,10 @@ impl SessionManager for RealmSessionManager {
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(request) = &cancelled.params.request_id
             && let Some(session) = self.sessions.get(id)
+            && let Ok(id) = to_raw_value(request)
+            && let Some(key) = request_key(&id)
         {
-            session.cancel_request(&request_key(request));
+            session.cancel_request(&key);
         }
         self.inner.accept_message(id, message).await
     }

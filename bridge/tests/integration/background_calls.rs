@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bridge::{Config, Profile, Results};
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, ToolCall};
 use serde_json::{Value, json};
 
 use crate::kit::*;
@@ -249,18 +249,22 @@ async fn client_requests_of_a_background_call_fail() {
     let capabilities = json!({ "elicitation": {} });
     let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
     let params = json!({ "name": "echo", "arguments": {} });
-    let events = client.request_stream(7, "tools/call", params);
-    let (mut events, call) = tokio::join!(events, page.recv_call());
-    let client_request = |key: &str| {
+    let client_request = |call: &ToolCall, key: &str| {
         json!({ "type": "client-requests", "requestId": call.request_id, "requests": [{
             "key": key, "method": "elicitation/create",
             "params": { "message": "?", "requestedSchema": { "type": "object" } } }] })
     };
-    // The client does not respond to this request, and the call continues in the background.
-    page.send_json(client_request("before")).await;
+    let handler = async {
+        let call = page.recv_call().await;
+        // The client does not respond to this request, and the call continues in the background.
+        page.send_json(client_request(&call, "before")).await;
+        call
+    };
+    let events = client.request_stream(7, "tools/call", params);
+    let (mut events, call) = tokio::join!(events, handler);
     events.find_method("elicitation/create").await;
     let handle = handle_of(&events.find_response().await["result"]);
-    page.send_json(client_request("after")).await;
+    page.send_json(client_request(&call, "after")).await;
     let mut responses = Vec::new();
     while responses.len() < 2 {
         responses.extend(page.recv_client_responses().await);

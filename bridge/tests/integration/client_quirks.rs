@@ -29,11 +29,10 @@ async fn while_serving<T>(page: &mut Page, request: impl Future<Output = T>) -> 
     }
 }
 
-/// Calls a tool with this `_meta` in both protocol eras, on the fast path and through rmcp, and
+/// Calls a tool with this `_meta` in both protocol eras, as a client with and without capabilities, and
 /// returns the results.
-async fn call_on_every_path(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Value> {
+async fn call_as_every_client(bridge: &ServerHandle, page: &mut Page, meta: &Value) -> Vec<Value> {
     let without_capabilities = McpClient::connect(bridge, TOKEN).await;
-    // rmcp serves clients with capabilities.
     let with_capabilities =
         McpClient::connect_with_capabilities(bridge, TOKEN, json!({ "elicitation": {} })).await;
     let mut results = Vec::new();
@@ -60,7 +59,7 @@ async fn an_unknown_bare_session_id_is_ignored() {
         json!({ "sessionId": "s" }),
         json!({ "mcp-web/sessionId": "s" }),
     ] {
-        for result in call_on_every_path(&bridge, &mut page, &meta).await {
+        for result in call_as_every_client(&bridge, &mut page, &meta).await {
             assert_eq!(result["isError"], false, "{meta}: {result}");
             assert_eq!(result["structuredContent"], json!({ "n": 1 }), "{meta}");
         }
@@ -72,11 +71,11 @@ async fn a_bare_session_id_selects_the_page_it_names() {
     let bridge = start_bridge().await;
     let mut one = Page::with_tools(&bridge, "one", &[echo_tool()]).await;
     let _other = Page::with_tools(&bridge, "other", &[echo_tool()]).await;
-    for result in call_on_every_path(&bridge, &mut one, &json!({ "sessionId": "one" })).await {
+    for result in call_as_every_client(&bridge, &mut one, &json!({ "sessionId": "one" })).await {
         assert_eq!(result["isError"], false, "{result}");
     }
     for result in
-        call_on_every_path(&bridge, &mut one, &json!({ "sessionId": CONVERSATION_ID })).await
+        call_as_every_client(&bridge, &mut one, &json!({ "sessionId": CONVERSATION_ID })).await
     {
         assert_eq!(error_code(&result), Some("SessionNotSpecified"), "{result}");
     }
@@ -94,7 +93,7 @@ async fn calls_for_a_session_that_is_gone_or_unknown_run_nowhere_else() {
         json!({ "mcp-web/sessionId": "never" }),
         json!({ "mcp-web/sessionId": "never", "sessionId": "s" }),
     ] {
-        for result in call_on_every_path(&bridge, &mut page, &meta).await {
+        for result in call_as_every_client(&bridge, &mut page, &meta).await {
             assert_eq!(
                 error_code(&result),
                 Some("SessionNotFound"),
@@ -119,8 +118,8 @@ async fn a_session_key_that_is_not_a_string_is_invalid_params() {
     assert!(message.contains("mcp-web/sessionId"), "{message}");
 }
 
-/// The first events of three kinds of streams, on the fast path and through rmcp: the response to
-/// `initialize`, the response to a slow call, and the standalone stream.
+/// The first events of three kinds of streams, for a client with and without capabilities: the response
+/// to `initialize`, the response to a slow call, and the standalone stream.
 async fn first_events(bridge: &ServerHandle, page: &mut Page, revision: &str) -> Vec<String> {
     let mut events = Vec::new();
     for capabilities in [json!({}), json!({ "elicitation": {} })] {
@@ -254,7 +253,6 @@ async fn an_mcp_session_is_never_evicted_for_another_token() {
     assert_eq!(second.tool_names().await.len(), 5);
 }
 
-/// Calls on the fast path and calls that rmcp serves both end with their session.
 #[tokio::test]
 async fn deleting_an_mcp_session_cancels_its_call_at_once() {
     let bridge = start_bridge().await;
@@ -267,7 +265,7 @@ async fn deleting_an_mcp_session_cancels_its_call_at_once() {
         assert_eq!(client.delete_session().await.status(), 204);
         let cancel = page.recv_call_cancel().await;
         assert_eq!(cancel.request_id, call.request_id);
-        // rmcp alone would wait for five seconds.
+        // Ending the session must not wait for the call.
         assert!(deleted_at.elapsed() < std::time::Duration::from_secs(4));
     }
 }

@@ -124,6 +124,50 @@ async fn a_client_error_reaches_the_handler() {
     assert!(message.contains("the window is closed"), "{message}");
 }
 
+#[tokio::test]
+async fn only_the_session_of_the_call_can_answer_and_only_once() {
+    let bridge = start_bridge().await;
+    let capabilities = json!({ "elicitation": {} });
+    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
+    let neighbour = McpClient::connect(&bridge, TOKEN).await;
+    let stranger = McpClient::connect(&bridge, OTHER_TOKEN).await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    let stolen = json!({ "action": "accept", "content": { "column": "stolen" } });
+    for other in [&neighbour, &stranger] {
+        other.respond(&received, stolen.clone()).await;
+    }
+    let mut unknown = received.clone();
+    unknown["id"] = json!(format!("{}0", received["id"].as_str().unwrap()));
+    client.respond(&unknown, stolen.clone()).await;
+    client
+        .respond(&received, json!({ "action": "decline" }))
+        .await;
+    client.respond(&received, stolen).await;
+    let responses = recv_responses(&mut page).await;
+    assert_eq!(
+        responses,
+        [json!({ "key": "column", "result": { "action": "decline" } })]
+    );
+    page.respond_to(&call.as_str().into(), json!("done")).await;
+    assert_eq!(result_text(&events.find_response().await["result"]), "done");
+}
+
+#[tokio::test]
+async fn a_malformed_error_of_a_client_reaches_the_handler_as_one() {
+    let bridge = start_bridge().await;
+    let capabilities = json!({ "elicitation": {} });
+    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    let error = json!({ "jsonrpc": "2.0", "id": received["id"], "error": 7 });
+    assert_eq!(client.post(&error).await.status(), 202);
+    let responses = recv_responses(&mut page).await;
+    assert_eq!(responses[0]["error"]["code"], "ClientRequestFailed");
+}
+
 /// The page receives the cancellation, and the slot of the call is free for the next one.
 #[tokio::test]
 async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {

@@ -1,6 +1,8 @@
 //! What the bridge answers to each kind of MCP request, valid or not. `mcp_answers.txt` has the answers,
 //! and changes only on purpose: `MCP_WEB_RECORD=1` writes it anew.
 
+mod page;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +13,7 @@ use reqwest::Method;
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
-use crate::fast_path::harness::{serve_tools, tools};
+use self::page::{serve_tools, tools};
 use crate::kit::*;
 
 const ALL_CAPABILITIES: &str = r#"{"elicitation":{},"sampling":{},"roots":{"listChanged":true}}"#;
@@ -197,6 +199,7 @@ impl Bench {
     }
 }
 
+#[derive(Debug, PartialEq)]
 struct Answer {
     framing: String,
     text: String,
@@ -425,6 +428,7 @@ fn rows() -> Vec<Row> {
                 "{}",
                 "true",
                 "\"\"",
+                r#""\u0061\n""#,
                 "-3",
                 "9007199254740993",
                 "99999999999999999999",
@@ -593,6 +597,12 @@ fn rows() -> Vec<Row> {
             }),
             ("no name of the client", |it| {
                 it.remove("/params/_meta/io.modelcontextprotocol~1clientInfo")
+            }),
+            ("no name in the client's info", |it| {
+                it.set(
+                    "/params/_meta/io.modelcontextprotocol~1clientInfo",
+                    json!({ "version": "1" }),
+                )
             }),
             ("a name of the client that is a number", |it| {
                 it.set(
@@ -796,7 +806,7 @@ fn without_repeated_list(answer: &str, lists: &mut HashSet<String>) -> String {
     }
 }
 
-/// Writes the answers: once for both clients of an era if these are equal.
+/// Writes the answers, which are the same for both clients of an era.
 async fn all_answers() -> String {
     let bench = Bench::start().await;
     let mut lists = HashSet::new();
@@ -811,30 +821,17 @@ async fn all_answers() -> String {
             Client::Session { .. } => "2025",
             Client::Stateless { .. } => "2026",
         };
-        let framings: Vec<_> = answers.iter().map(|(_, it)| it.framing.as_str()).collect();
-        let is_same = answers.iter().all(|(_, it)| it.text == answers[0].1.text);
-        let shown = if is_same { 1 } else { answers.len() };
-        for (client, answer) in &answers[..shown] {
-            let who = match client {
-                Client::Session { declares_all } | Client::Stateless { declares_all }
-                    if !is_same =>
-                {
-                    if *declares_all {
-                        ", declares all"
-                    } else {
-                        ", declares nothing"
-                    }
-                }
-                _ => "",
-            };
-            let _ = writeln!(
-                out,
-                "# {era}{who}: {}\n# {}\n{}\n",
-                row.name,
-                framings.join(" | "),
-                without_repeated_list(&answer.text, &mut lists)
-            );
+        let (_, first) = &answers[0];
+        for (client, answer) in &answers {
+            assert_eq!(answer, first, "{client:?}: {}", row.name);
         }
+        let _ = writeln!(
+            out,
+            "# {era}: {}\n# {}\n{}\n",
+            row.name,
+            first.framing,
+            without_repeated_list(&first.text, &mut lists)
+        );
     }
     out
 }

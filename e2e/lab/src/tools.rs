@@ -11,19 +11,11 @@ pub(crate) const TOOLS: usize = 10;
 pub(crate) struct LoadTools {
     /// Whether they have schemas for arguments and result, as nearly all tools have.
     pub(crate) schemas: bool,
-    /// Whether they leave open that they ask the client, as tools do unless they declare otherwise.
-    pub(crate) may_ask_client: bool,
 }
 
 impl LoadTools {
-    pub(crate) const WITH_SCHEMAS: Self = Self {
-        schemas: true,
-        may_ask_client: true,
-    };
-    pub(crate) const WITHOUT_SCHEMAS: Self = Self {
-        schemas: false,
-        ..Self::WITH_SCHEMAS
-    };
+    pub(crate) const WITH_SCHEMAS: Self = Self { schemas: true };
+    pub(crate) const WITHOUT_SCHEMAS: Self = Self { schemas: false };
 
     /// Returns the tools of a page.
     pub(crate) fn definitions(self, page: usize) -> Vec<Value> {
@@ -34,9 +26,6 @@ impl LoadTools {
 
     fn definition(self, name: &str) -> Value {
         let mut tool = json!({ "name": name, "description": "Always returns the same" });
-        if !self.may_ask_client {
-            tool["_meta"] = json!({ "mcp-web/asksClient": false });
-        }
         if self.schemas {
             tool["inputSchema"] = json!({ "type": "object", "properties": {
                 "query": { "type": "string", "maxLength": 200 },

@@ -47,9 +47,6 @@ pub struct Tool {
     parsed: OnceLock<Box<ParsedTool>>,
     extras: Option<Box<ToolExtras>>,
     name_span: NameSpan,
-    /// Whether its handler may send a request to the client; true unless the definition rules it
-    /// out.
-    pub asks_client: bool,
     /// Whether the parsed form was used since the last call of [`Tool::is_idle`].
     recently_used: AtomicBool,
 }
@@ -83,7 +80,6 @@ impl Tool {
         Ok(Self {
             raw: raw.get().into(),
             hash: hash::hash_prefix(&hash::hash_text(raw.get())),
-            asks_client: annotations::asks_client(&parsed.published).map_err(invalid)?,
             parsed: OnceLock::from(Box::new(parsed)),
             extras: (extras != ToolExtras::default()).then(|| Box::new(extras)),
             name_span: place.unwrap_or_default(),
@@ -99,7 +95,6 @@ impl Tool {
             parsed: OnceLock::new(),
             extras: self.extras.clone(),
             name_span: self.name_span,
-            asks_client: self.asks_client,
             recently_used: AtomicBool::new(false),
         }
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use e2e::LargeResult;
 
 use crate::caller::Route;
-use crate::clients::{REAL_CLIENTS, STATELESS, VS_CODE, WITHOUT_CAPABILITIES};
+use crate::clients::{REAL_CLIENTS, STATELESS, WITHOUT_CAPABILITIES};
 use crate::load::{Figures, Load, Target};
 use crate::table::{Table, ratio, time};
 use crate::tools::{LoadTools, payload};
@@ -20,18 +20,12 @@ fn targets() -> Vec<Target> {
     let target = |name, route, tools| Target { name, route, tools };
     let schemas = LoadTools::WITH_SCHEMAS;
     let no_schemas = LoadTools::WITHOUT_SCHEMAS;
-    let asks_nothing = LoadTools {
-        may_ask_client: false,
-        ..schemas
-    };
-    let vs_code = Route::Mcp(&VS_CODE);
     let stateless = Route::Mcp(&STATELESS);
     let plain = Route::Mcp(&WITHOUT_CAPABILITIES);
     let mut targets = vec![target("the floor", Route::Floor, schemas)];
     let clients = REAL_CLIENTS.into_iter();
     targets.extend(clients.map(|client| target(client.name, Route::Mcp(client), schemas)));
     targets.extend([
-        target("VS Code, tools that never ask it", vs_code, asks_nothing),
         target("`POST /tool-call`", Route::ToolCall, schemas),
         target(WITHOUT_CAPABILITIES.name, plain, schemas),
         target(STATELESS.name, stateless, schemas),

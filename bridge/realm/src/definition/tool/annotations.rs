@@ -4,9 +4,6 @@ use serde_json::{Map, Value};
 
 use super::keys::RESULT_SIZE_KEY;
 
-/// The key in a tool's `_meta` that declares whether its handler may send requests to the client.
-const ASKS_CLIENT_KEY: &str = "mcp-web/asksClient";
-
 /// The declared maximum number of characters of a tool's results, for clients that read it. Values
 /// other than whole numbers above zero are ignored, as those clients do.
 pub(super) fn max_text_chars(published: &Map<String, Value>) -> Option<usize> {
@@ -16,20 +13,6 @@ pub(super) fn max_text_chars(published: &Map<String, Value>) -> Option<usize> {
 
 /// The schema keyword for a property whose value clients repeat in a header (SEP-2243).
 const HEADER_KEYWORD: &str = "x-mcp-header";
-
-/// Whether the tool's handler may send requests to the client: elicitation, sampling, roots.
-pub(super) fn asks_client(published: &Map<String, Value>) -> Result<bool, String> {
-    let value = published
-        .get("_meta")
-        .and_then(|meta| meta.get(ASKS_CLIENT_KEY));
-    match value {
-        None => Ok(true),
-        Some(Value::Bool(asks_client)) => Ok(*asks_client),
-        Some(other) => Err(format!(
-            "`_meta[\"{ASKS_CLIENT_KEY}\"]` must be true or false: it is {other}"
-        )),
-    }
-}
 
 /// Whether clients may repeat arguments in headers. The keyword counts even in a place where it has
 /// no meaning.
@@ -51,19 +34,6 @@ fn has_header(schema: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn a_tool_asks_unless_it_says_that_it_does_not() {
-        let asks = |meta: Value| {
-            let tool = json!({ "name": "t", "_meta": meta });
-            asks_client(tool.as_object().unwrap())
-        };
-        assert_eq!(asks(json!({})), Ok(true));
-        assert_eq!(asks(json!({ ASKS_CLIENT_KEY: true })), Ok(true));
-        assert_eq!(asks(json!({ ASKS_CLIENT_KEY: false })), Ok(false));
-        let error = asks(json!({ ASKS_CLIENT_KEY: "no" })).unwrap_err();
-        assert!(error.contains("mcp-web/asksClient"), "{error}");
-    }
 
     #[test]
     fn an_argument_in_a_header_is_found_at_any_depth() {

@@ -1,26 +1,25 @@
-//! The client of a call on the fast path. It receives progress and logs, and no requests.
+//! The client of a running call: it receives progress and logs, and answers requests of the page.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use bridge_protocol::{
-    CallLog, CallProgress, ClientError, ClientRequest, ClientResponse, ErrorCode, LogLevel,
-};
+use bridge_protocol::{CallLog, CallProgress, ClientRequest, ClientResponse, LogLevel};
 use bridge_realm::realm::CallEvent;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-use crate::calls::ClientChannel;
-use crate::mcp::{convert, input_required};
+use super::client_questions::{ClientQuestions, Question};
+use super::{convert, input_required};
+use crate::calls::{ClientChannel, DETACHED_CLIENT};
 
-/// Notifications about a call, as JSON-RPC messages that wait until the call is polled.
+/// The messages of a call to its client, which wait until the call is polled.
 ///
 /// A call is polled for its next message only when the last one was taken, and sends nothing until
 /// then. So the buffer contains only what was waiting for the caller at the last poll.
 #[derive(Debug, Default)]
-pub(super) struct NotificationBuffer {
+pub(super) struct MessageBuffer {
     queue: Mutex<VecDeque<Vec<u8>>>,
     /// How the response is sent, once that is decided. The decision is final.
     form: OnceLock<ResponseForm>,
@@ -33,16 +32,18 @@ enum ResponseForm {
     Body,
     /// As the last event of a stream.
     Stream,
+    /// Not at all: the connection was lost before.
+    None,
 }
 
-impl NotificationBuffer {
+impl MessageBuffer {
     /// Commits to a stream. Returns false when the response is a JSON body, which follows at once.
     pub(super) fn commit_to_stream(&self) -> bool {
         *self.form.get_or_init(|| ResponseForm::Stream) == ResponseForm::Stream
     }
 
-    /// Commits to a JSON body. Returns false when the response is a stream, or notifications are
-    /// waiting, which begin one.
+    /// Commits to a JSON body. Returns false when the response is a stream, or messages are waiting,
+    /// which begin one.
     fn commit_to_body(&self) -> bool {
         let form = if self.lock().is_empty() {
             ResponseForm::Body
@@ -50,6 +51,16 @@ impl NotificationBuffer {
             ResponseForm::Stream
         };
         *self.form.get_or_init(|| form) == ResponseForm::Body
+    }
+
+    /// Records that nobody reads the messages and the response any more. Messages that wait begin a
+    /// stream at once, so none is lost that the client must answer.
+    pub(super) fn detach(&self) {
+        let _ = self.form.set(ResponseForm::None);
+    }
+
+    fn is_detached(&self) -> bool {
+        self.form.get() == Some(&ResponseForm::None)
     }
 
     pub(super) fn push(&self, message: &impl Serialize) {
@@ -67,14 +78,22 @@ impl NotificationBuffer {
     }
 }
 
-/// The client of a call on the fast path: it stores notifications in a buffer, and rejects
-/// requests.
-pub(super) struct NotificationSink {
+/// The client of a call.
+pub(super) struct CallClient {
     pub(super) progress_token: Option<Box<RawValue>>,
-    /// Whether the client's revision has `InputRequired` and the client has declared no capability
-    /// for requests.
-    pub(super) uses_input_required: bool,
-    pub(super) notifications: Arc<NotificationBuffer>,
+    /// What the client can be asked, in an MCP session.
+    pub(super) questions: Option<Arc<ClientQuestions>>,
+    /// Whether the client uses MCP 2026-07-28 or later.
+    pub(super) is_modern: bool,
+    pub(super) messages: Arc<MessageBuffer>,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    jsonrpc: &'static str,
+    id: String,
+    method: &'a str,
+    params: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -103,7 +122,7 @@ struct LogParams {
     data: Box<RawValue>,
 }
 
-impl NotificationSink {
+impl CallClient {
     fn send_progress(&self, progress: CallProgress) {
         let Some(progress_token) = self.progress_token.as_deref() else {
             return;
@@ -127,7 +146,7 @@ impl NotificationSink {
     }
 
     fn send_notification(&self, method: &'static str, params: impl Serialize) {
-        self.notifications.push(&Notification {
+        self.messages.push(&Notification {
             jsonrpc: "2.0",
             method,
             params,
@@ -135,7 +154,7 @@ impl NotificationSink {
     }
 }
 
-impl ClientChannel for NotificationSink {
+impl ClientChannel for CallClient {
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
         match event {
             CallEvent::Progress(report) => self.send_progress(report),
@@ -144,21 +163,20 @@ impl ClientChannel for NotificationSink {
         Box::pin(std::future::ready(()))
     }
 
-    /// Rejects a request, because the tool has declared that it sends none. The realm may have
-    /// passed it on, because the client has declared the capability for it.
+    /// Sends a request on the stream of the call.
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        let error = ClientError {
-            code: ErrorCode::ClientCapabilityMissing,
-            message: "the tool is marked with `mcp-web/asksClient: false`, and asks its client: \
-                      take the mark out of its `_meta`"
-                .to_owned(),
-            data: None,
+        let questions = self.questions.as_ref();
+        let Some(questions) = questions.filter(|_| !self.messages.is_detached()) else {
+            return DETACHED_CLIENT.request(request);
         };
-        Box::pin(std::future::ready(ClientResponse {
-            key: request.key,
-            result: None,
-            error: Some(error),
-        }))
+        let question = Question::open(questions);
+        self.messages.push(&Request {
+            jsonrpc: "2.0",
+            id: question.id(),
+            method: &request.method,
+            params: &request.params,
+        });
+        Box::pin(async move { convert::client_response(request.key, question.answer().await) })
     }
 
     fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
@@ -168,10 +186,42 @@ impl ClientChannel for NotificationSink {
     }
 
     fn uses_input_required(&self) -> bool {
-        self.uses_input_required
+        self.is_modern
     }
 
     fn uses_single_response(&self) -> bool {
-        self.notifications.commit_to_body()
+        self.messages.commit_to_body()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::ErrorCode;
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn ask(client: &CallClient) -> Option<ClientResponse> {
+        let request = ClientRequest {
+            key: "k".to_owned(),
+            method: "roots/list".to_owned(),
+            params: RawValue::from_string("{}".to_owned()).unwrap(),
+        };
+        client.request(request).now_or_never()
+    }
+
+    #[test]
+    fn a_client_that_lost_its_connection_before_the_stream_is_not_asked() {
+        let client = CallClient {
+            progress_token: None,
+            questions: Some(Arc::new(ClientQuestions::new())),
+            is_modern: false,
+            messages: Arc::default(),
+        };
+        assert!(ask(&client).is_none() && client.messages.pop().is_some());
+        client.messages.detach();
+        let error = ask(&client).unwrap().error.unwrap();
+        assert_eq!(error.code, ErrorCode::ClientCapabilityMissing);
+        assert!(client.messages.pop().is_none());
     }
 }

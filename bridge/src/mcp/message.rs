@@ -1,14 +1,13 @@
-//! Parses a JSON-RPC message for the fast path: once, with each value that it does not need left as
-//! raw text.
+//! Parses a JSON-RPC message once, with each value that is not needed left as raw text.
 //!
-//! Parsing fails only for text that is not a JSON object. A member that the fast path does not
-//! know, a duplicate one, or one of an unexpected type makes the message
-//! [unsupported](Message::is_unsupported): rmcp has to respond to it.
+//! Parsing fails only for text that is not a JSON object. A duplicate member, or one of an
+//! unexpected type, makes the message [malformed](Message::is_malformed): rmcp refuses it.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -17,39 +16,74 @@ use crate::mcp::session_choice::{BARE_SESSION_KEY, SESSION_KEY};
 
 /// A message of a client.
 #[derive(Default)]
-pub(in crate::mcp) struct Message<'a> {
-    pub(in crate::mcp) method: Option<Cow<'a, str>>,
+pub(super) struct Message<'a> {
+    pub(super) method: Option<Cow<'a, str>>,
     pub(super) id: Option<&'a RawValue>,
     pub(super) params: Params<'a>,
+    /// The result, of a response.
+    pub(super) result: Option<&'a RawValue>,
+    /// The error, of a response.
+    pub(super) error: Option<&'a RawValue>,
     version: Option<&'a RawValue>,
     has_params: bool,
-    is_unsupported: bool,
+    is_malformed: bool,
 }
 
 impl<'a> Message<'a> {
     /// Returns `None` for text that is not a JSON-RPC message, see `peek_method` in `endpoint`.
-    pub(in crate::mcp) fn parse(body: &'a [u8]) -> Option<Self> {
+    pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
         serde_json::from_str(std::str::from_utf8(body).ok()?).ok()
     }
 
-    /// Whether the message has something that the fast path does not support.
-    pub(super) fn is_unsupported(&self) -> bool {
-        let is_version = |version: &RawValue| version.get() == "\"2.0\"";
-        self.is_unsupported || self.params.is_unsupported || !self.version.is_some_and(is_version)
+    /// Whether this is not a JSON-RPC message of MCP.
+    pub(super) fn is_malformed(&self) -> bool {
+        let is_version = |version| json_string(version).is_some_and(|version| version == "2.0");
+        let is_response = self.result.is_some() || self.error.is_some();
+        self.is_malformed
+            || self.params.is_malformed
+            || !self.version.is_some_and(is_version)
+            || self.method.is_some() == is_response
+            || self.id.is_some_and(|id| request_key(id).is_none())
     }
 }
 
-/// The supported members of `params`.
+/// Returns the text of a JSON string.
+pub(super) fn json_string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
+}
+
+/// Returns a key with one spelling for each id: `"a"` and `"\u0061"` have an equal one. A plain id is
+/// its own key. Returns `None` for JSON that is no id in MCP.
+pub(super) fn request_key(id: &RawValue) -> Option<Cow<'_, str>> {
+    let text = id.get();
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 18
+        || text.starts_with('"') && !text.contains('\\');
+    if is_plain {
+        return Some(text.into());
+    }
+    Some(match serde_json::from_str(text).ok()? {
+        RequestId::Number(number) => number.to_string().into(),
+        RequestId::String(text) => format!("\"{text}\"").into(),
+    })
+}
+
+/// The members of `params` that the bridge reads.
 #[derive(Default)]
 pub(super) struct Params<'a> {
     pub(super) name: Option<&'a RawValue>,
     pub(super) arguments: Option<&'a RawValue>,
+    pub(super) request_state: Option<&'a RawValue>,
+    pub(super) input_responses: Option<&'a RawValue>,
     pub(super) meta: Meta<'a>,
+    /// Whether one of the members occurs twice.
+    pub(super) has_duplicates: bool,
     has_meta: bool,
-    is_unsupported: bool,
+    is_malformed: bool,
 }
 
-/// The supported members of `_meta`. Other keys mean nothing to the bridge.
+/// The members of `_meta` that the bridge reads. Of members with the same key, the last one counts.
 #[derive(Default)]
 pub(super) struct Meta<'a> {
     pub(super) progress_token: Option<&'a RawValue>,
@@ -61,7 +95,7 @@ pub(super) struct Meta<'a> {
     pub(super) session: Option<&'a RawValue>,
     /// `sessionId`. Clients other than ours use this key for ids of their own.
     pub(super) bare_session: Option<&'a RawValue>,
-    is_unsupported: bool,
+    is_malformed: bool,
 }
 
 /// An object that is parsed member by member.
@@ -72,6 +106,10 @@ trait FromMembers<'de>: Default {
     /// Returns the value for JSON that is not an object. By default, such JSON is an error.
     fn from_non_object() -> Option<Self> {
         None
+    }
+
+    fn from_null() -> Option<Self> {
+        Self::from_non_object()
     }
 }
 
@@ -125,11 +163,11 @@ impl<'de, M: FromMembers<'de>> Visitor<'de> for Reader<M> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<M, E> {
-        Self::non_object()
+        M::from_null().ok_or_else(|| E::custom("expected an object"))
     }
 }
 
-/// A string, borrowed if it has no escapes.
+/// A key, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -155,9 +193,11 @@ impl<'de> FromMembers<'de> for Message<'de> {
                 self.params = map.next_value()?;
                 std::mem::replace(&mut self.has_params, true)
             }
-            _ => map.next_value::<IgnoredAny>().map(|_| true)?,
+            "result" => set_once(&mut self.result, map)?,
+            "error" => set_once(&mut self.error, map)?,
+            _ => map.next_value::<IgnoredAny>().map(|_| false)?,
         };
-        self.is_unsupported |= twice;
+        self.is_malformed |= twice;
         Ok(())
     }
 }
@@ -167,21 +207,28 @@ impl<'de> FromMembers<'de> for Params<'de> {
         let twice = match key {
             "name" => set_once(&mut self.name, map)?,
             "arguments" => set_once(&mut self.arguments, map)?,
+            "requestState" => set_once(&mut self.request_state, map)?,
+            "inputResponses" => set_once(&mut self.input_responses, map)?,
             "_meta" => {
                 self.meta = map.next_value()?;
-                std::mem::replace(&mut self.has_meta, true) || self.meta.is_unsupported
+                self.is_malformed |= self.meta.is_malformed;
+                std::mem::replace(&mut self.has_meta, true)
             }
-            _ => map.next_value::<IgnoredAny>().map(|_| true)?,
+            _ => map.next_value::<IgnoredAny>().map(|_| false)?,
         };
-        self.is_unsupported |= twice;
+        self.has_duplicates |= twice;
         Ok(())
     }
 
     fn from_non_object() -> Option<Self> {
         Some(Self {
-            is_unsupported: true,
+            is_malformed: true,
             ..Self::default()
         })
+    }
+
+    fn from_null() -> Option<Self> {
+        Some(Self::default())
     }
 }
 
@@ -197,15 +244,19 @@ impl<'de> FromMembers<'de> for Meta<'de> {
             BARE_SESSION_KEY => &mut self.bare_session,
             _ => return map.next_value::<IgnoredAny>().map(drop),
         };
-        self.is_unsupported |= set_once(place, map)?;
+        *place = Some(map.next_value()?);
         Ok(())
     }
 
     fn from_non_object() -> Option<Self> {
         Some(Self {
-            is_unsupported: true,
+            is_malformed: true,
             ..Self::default()
         })
+    }
+
+    fn from_null() -> Option<Self> {
+        Some(Self::default())
     }
 }
 
@@ -220,3 +271,28 @@ macro_rules! read_by_member {
 }
 
 read_by_member! { Message Params Meta }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_key_is_equal_for_each_spelling_of_an_id() {
+        let key = |json: &'static str| {
+            let id: &RawValue = serde_json::from_str(json).unwrap();
+            request_key(id)
+        };
+        for (json, expected) in [
+            ("7", "7"),
+            ("-7", "-7"),
+            ("7.0", "7"),
+            (r#""a""#, r#""a""#),
+            (r#""\u0061""#, r#""a""#),
+        ] {
+            assert_eq!(key(json).as_deref(), Some(expected));
+        }
+        for json in ["null", "1.5", "{}", "true", "99999999999999999999"] {
+            assert_eq!(key(json), None);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bridge_realm::fast_hash::FastHash;
 
-use crate::mcp::requesting_client::RequestingClient;
+use super::requesting_client::RequestingClient;
 
 /// The maximum number of clients. One more clears the cache.
 const MAX_CLIENTS: usize = 256;
@@ -17,7 +17,7 @@ const MAX_DECLARATION_BYTES: usize = 2 * 1024;
 
 /// Parsed clients, by the hash of their text.
 #[derive(Debug, Default)]
-pub(in crate::mcp) struct ClientCache {
+pub(super) struct ClientCache {
     hasher: FastHash,
     clients: Mutex<HashMap<u64, CachedClient>>,
 }

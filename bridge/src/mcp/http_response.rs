@@ -1,4 +1,4 @@
-//! The event stream that responds to a call.
+//! The HTTP response to a request: a JSON body, or an event stream.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -9,21 +9,23 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
+use super::answer::EncodedResponse;
+use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
+use super::event_log::EventLog;
+use super::peer_client::NOTIFY_TIMEOUT;
+use super::raw_event::{RETRY_DELAY, StoredEvent};
+use super::service::KEEP_ALIVE_INTERVAL;
+use super::session::{CallGuard, McpSession};
 use crate::hub::Hub;
-use crate::mcp::event_log::EventLog;
-use crate::mcp::fast_path::call_stream::{
-    CallStream, CallStreamItem, DetachOnDrop, EncodedResponse,
-};
-use crate::mcp::peer_client::NOTIFY_TIMEOUT;
-use crate::mcp::raw_event::RETRY_DELAY;
-use crate::mcp::raw_event::StoredEvent;
-use crate::mcp::service::KEEP_ALIVE_INTERVAL;
-use crate::mcp::session::{CallGuard, McpSession};
-use crate::results::unread::AnswerLease;
+use crate::results::unread::{AnswerBody, AnswerLease};
+
+/// rmcp's clients read no longer body. The longest event that they read is configurable, so longer
+/// responses are events.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// The maximum number of events that wait for a client that reads slowly.
 const EVENT_BUFFER: usize = 16;
@@ -53,7 +55,7 @@ fn encode_response_event(
 }
 
 /// Puts JSON on one line. JSON has line breaks only between its tokens.
-pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
+fn to_single_line(mut json: Vec<u8>) -> Bytes {
     let replace_line_break = |byte: &mut u8| {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
@@ -63,8 +65,26 @@ pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
     Bytes::from(json)
 }
 
+/// Returns the response as a JSON body, or as a stream with one event if the client needs that.
+pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> Response {
+    let as_events = events_only || response.json.encoded_len() > MAX_BODY_BYTES;
+    if as_events && response.status == StatusCode::OK {
+        return single_event(response);
+    }
+    let EncodedResponse {
+        status,
+        json,
+        lease,
+    } = response;
+    let mut response = Response::new(Body::new(AnswerBody::new(json, lease)));
+    *response.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
 /// Returns the response of a call that has ended already, as a stream with one event.
-pub(super) fn single_event(response: EncodedResponse) -> Response {
+fn single_event(response: EncodedResponse) -> Response {
     let json = to_single_line(response.json.into_vec());
     let event = encode_response_event(None, json, response.lease.as_ref());
     let chunks = event.map(Ok::<_, Infallible>);
@@ -83,7 +103,7 @@ pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
     let rest = stream::unfold(Some(call), |call| async move {
         let mut call = call?;
         let (json, lease, call) = match call.next().await {
-            CallStreamItem::Notification(json) => (json, None, Some(call)),
+            CallStreamItem::Message(json) => (json, None, Some(call)),
             CallStreamItem::Response(answer) => (answer.json.into_vec(), answer.lease, None),
             CallStreamItem::Cancelled => return None,
         };
@@ -136,14 +156,13 @@ impl SseForwarder {
             let id = self.store(&call, StoredEvent::Retry);
             self.send_priming_event(id).await;
         }
-        let mut next = first.map(CallStreamItem::Notification);
+        let mut next = first.map(CallStreamItem::Message);
         loop {
             match next.take() {
-                Some(CallStreamItem::Notification(json)) => {
+                Some(CallStreamItem::Message(json)) => {
                     let json = to_single_line(json);
-                    let id = self.store(&call, StoredEvent::Notification(json.clone()));
-                    self.send_notification(encode_event(id.as_deref(), json))
-                        .await;
+                    let id = self.store(&call, StoredEvent::Message(json.clone()));
+                    self.send_message(encode_event(id.as_deref(), json)).await;
                 }
                 Some(CallStreamItem::Response(answer)) => {
                     let json = to_single_line(answer.json.into_vec());
@@ -175,7 +194,7 @@ impl SseForwarder {
         }
     }
 
-    async fn send_notification(&mut self, event: EncodedEvent) {
+    async fn send_message(&mut self, event: EncodedEvent) {
         if !self.is_stalled {
             let sent = tokio::time::timeout(NOTIFY_TIMEOUT, self.send(event)).await;
             self.is_stalled = sent.is_err();
@@ -250,25 +269,35 @@ impl<S: Stream<Item = Result<Bytes, Infallible>> + Unpin> Stream for KeepAlive<S
 mod tests {
     use std::sync::Arc;
 
-    use http::StatusCode;
-
     use super::*;
     use crate::cpu_pool::CpuPool;
-    use crate::mcp::fast_path::call_stream::EncodedResponse;
-    use crate::mcp::fast_path::notification_sink::NotificationBuffer;
+    use crate::mcp::call_client::MessageBuffer;
+
+    fn content_type_of(bytes: usize, events_only: bool) -> String {
+        let answer = EncodedResponse::new(StatusCode::OK, vec![b'1'; bytes]);
+        let response = single_response(answer, events_only);
+        let kind = &response.headers()[CONTENT_TYPE];
+        kind.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn responses_over_the_body_limit_are_sent_as_events() {
+        assert_eq!(content_type_of(MAX_BODY_BYTES, false), "application/json");
+        assert_eq!(
+            content_type_of(MAX_BODY_BYTES + 1, false),
+            "text/event-stream"
+        );
+        assert_eq!(content_type_of(1, true), "text/event-stream");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_stalled_client_gets_the_buffered_events_and_the_response() {
-        let notifications = Arc::new(NotificationBuffer::default());
+        let messages = Arc::new(MessageBuffer::default());
         for n in 0..2 * EVENT_BUFFER {
-            notifications.push(&n);
+            messages.push(&n);
         }
-        let answer = EncodedResponse {
-            status: StatusCode::OK,
-            json: b"{\n}".to_vec().into(),
-            lease: None,
-        };
-        let running = CallStream::new(std::future::ready(answer), notifications, None);
+        let answer = EncodedResponse::new(StatusCode::OK, b"{\n}".to_vec());
+        let running = CallStream::new(std::future::ready(answer), messages, None);
         let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
         let forwarder = SseForwarder {
             event_log: EventLog::new(1_000, CpuPool::new()),

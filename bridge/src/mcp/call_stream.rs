@@ -1,32 +1,20 @@
-//! A call on the fast path, with the notifications that it sends before its response.
+//! A running call, with the messages that it sends to its client before the response.
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::StatusCode;
-
+use super::answer::EncodedResponse;
+use super::call_client::MessageBuffer;
+use super::session::CallGuard;
 use crate::hub::Hub;
-use crate::mcp::fast_path::notification_sink::NotificationBuffer;
-use crate::mcp::session::CallGuard;
-use crate::results::unread::AnswerLease;
-use bridge_results::tool_result::EncodedBody;
-
-/// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
-#[derive(Debug)]
-pub(super) struct EncodedResponse {
-    pub(super) status: StatusCode,
-    pub(super) json: EncodedBody,
-    /// The lease on the bytes of a large response.
-    pub(super) lease: Option<AnswerLease>,
-}
 
 /// The next item of a call.
 #[derive(Debug)]
 pub(super) enum CallStreamItem {
-    /// A notification.
-    Notification(Vec<u8>),
+    /// A notification, or a request to the client.
+    Message(Vec<u8>),
     Response(EncodedResponse),
     /// The client has cancelled the call, or ended its session: there is no response.
     Cancelled,
@@ -35,22 +23,22 @@ pub(super) enum CallStreamItem {
 /// A running call. Dropping it before its response cancels the call in the page.
 pub(super) struct CallStream {
     call: Pin<Box<dyn Future<Output = EncodedResponse> + Send>>,
-    notifications: Arc<NotificationBuffer>,
+    messages: Arc<MessageBuffer>,
     /// The guard of a call in an MCP session.
     guard: Option<CallGuard>,
-    /// The response, stored until the notifications before it have been returned.
+    /// The response, stored until the messages before it have been returned.
     response: Option<EncodedResponse>,
 }
 
 impl CallStream {
     pub(super) fn new(
         call: impl Future<Output = EncodedResponse> + Send + 'static,
-        notifications: Arc<NotificationBuffer>,
+        messages: Arc<MessageBuffer>,
         guard: Option<CallGuard>,
     ) -> Self {
         Self {
             call: Box::pin(call),
-            notifications,
+            messages,
             guard,
             response: None,
         }
@@ -66,16 +54,16 @@ impl CallStream {
         if in_flight.is_some_and(|guard| guard.poll_cancelled(context).is_ready()) {
             return Poll::Ready(CallStreamItem::Cancelled);
         }
-        if let Some(message) = self.notifications.pop() {
-            return Poll::Ready(CallStreamItem::Notification(message));
+        if let Some(message) = self.messages.pop() {
+            return Poll::Ready(CallStreamItem::Message(message));
         }
         if self.response.is_none()
             && let Poll::Ready(response) = self.call.as_mut().poll(context)
         {
             self.response = Some(response);
         }
-        if let Some(message) = self.notifications.pop() {
-            return Poll::Ready(CallStreamItem::Notification(message));
+        if let Some(message) = self.messages.pop() {
+            return Poll::Ready(CallStreamItem::Message(message));
         }
         match self.response.take() {
             Some(response) => Poll::Ready(CallStreamItem::Response(response)),
@@ -95,7 +83,7 @@ impl CallStream {
 }
 
 /// Keeps a call in an MCP session running when its connection is lost (MCP 2025-11-25, "Streamable
-/// HTTP"): dropping this continues the call in the background.
+/// HTTP"): dropping this continues the call in the background. Its client can no longer be asked.
 pub(super) struct DetachOnDrop {
     stream: Option<CallStream>,
     hub: Arc<Hub>,
@@ -125,8 +113,9 @@ impl DetachOnDrop {
 impl Drop for DetachOnDrop {
     fn drop(&mut self) {
         if let Some(mut running) = self.stream.take() {
+            running.messages.detach();
             self.hub.result_store.spawn(async move {
-                while let CallStreamItem::Notification(_) = running.next().await {}
+                while let CallStreamItem::Message(_) = running.next().await {}
             });
         }
     }

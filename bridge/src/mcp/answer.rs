@@ -1,0 +1,94 @@
+//! Encoded JSON-RPC responses.
+
+use bridge_results::request_error::CallError;
+use bridge_results::tool_result::{EncodedBody, ToolResult};
+use http::StatusCode;
+use rmcp::model::{ErrorCode, ErrorData};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::convert;
+use crate::results::unread::AnswerLease;
+
+/// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
+#[derive(Debug)]
+pub(super) struct EncodedResponse {
+    pub(super) status: StatusCode,
+    pub(super) json: EncodedBody,
+    /// The lease on the bytes of a large response.
+    pub(super) lease: Option<AnswerLease>,
+}
+
+impl EncodedResponse {
+    pub(super) fn new(status: StatusCode, json: impl Into<EncodedBody>) -> Self {
+        Self {
+            status,
+            json: json.into(),
+            lease: None,
+        }
+    }
+}
+
+/// Starts a JSON-RPC response, up to its member `result` or `error`.
+pub(super) fn begin_response(id: &RawValue, capacity: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(capacity + 128);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.get().as_bytes());
+    out
+}
+
+/// Encodes the result of a tool.
+pub(super) fn encode_tool_result(
+    id: &RawValue,
+    result: &ToolResult,
+    is_modern: bool,
+) -> EncodedResponse {
+    let mut out = begin_response(id, 1024);
+    out.extend_from_slice(b",\"result\":{");
+    if is_modern {
+        out.extend_from_slice(b"\"resultType\":\"complete\",");
+    }
+    let tail: &[u8] = if result.is_error() {
+        b"}}"
+    } else {
+        b",\"isError\":false}}"
+    };
+    EncodedResponse::new(StatusCode::OK, result.encode_body(out, tail))
+}
+
+/// Encodes a small result.
+pub(super) fn encode_result(id: &RawValue, result: &impl Serialize) -> EncodedResponse {
+    EncodedResponse::new(StatusCode::OK, encode_member(id, "result", result))
+}
+
+pub(super) fn encode_call_error(
+    id: &RawValue,
+    error: CallError,
+    is_modern: bool,
+) -> EncodedResponse {
+    encode_error(id, &convert::to_error_data(error, is_modern), is_modern)
+}
+
+/// Encodes an error. `is_modern` means MCP 2026-07-28 or later, where some errors have a status of
+/// their own ("Streamable HTTP").
+pub(super) fn encode_error(id: &RawValue, error: &ErrorData, is_modern: bool) -> EncodedResponse {
+    let is_bad_request = matches!(
+        error.code,
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY | ErrorCode::HEADER_MISMATCH
+    );
+    let status = if is_modern && is_bad_request {
+        StatusCode::BAD_REQUEST
+    } else {
+        StatusCode::OK
+    };
+    EncodedResponse::new(status, encode_member(id, "error", error))
+}
+
+fn encode_member(id: &RawValue, member: &str, value: &impl Serialize) -> Vec<u8> {
+    let mut out = begin_response(id, 256);
+    out.extend_from_slice(format!(",\"{member}\":").as_bytes());
+    // Writing into memory cannot fail.
+    let _ = serde_json::to_writer(&mut out, value);
+    out.push(b'}');
+    out
+}

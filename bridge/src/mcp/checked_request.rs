@@ -1,0 +1,233 @@
+//! The checks of a request before it is served on the call path: those that rmcp makes in
+//! `streamable_http_server/tower.rs` and `mcp_headers.rs`. rmcp refuses a request that fails one of
+//! them, and says what is wrong with it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bridge_auth::{Principal, Scope};
+use bridge_protocol::{LogLevel, SessionId};
+use bridge_service::ClientAddress;
+use http::header::AsHeaderName;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName};
+use rmcp::ErrorData;
+use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
+use serde_json::value::RawValue;
+
+use super::accept::accepts_only_events;
+use super::convert;
+use super::headers::session_id_header;
+use super::message::{Message, Params, json_string};
+use super::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
+use super::service::McpService;
+use super::session::McpSession;
+use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
+
+const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
+
+const MODERN_VERSION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+
+/// A request that has passed the checks.
+pub(super) struct CheckedRequest<'a> {
+    pub(super) mcp: &'a McpService,
+    pub(super) principal: &'a Principal,
+    /// The address of the client.
+    address: ClientAddress,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) id: &'a RawValue,
+    pub(super) params: &'a Params<'a>,
+    pub(super) client: Arc<RequestingClient>,
+    /// The MCP session, if the client uses one.
+    pub(super) session: Option<Arc<McpSession>>,
+    /// Whether the request is of MCP 2026-07-28 or later.
+    pub(super) is_modern: bool,
+    /// Whether the client accepts only an event stream.
+    pub(super) events_only: bool,
+    log_level: Option<LogLevel>,
+}
+
+impl<'a> CheckedRequest<'a> {
+    /// Checks a request. Returns `None` for one that rmcp must refuse.
+    pub(super) fn try_new(
+        mcp: &'a McpService,
+        parts: &'a Parts,
+        message: &'a Message<'a>,
+        principal: &'a Principal,
+        address: ClientAddress,
+    ) -> Option<Self> {
+        let (id, method) = (message.id?, message.method.as_deref()?);
+        let (params, headers) = (&message.params, &parts.headers);
+        let scope = match method {
+            "tools/call" => Scope::ToolsCall,
+            _ => Scope::ToolsRead,
+        };
+        if message.is_malformed() || principal.require_scope(scope).is_err() {
+            return None;
+        }
+        let events_only = accepts_only_events(headers)?;
+        let version = params.meta.protocol_version.and_then(json_string);
+        let (client, session, log_level) =
+            match stateless_client(mcp, headers, method, params, version.as_deref())? {
+                Some(client) => {
+                    let level = params.meta.log_level.and_then(parse_log_level);
+                    (client, None, level)
+                }
+                None => {
+                    let session = open_session(mcp, headers, principal)?;
+                    let (client, level) = session.client()?;
+                    (client, Some(session), Some(level))
+                }
+            };
+        Some(Self {
+            mcp,
+            principal,
+            address,
+            headers,
+            id,
+            params,
+            client,
+            session,
+            is_modern: version.is_some_and(|version| version == MODERN_VERSION.as_str()),
+            events_only,
+            log_level,
+        })
+    }
+
+    /// Returns the options for a call. The error is of a page that is not selected as it should be.
+    pub(super) fn options(&self) -> Result<RequestOptions, ErrorData> {
+        Ok(RequestOptions {
+            address: self.address,
+            query_lifetime: self.mcp.state.agent_queries.lifetime_for(self.principal),
+            session: self.page_session()?,
+            wants_progress: self.progress_token().is_some(),
+            log_level: self.log_level,
+            max_event_bytes: max_event_bytes(self.headers),
+        })
+    }
+
+    /// Returns the progress token, if it is valid in MCP: a string or an integer.
+    pub(super) fn progress_token(&self) -> Option<&'a RawValue> {
+        let token = self.params.meta.progress_token?;
+        let text = token.get();
+        (text.starts_with('"') || text.parse::<i64>().is_ok()).then_some(token)
+    }
+
+    /// Returns the page that the request selects.
+    fn page_session(&self) -> Result<Option<SessionId>, ErrorData> {
+        let meta = &self.params.meta;
+        let not_string = || ErrorData::invalid_params(SESSION_NOT_STRING_MESSAGE, None);
+        let prefixed = meta
+            .session
+            .map(|it| json_string(it).ok_or_else(not_string));
+        let (prefixed, bare) = (
+            prefixed.transpose()?,
+            meta.bare_session.and_then(json_string),
+        );
+        let pinned = self.headers.get(SESSION_PIN_HEADER);
+        let choice = SessionChoice {
+            prefixed: prefixed.as_deref(),
+            bare: bare.as_deref(),
+            pinned: pinned.and_then(|pin| pin.to_str().ok()),
+        };
+        Ok(choice.resolve(&self.mcp.state.hub, self.principal.realm))
+    }
+}
+
+/// Returns the session of a request to it. `None` for one that rmcp must refuse.
+pub(super) fn open_session(
+    mcp: &McpService,
+    headers: &HeaderMap,
+    principal: &Principal,
+) -> Option<Arc<McpSession>> {
+    let names_known_version = match headers.get(PROTOCOL_VERSION_HEADER) {
+        Some(version) => has_sessions(version.to_str().ok()?),
+        None => true,
+    };
+    let session = session_id_header(headers).filter(|_| names_known_version)?;
+    mcp.sessions.get(principal.realm, session)
+}
+
+fn has_sessions(version: &str) -> bool {
+    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
+    let known = known.find(|known| known.as_str() == version);
+    known.is_some_and(ProtocolVersion::has_initialize)
+}
+
+/// Returns the client of a request that belongs to no session, and contains all that is needed: each
+/// of MCP 2026-07-28, and one of an older revision that describes its client in the same way. The
+/// inner `None` is for a request to a session, the outer for one that rmcp must refuse.
+fn stateless_client(
+    mcp: &McpService,
+    headers: &HeaderMap,
+    method: &str,
+    params: &Params<'_>,
+    version: Option<&str>,
+) -> Option<Option<Arc<RequestingClient>>> {
+    let Some(version) = version else {
+        return Some(None);
+    };
+    if headers.get(PROTOCOL_VERSION_HEADER)?.to_str().ok()? != version {
+        return None;
+    }
+    let capabilities = params.meta.client_capabilities;
+    let parse = |version: ProtocolVersion| {
+        let capabilities = capabilities?;
+        // rmcp refuses other capabilities.
+        serde_json::from_str::<ClientCapabilities>(capabilities.get()).ok()?;
+        let info = params.meta.client_info;
+        let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
+        let config = &mcp.state.hub.config;
+        let (version, capabilities) = (Some(version), Some(capabilities.to_owned()));
+        Some(RequestingClient::new(config, info, version, capabilities))
+    };
+    if version == MODERN_VERSION.as_str() {
+        let is_named = single_header(headers, METHOD_HEADER)? == method
+            && (method != "tools/call" || names_tool(headers, params));
+        let info = params.meta.client_info.map_or("", RawValue::get);
+        let cached = mcp
+            .client_cache
+            .get_or_parse(info, capabilities?.get(), || parse(MODERN_VERSION));
+        return cached.filter(|_| is_named).map(Some);
+    }
+    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
+    let known = known.find(|known| known.as_str() == version)?;
+    Some(parse(known.clone()).map(Arc::new))
+}
+
+/// Whether `Mcp-Name` is the name of the tool (SEP-2243).
+fn names_tool(headers: &HeaderMap, params: &Params<'_>) -> bool {
+    let Some(name) = params.name.and_then(json_string) else {
+        return true;
+    };
+    let header = single_header(headers, NAME_HEADER);
+    header.and_then(decode_header).is_some_and(|it| it == name)
+}
+
+/// Returns the text of a header's value, which may be in Base64 (SEP-2243).
+pub(super) fn decode_header(value: &str) -> Option<Cow<'_, str>> {
+    let encoded = value
+        .strip_prefix("=?base64?")
+        .and_then(|value| value.strip_suffix("?="));
+    let Some(encoded) = encoded else {
+        return Some(value.into());
+    };
+    let bytes = BASE64_STANDARD.decode(encoded).ok()?;
+    Some(String::from_utf8(bytes).ok()?.into())
+}
+
+/// Returns the value of a header that occurs once.
+fn single_header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let only = values.next()?;
+    values.next().is_none().then(|| only.to_str().ok())?
+}
+
+fn parse_log_level(raw: &RawValue) -> Option<LogLevel> {
+    let level: LoggingLevel = serde_json::from_str(raw.get()).ok()?;
+    Some(convert::log_level(level))
+}

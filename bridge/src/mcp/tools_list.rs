@@ -1,0 +1,160 @@
+//! The MCP method `tools/list`, from definitions that are encoded once.
+
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+use axum::response::Response;
+use bridge_protocol::Kind;
+use bridge_realm::definition::Definition;
+use bridge_realm::definition::tool::{RESULT_SIZE_KEY, Tool};
+use bridge_realm::realm::CallFailure;
+use bridge_results::request_error::CallError;
+use http::StatusCode;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::answer::{EncodedResponse, begin_response, encode_call_error};
+use super::checked_request::CheckedRequest;
+use super::convert;
+use super::http_response::single_response;
+use crate::calls::{self, builtin_tools};
+use crate::hub::tool_list_work;
+
+/// The encoded definitions of the bridge's own tools.
+static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
+    let own = builtin_tools::DEFINITIONS.iter();
+    own.filter_map(convert::to_list_entry).collect()
+});
+
+/// Serves the list. Returns `None` for a request that rmcp must refuse.
+pub(super) async fn serve(request: Option<CheckedRequest<'_>>) -> Option<Response> {
+    let request = request?;
+    let _open = request
+        .session
+        .as_ref()
+        .map(|session| session.begin_activity());
+    let response = match encode_response(&request).await {
+        Ok(response) => response,
+        Err(failure) => {
+            encode_call_error(request.id, CallError::Failed(failure), request.is_modern)
+        }
+    };
+    Some(single_response(response, request.events_only))
+}
+
+/// The tools that a client lists, and how it does.
+struct ToolList {
+    builtin: &'static [Box<str>],
+    published: Vec<Definition>,
+    is_modern: bool,
+    /// The limit to publish for each tool without its own, see
+    /// [`RequestingClient::published_result_size`](super::requesting_client::RequestingClient).
+    result_size: Option<usize>,
+}
+
+impl ToolList {
+    async fn of(request: &CheckedRequest<'_>) -> Self {
+        let (hub, principal) = (&request.mcp.state.hub, request.principal);
+        let (builtin, published) = match &principal.query {
+            // An agent sees only the tools of its page.
+            Some(query) => {
+                let queries = &request.mcp.state.agent_queries;
+                if let Some(lifetime) = queries.lifetime_of(query) {
+                    calls::wait_for_query_page(hub, principal, &lifetime).await;
+                }
+                let tools = calls::tools_for_query(hub, principal.realm, query);
+                (&[][..], tools)
+            }
+            None => {
+                let published = hub.with_realm(principal.realm, |it| it.published(Kind::Tool));
+                (&BUILTIN_TOOLS[..], published.unwrap_or_default())
+            }
+        };
+        Self {
+            builtin,
+            published,
+            is_modern: request.is_modern,
+            result_size: request.client.published_result_size(),
+        }
+    }
+
+    fn page_tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.published
+            .iter()
+            .filter_map(|definition| match definition {
+                Definition::Tool(tool) => Some(tool),
+                _ => None,
+            })
+    }
+
+    fn encode(&self, id: &RawValue) -> Vec<u8> {
+        let page_tools = self
+            .page_tools()
+            .filter_map(|tool| tool.list_entry(self.is_modern, convert::to_list_entry));
+        let tools: Vec<Cow<'_, str>> = self
+            .builtin
+            .iter()
+            .map(AsRef::as_ref)
+            .chain(page_tools)
+            .map(|tool| match self.result_size {
+                Some(chars) => with_result_size(tool, chars),
+                None => Cow::Borrowed(tool),
+            })
+            .collect();
+        encode_list(id, self.is_modern, &tools)
+    }
+}
+
+/// Adds the limit to the `_meta` of a tool without its own.
+fn with_result_size(tool: &str, chars: usize) -> Cow<'_, str> {
+    let with_limit = || {
+        let mut tool: Map<String, Value> = serde_json::from_str(tool).ok()?;
+        let meta = tool.entry("_meta").or_insert_with(|| json!({}));
+        let meta = meta.as_object_mut()?;
+        meta.entry(RESULT_SIZE_KEY).or_insert(chars.into());
+        serde_json::to_string(&tool).ok()
+    };
+    with_limit().map_or(Cow::Borrowed(tool), Cow::Owned)
+}
+
+/// Encodes the response with the list. A long list is built in the CPU pool.
+async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse, CallFailure> {
+    let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
+    let list = ToolList::of(request).await;
+    let is_encoded =
+        |tool: &Tool| list.result_size.is_none() && tool.has_list_entry(list.is_modern);
+    let order = tool_list_work(realm, list.page_tools(), is_encoded);
+    let answer = match order {
+        None => list.encode(request.id),
+        Some(order) => {
+            let id = request.id.to_owned();
+            hub.run_work(order, move || list.encode(&id)).await?
+        }
+    };
+    let lease = hub.lease_answer(realm, answer.len())?;
+    Ok(EncodedResponse {
+        lease,
+        ..EncodedResponse::new(StatusCode::OK, answer)
+    })
+}
+
+fn encode_list(id: &RawValue, is_modern: bool, tools: &[Cow<'_, str>]) -> Vec<u8> {
+    let capacity = tools.iter().map(|tool| tool.len() + 1).sum();
+    let mut out = begin_response(id, capacity);
+    out.extend_from_slice(b",\"result\":{");
+    if is_modern {
+        // As rmcp sets them. A page can change its tools at any time, so the result must not be
+        // cached.
+        let hints = br#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
+        out.extend_from_slice(hints);
+    }
+    out.extend_from_slice(b"\"tools\":[");
+    for (index, tool) in tools.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(tool.as_bytes());
+    }
+    out.extend_from_slice(b"]}}");
+    out
+}
