@@ -13,7 +13,7 @@ use reqwest::Method;
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
-use self::page::{serve_tools, tools};
+use self::page::{items, serve_calls, tools};
 use crate::kit::*;
 
 const ALL_CAPABILITIES: &str = r#"{"elicitation":{},"sampling":{},"roots":{"listChanged":true}}"#;
@@ -117,8 +117,9 @@ struct Bench {
 impl Bench {
     async fn start() -> Self {
         let bridge = start_bridge().await;
-        let page = Page::with_tools(&bridge, "s", &tools()).await;
-        tokio::spawn(serve_tools(page));
+        let mut page = Page::with_tools(&bridge, "s", &tools()).await;
+        page.register_items(&items()).await;
+        tokio::spawn(serve_calls(page));
         let all = serde_json::from_str(ALL_CAPABILITIES).unwrap();
         let asked = McpClient::connect_with_capabilities(&bridge, TOKEN, all).await;
         let sessions = [McpClient::connect(&bridge, TOKEN).await, asked];
@@ -402,18 +403,108 @@ fn rows() -> Vec<Row> {
         ] {
             rows.push(row(method, clients, (method, json!({})), as_is));
         }
-        rows.push(row(
-            "an unknown prompt",
-            clients,
-            ("prompts/get", json!({ "name": "none" })),
-            as_is,
-        ));
-        rows.push(row(
-            "an unknown resource",
-            clients,
-            ("resources/read", json!({ "uri": "a:b" })),
-            as_is,
-        ));
+        for (name, method, params) in [
+            (
+                "a prompt",
+                "prompts/get",
+                json!({ "name": "review", "arguments": { "card": "1" } }),
+            ),
+            (
+                "an unknown prompt",
+                "prompts/get",
+                json!({ "name": "none" }),
+            ),
+            (
+                "a prompt without its argument",
+                "prompts/get",
+                json!({ "name": "review" }),
+            ),
+            (
+                "a prompt with an argument that is a number",
+                "prompts/get",
+                json!({ "name": "review", "arguments": { "card": 1 } }),
+            ),
+            (
+                "a prompt with arguments that are a list",
+                "prompts/get",
+                json!({ "name": "review", "arguments": [] }),
+            ),
+            ("a prompt without a name", "prompts/get", json!({})),
+            (
+                "a prompt of a page that is a number",
+                "prompts/get",
+                json!({ "name": "review", "_meta": { "mcp-web/sessionId": 7 } }),
+            ),
+            (
+                "a prompt with a forged request state",
+                "prompts/get",
+                json!({ "name": "review", "requestState": "of nobody" }),
+            ),
+            (
+                "a resource",
+                "resources/read",
+                json!({ "uri": "board://cards" }),
+            ),
+            (
+                "a resource of a template",
+                "resources/read",
+                json!({ "uri": "board://cards/7" }),
+            ),
+            (
+                "an unknown resource",
+                "resources/read",
+                json!({ "uri": "a:b" }),
+            ),
+            ("a resource without a URI", "resources/read", json!({})),
+            (
+                "a resource of the bridge",
+                "resources/read",
+                json!({ "uri": "status://connection" }),
+            ),
+            (
+                "a completion",
+                "completion/complete",
+                json!({ "ref": { "type": "ref/prompt", "name": "review" },
+                    "argument": { "name": "card", "value": "o" } }),
+            ),
+            (
+                "a completion of an unknown prompt",
+                "completion/complete",
+                json!({ "ref": { "type": "ref/prompt", "name": "none" },
+                    "argument": { "name": "card", "value": "o" } }),
+            ),
+            (
+                "a completion of an unknown reference",
+                "completion/complete",
+                json!({ "ref": { "type": "ref/tool", "name": "review" },
+                    "argument": { "name": "card", "value": "o" } }),
+            ),
+            ("a list of prompts", "prompts/list", json!({})),
+            ("a list of resources", "resources/list", json!({})),
+            ("a list of templates", "resources/templates/list", json!({})),
+            (
+                "a log level",
+                "logging/setLevel",
+                json!({ "level": "debug" }),
+            ),
+            (
+                "an unknown log level",
+                "logging/setLevel",
+                json!({ "level": "loud" }),
+            ),
+            (
+                "a subscription",
+                "resources/subscribe",
+                json!({ "uri": "board://cards" }),
+            ),
+            (
+                "the end of a subscription",
+                "resources/unsubscribe",
+                json!({ "uri": "board://cards" }),
+            ),
+        ] {
+            rows.push(row(name, clients, (method, params), as_is));
+        }
     }
     let both = [("call", call as fn() -> _), ("list", list)];
     for (what, request) in both {

@@ -1,6 +1,6 @@
-//! A page that responds according to the name of the tool.
+//! A page with tools, prompts and resources that always answers the same.
 
-use bridge_protocol::BridgeToPage;
+use bridge_protocol::{BridgeToPage, Kind};
 use serde_json::{Value, json};
 
 use crate::kit::*;
@@ -25,11 +25,49 @@ pub(super) fn tools() -> Vec<Value> {
     ]
 }
 
-/// Responds to each call of the page according to the name of the tool.
-pub(super) async fn serve_tools(mut page: Page) {
+/// The prompts and resources of the page.
+pub(super) fn items() -> Vec<(Kind, Value)> {
+    vec![
+        (
+            Kind::Prompt,
+            json!({ "name": "review", "arguments": [{ "name": "card", "required": true }] }),
+        ),
+        (
+            Kind::Resource,
+            json!({ "uri": "board://cards", "name": "cards" }),
+        ),
+        (
+            Kind::ResourceTemplate,
+            json!({ "uriTemplate": "board://cards/{id}", "name": "card" }),
+        ),
+    ]
+}
+
+/// Responds to each call of the page according to its kind, and to the name of the tool.
+pub(super) async fn serve_calls(mut page: Page) {
     while let Some(message) = page.recv_without_deadline().await {
-        let BridgeToPage::ToolCall(call) = message else {
-            continue;
+        let call = match message {
+            BridgeToPage::ToolCall(call) => call,
+            BridgeToPage::PromptGet(get) => {
+                let text = format!("Review {}", get.arguments.get());
+                let content = json!({ "type": "text", "text": text });
+                let messages = json!([{ "role": "user", "content": content, "own": 1 }]);
+                let prompt = json!({ "description": "d", "messages": messages, "own": 2 });
+                page.respond_to(&get.request_id, prompt).await;
+                continue;
+            }
+            BridgeToPage::ResourceRead(read) => {
+                let content = json!({ "uri": read.uri, "text": "[]", "own": 1 });
+                let contents = json!({ "contents": [content], "_meta": { "k": 1 }, "own": 2 });
+                page.respond_to(&read.request_id, contents).await;
+                continue;
+            }
+            BridgeToPage::Completion(complete) => {
+                let values = json!({ "values": ["one", "two"], "total": 2 });
+                page.respond_to(&complete.request_id, values).await;
+                continue;
+            }
+            _ => continue,
         };
         let id = &call.request_id;
         page.send_json(json!({ "type": "call-received", "requestId": id }))
