@@ -1,18 +1,21 @@
-//! MCP: calls of tools on raw JSON, and rmcp's Streamable HTTP service for the other methods.
+//! MCP: sessions and calls of the bridge's own, and rmcp for the methods that reach no page.
 //!
-//! Only this module knows rmcp. `endpoint` authenticates a request, and adapts it where rmcp is
-//! strict. `message` parses it, and `checked_request` and `accept` check it; rmcp refuses what fails.
-//! `tools_call` (with `param_headers`) and `tools_list` serve every client. `call_stream` is a running
-//! call, `call_client` its client, which `client_questions` can ask, and `answer` and
-//! `http_response` are what is sent. `input_required` seals the state that a client of 2026-07-28 carries between the
-//! rounds of a call; `request_digest` is what binds it to one request.
+//! Only this module knows rmcp. `endpoint` authenticates a request, and passes it on by its method:
+//! `message` parses it, and `checked_request` and `accept` check it. rmcp refuses what fails, and says
+//! why (`rmcp_services`, `rmcp_rejection`).
 //!
-//! `handler` implements the methods that rmcp serves, with what `request_context` finds in the context
-//! of a request; `peer_client` is the client of one. `session_manager` binds each MCP session to the
-//! realm that opened it, and ends idle sessions. `event_log` stores events for streams that are
-//! resumed, and `raw_event` converts those of calls. `notifier` sends notifications of changes.
-//! `requesting_client` describes the client of a request, and `rmcp_rejection` gives the errors of
-//! rmcp a JSON body.
+//! A page answers `tools/call` (`tools_call`, `param_headers`) and the methods of
+//! `prompts_and_resources`. `page_call` is what they have in common, `call_input` their parameters,
+//! `call_stream` the running call and `call_client` its client, which receives progress and logs, and
+//! which a page can ask (`client_questions`). `answer` and `http_response` are what is sent.
+//! `input_required` seals the state that a client of 2026-07-28 carries between the rounds of a call;
+//! `request_digest` is what binds it to one request.
+//!
+//! `initialize` opens a `session`, `sessions` finds and ends them. `standalone_stream` sends a client
+//! what has changed (`notifier`, `change_log`), and `event_log` stores the streams of calls, so that a
+//! client can resume them. `tools_list` lists tools. `handler` serves the other methods, with what
+//! `request_context` finds in the context that rmcp has. `requesting_client` describes the client of a
+//! request.
 
 // SEP-2577 deprecates logging, sampling, roots and subscriptions by method, which current clients
 // still use.
@@ -21,8 +24,10 @@
 mod accept;
 mod answer;
 mod call_client;
+mod call_input;
 mod call_stream;
 mod capabilities;
+mod change_log;
 mod checked_request;
 mod client_cache;
 mod client_questions;
@@ -32,23 +37,25 @@ mod event_log;
 mod handler;
 mod headers;
 mod http_response;
+mod initialize;
 mod input_required;
 mod large_body;
 mod message;
 mod notifier;
+mod page_call;
 mod param_headers;
-mod peer_client;
-mod raw_event;
+mod prompts_and_resources;
 mod request_context;
 mod request_digest;
 mod request_kind;
-mod request_scope;
 mod requesting_client;
 mod rmcp_rejection;
+mod rmcp_services;
 mod service;
 mod session;
 mod session_choice;
-mod session_manager;
+mod sessions;
+mod standalone_stream;
 mod tools_call;
 mod tools_list;
 

@@ -85,7 +85,12 @@ impl CallError {
                 error(INVALID_PARAMS, Some(data))
             }
             Self::ResourceNotFound { uri, .. } => {
-                error(RESOURCE_NOT_FOUND, Some(json!({ "uri": uri })))
+                let code = if is_modern {
+                    INVALID_PARAMS
+                } else {
+                    RESOURCE_NOT_FOUND
+                };
+                error(code, Some(json!({ "uri": uri })))
             }
             Self::Failed(failure) => {
                 let (code, data) = failure_code_and_data(&failure, is_modern);

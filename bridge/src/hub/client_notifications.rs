@@ -59,18 +59,6 @@ impl NotificationQueue {
         }
     }
 
-    /// Puts back what could not be sent.
-    pub(crate) fn restore(&self, unsent: PendingNotifications) {
-        let mut pending = self.lock();
-        pending.tools_changed |= unsent.tools_changed;
-        let tool_changes = pending.tool_change_count + unsent.tool_change_count;
-        pending.tool_change_count = tool_changes.min(MAX_TOOL_CHANGES);
-        pending.prompts_changed |= unsent.prompts_changed;
-        pending.resources_changed |= unsent.resources_changed;
-        pending.updated_uris.extend(unsent.updated_uris);
-        self.ready.notify_one();
-    }
-
     /// Records that the list of a kind has changed.
     pub(super) fn list_changed(&self, kind: Kind) {
         let mut pending = self.lock();
@@ -115,20 +103,6 @@ mod tests {
         }
         queue.resource_updated("a:last".to_owned());
         assert_eq!(queue.recv().await.updated_uris.len(), 1);
-    }
-
-    #[tokio::test]
-    async fn what_could_not_be_sent_waits_together_with_newer_changes() {
-        let queue = NotificationQueue::default();
-        queue.list_changed(Kind::Tool);
-        queue.resource_updated("a:1".to_owned());
-        let unsent = queue.recv().await;
-        queue.list_changed(Kind::Prompt);
-        queue.restore(unsent);
-        let pending = queue.recv().await;
-        assert!(pending.tools_changed && pending.prompts_changed && !pending.resources_changed);
-        assert_eq!(pending.tool_change_count, 1);
-        assert!(pending.updated_uris.contains("a:1"));
     }
 
     #[tokio::test]

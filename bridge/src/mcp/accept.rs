@@ -26,6 +26,13 @@ pub(super) fn accepts_only_events(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
+/// Whether the client accepts an event stream, which is the only response to GET.
+pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
+    let first = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    first.is_none_or(|accept| accept.contains("*/*"))
+        || accepted_types(headers).any(|it| is_same(it, EVENTS))
+}
+
 fn is_same(accepted: &str, media_type: &str) -> bool {
     accepted.eq_ignore_ascii_case(media_type)
 }

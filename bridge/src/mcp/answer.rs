@@ -6,6 +6,7 @@ use http::StatusCode;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::convert;
 use crate::results::unread::AnswerLease;
@@ -54,6 +55,31 @@ pub(super) fn encode_tool_result(
         b",\"isError\":false}}"
     };
     EncodedResponse::new(StatusCode::OK, result.encode_body(out, tail))
+}
+
+/// Encodes the response whose result has the members of an object, after these.
+pub(super) fn encode_members(
+    id: &RawValue,
+    first_members: &str,
+    result: &Map<String, Value>,
+) -> Vec<u8> {
+    let mut out = begin_response(id, 1024);
+    out.extend_from_slice(b",\"result\":{");
+    out.extend_from_slice(first_members.as_bytes());
+    if !first_members.is_empty() && !result.is_empty() {
+        out.push(b',');
+    }
+    for (index, (key, value)) in result.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        // Writing into memory cannot fail.
+        let _ = serde_json::to_writer(&mut out, key);
+        out.push(b':');
+        let _ = serde_json::to_writer(&mut out, value);
+    }
+    out.extend_from_slice(b"}}");
+    out
 }
 
 /// Encodes a small result.

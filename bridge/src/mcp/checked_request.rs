@@ -1,4 +1,4 @@
-//! The checks of a request before it is served on the call path: those that rmcp makes in
+//! The checks of a request before it is served: those that rmcp makes in
 //! `streamable_http_server/tower.rs` and `mcp_headers.rs`. rmcp refuses a request that fails one of
 //! them, and says what is wrong with it.
 
@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use bridge_auth::{Principal, Scope};
+use bridge_auth::Principal;
 use bridge_protocol::{LogLevel, SessionId};
 use bridge_service::ClientAddress;
 use http::header::AsHeaderName;
-use http::request::Parts;
 use http::{HeaderMap, HeaderName};
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
@@ -20,7 +19,7 @@ use serde_json::value::RawValue;
 use super::accept::accepts_only_events;
 use super::convert;
 use super::headers::session_id_header;
-use super::message::{Message, Params, json_string};
+use super::message::{Params, json_string};
 use super::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use super::service::McpService;
 use super::session::McpSession;
@@ -52,38 +51,30 @@ pub(super) struct CheckedRequest<'a> {
 }
 
 impl<'a> CheckedRequest<'a> {
-    /// Checks a request. Returns `None` for one that rmcp must refuse.
+    /// Checks a request with this id and method, whose message is well-formed.
     pub(super) fn try_new(
         mcp: &'a McpService,
-        parts: &'a Parts,
-        message: &'a Message<'a>,
+        headers: &'a HeaderMap,
+        (id, method): (&'a RawValue, &str),
+        params: &'a Params<'a>,
         principal: &'a Principal,
         address: ClientAddress,
-    ) -> Option<Self> {
-        let (id, method) = (message.id?, message.method.as_deref()?);
-        let (params, headers) = (&message.params, &parts.headers);
-        let scope = match method {
-            "tools/call" => Scope::ToolsCall,
-            _ => Scope::ToolsRead,
-        };
-        if message.is_malformed() || principal.require_scope(scope).is_err() {
-            return None;
-        }
-        let events_only = accepts_only_events(headers)?;
+    ) -> Result<Self, Refused> {
+        let events_only = accepts_only_events(headers).ok_or(Refused::ByRmcp)?;
         let version = params.meta.protocol_version.and_then(json_string);
-        let (client, session, log_level) =
-            match stateless_client(mcp, headers, method, params, version.as_deref())? {
-                Some(client) => {
-                    let level = params.meta.log_level.and_then(parse_log_level);
-                    (client, None, level)
-                }
-                None => {
-                    let session = open_session(mcp, headers, principal)?;
-                    let (client, level) = session.client()?;
-                    (client, Some(session), Some(level))
-                }
-            };
-        Some(Self {
+        let client = stateless_client(mcp, headers, method, params, version.as_deref());
+        let (client, session, log_level) = match client.ok_or(Refused::ByRmcp)? {
+            Some(client) => {
+                let level = params.meta.log_level.and_then(parse_log_level);
+                (client, None, level)
+            }
+            None => {
+                let session = find_session(mcp, headers, principal)?;
+                let (client, level) = session.client().ok_or(Refused::SessionNotFound)?;
+                (client, Some(session), Some(level))
+            }
+        };
+        Ok(Self {
             mcp,
             principal,
             address,
@@ -138,18 +129,48 @@ impl<'a> CheckedRequest<'a> {
     }
 }
 
-/// Returns the session of a request to it. `None` for one that rmcp must refuse.
-pub(super) fn open_session(
+/// How a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// rmcp says what is wrong with it.
+    ByRmcp,
+    /// The MCP session has ended, or belongs to another token.
+    SessionNotFound,
+}
+
+/// Returns the session to which a message belongs.
+pub(super) fn find_session(
     mcp: &McpService,
     headers: &HeaderMap,
     principal: &Principal,
-) -> Option<Arc<McpSession>> {
-    let names_known_version = match headers.get(PROTOCOL_VERSION_HEADER) {
-        Some(version) => has_sessions(version.to_str().ok()?),
+) -> Result<Arc<McpSession>, Refused> {
+    let names_known_version = match protocol_version(headers) {
+        Some(version) => version.is_some_and(has_sessions),
         None => true,
     };
-    let session = session_id_header(headers).filter(|_| names_known_version)?;
-    mcp.sessions.get(principal.realm, session)
+    let session = session_id_header(headers).filter(|_| names_known_version);
+    let session = session.ok_or(Refused::ByRmcp)?;
+    let session = mcp.sessions.get(principal.realm, session);
+    session.ok_or(Refused::SessionNotFound)
+}
+
+/// Returns the version that the header names. The inner value is `None` for one that is no text.
+fn protocol_version(headers: &HeaderMap) -> Option<Option<&str>> {
+    let version = headers.get(PROTOCOL_VERSION_HEADER)?;
+    Some(version.to_str().ok())
+}
+
+/// Whether the headers agree with a request to open a session of this version.
+pub(super) fn allow_initialize(headers: &HeaderMap, requested: &ProtocolVersion) -> bool {
+    match protocol_version(headers) {
+        None => true,
+        Some(version) => {
+            let is_known = ProtocolVersion::KNOWN_VERSIONS.contains(requested);
+            let is_named = requested.has_initialize()
+                || single_header(headers, METHOD_HEADER) == Some("initialize");
+            version == Some(requested.as_str()) && is_known && is_named
+        }
+    }
 }
 
 fn has_sessions(version: &str) -> bool {
@@ -171,7 +192,7 @@ fn stateless_client(
     let Some(version) = version else {
         return Some(None);
     };
-    if headers.get(PROTOCOL_VERSION_HEADER)?.to_str().ok()? != version {
+    if protocol_version(headers) != Some(Some(version)) {
         return None;
     }
     let capabilities = params.meta.client_capabilities;
@@ -186,8 +207,8 @@ fn stateless_client(
         Some(RequestingClient::new(config, info, version, capabilities))
     };
     if version == MODERN_VERSION.as_str() {
-        let is_named = single_header(headers, METHOD_HEADER)? == method
-            && (method != "tools/call" || names_tool(headers, params));
+        let is_named =
+            single_header(headers, METHOD_HEADER)? == method && is_named(headers, method, params);
         let info = params.meta.client_info.map_or("", RawValue::get);
         let cached = mcp
             .client_cache
@@ -199,9 +220,14 @@ fn stateless_client(
     Some(parse(known.clone()).map(Arc::new))
 }
 
-/// Whether `Mcp-Name` is the name of the tool (SEP-2243).
-fn names_tool(headers: &HeaderMap, params: &Params<'_>) -> bool {
-    let Some(name) = params.name.and_then(json_string) else {
+/// Whether `Mcp-Name` is the name of what the request calls (SEP-2243).
+fn is_named(headers: &HeaderMap, method: &str, params: &Params<'_>) -> bool {
+    let name = match method {
+        "tools/call" | "prompts/get" => params.name,
+        "resources/read" => params.uri,
+        _ => None,
+    };
+    let Some(name) = name.and_then(json_string) else {
         return true;
     };
     let header = single_header(headers, NAME_HEADER);

@@ -1,18 +1,18 @@
 //! The requests of pages to the client of one MCP session, which answers each with a message of its
 //! own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::FutureExt;
-use rmcp::RoleServer;
-use rmcp::model::{CancelledNotificationParam, RequestId};
-use rmcp::service::Peer;
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// What the ids of these requests begin with. Clients send them back as they are.
 const ID_PREFIX: &str = "mcp-web/";
+
+/// The maximum number of withdrawn requests that wait until the client opens a stream. Of more, it is
+/// told about the newest.
+const MAX_WITHDRAWN: usize = 64;
 
 /// The requests that the client of a session has not answered.
 #[derive(Debug)]
@@ -20,14 +20,15 @@ pub(super) struct ClientQuestions {
     /// A random part of the ids, so that the answer to a question of a former session fits none.
     nonce: u32,
     state: Mutex<State>,
+    withdrawn: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What tells the client that a request needs no answer any more.
-    peer: Option<Peer<RoleServer>>,
     last_number: u64,
     open: HashMap<u64, oneshot::Sender<Answer>>,
+    /// The numbers of requests that need no answer any more, until the client is told.
+    withdrawn: VecDeque<u64>,
 }
 
 /// The client's answer to a request.
@@ -42,6 +43,7 @@ impl ClientQuestions {
         Self {
             nonce: uuid::Uuid::new_v4().as_fields().0,
             state: Mutex::default(),
+            withdrawn: Notify::new(),
         }
     }
 
@@ -59,25 +61,34 @@ impl ClientQuestions {
         }
     }
 
-    /// Sets what tells the client that a request needs no answer any more.
-    pub(super) fn set_peer(&self, peer: Option<Peer<RoleServer>>) {
-        let former = std::mem::replace(&mut self.state().peer, peer);
-        drop(former);
+    /// Waits for a request that needs no answer any more, and returns its id.
+    pub(super) async fn next_withdrawn(&self) -> String {
+        loop {
+            let withdrawn = self.withdrawn.notified();
+            let number = self.state().withdrawn.pop_front();
+            if let Some(number) = number {
+                return self.id(number);
+            }
+            withdrawn.await;
+        }
     }
 
-    /// Tells the client that the request with this id needs no answer any more.
-    fn withdraw(&self, id: String) {
-        let Some(peer) = self.state().peer.clone() else {
+    /// Withdraws a request that is not answered.
+    fn withdraw(&self, number: u64) {
+        let mut state = self.state();
+        if state.open.remove(&number).is_none() {
             return;
-        };
-        let cancelled = CancelledNotificationParam::new(
-            Some(RequestId::String(id.into())),
-            Some("the call that asked is over, or waits no longer".to_owned()),
-        );
-        // Polling once puts the cancellation into the client's queue. If the queue is full, the
-        // client does not read anyway.
-        let cancel = tokio::task::unconstrained(peer.notify_cancelled(cancelled));
-        let _ = cancel.now_or_never();
+        }
+        if state.withdrawn.len() == MAX_WITHDRAWN {
+            state.withdrawn.pop_front();
+        }
+        state.withdrawn.push_back(number);
+        drop(state);
+        self.withdrawn.notify_one();
+    }
+
+    fn id(&self, number: u64) -> String {
+        format!("{ID_PREFIX}{}/{number}", self.nonce_text())
     }
 
     fn nonce_text(&self) -> String {
@@ -87,11 +98,6 @@ impl ClientQuestions {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether an id is one of a request to a client.
-pub(super) fn is_question_id(id: &str) -> bool {
-    id.starts_with(ID_PREFIX)
 }
 
 /// A request to the client of a session. Dropping it before the answer withdraws it: a person must
@@ -118,8 +124,7 @@ impl Question {
 
     /// The id of the request for the client.
     pub(super) fn id(&self) -> String {
-        let nonce = self.questions.nonce_text();
-        format!("{ID_PREFIX}{nonce}/{}", self.number)
+        self.questions.id(self.number)
     }
 
     /// Waits for the answer, or returns `None` if there will be none.
@@ -130,15 +135,14 @@ impl Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        let open = self.questions.state().open.remove(&self.number);
-        if open.is_some() {
-            self.questions.withdraw(self.id());
-        }
+        self.questions.withdraw(self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     fn result() -> Answer {
@@ -150,7 +154,7 @@ mod tests {
         let [session, other] = [(); 2].map(|()| Arc::new(ClientQuestions::new()));
         let [first, second] = [(); 2].map(|()| Question::open(&session));
         let (first_id, second_id) = (first.id(), second.id());
-        assert!(is_question_id(&first_id) && first_id != second_id);
+        assert_ne!(first_id, second_id);
         other.answer(&first_id, result());
         for unknown in ["mcp-web/1", "mcp-web/", "1", &format!("{first_id}1")] {
             session.answer(unknown, result());
@@ -163,5 +167,22 @@ mod tests {
         drop(second);
         assert!(session.state().open.is_empty());
         session.answer(&second_id, result());
+        let withdrawn = session.next_withdrawn().now_or_never();
+        assert_eq!(withdrawn, Some(second_id));
+        assert_eq!(session.next_withdrawn().now_or_never(), None);
+    }
+
+    #[test]
+    fn a_client_without_a_stream_is_told_about_the_newest_withdrawn_questions() {
+        let questions = Arc::new(ClientQuestions::new());
+        let asked = || Question::open(&questions);
+        let first = asked().id();
+        let rest: Vec<_> = (0..MAX_WITHDRAWN).map(|_| asked().id()).collect();
+        let told = rest
+            .iter()
+            .map(|_| questions.next_withdrawn().now_or_never());
+        let told: Option<Vec<_>> = told.collect();
+        assert_eq!(told.as_ref(), Some(&rest));
+        assert!(!rest.contains(&first));
     }
 }

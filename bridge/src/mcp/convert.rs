@@ -1,15 +1,14 @@
 //! Conversions between the bridge's types and rmcp's model.
 
 use bridge_protocol::{
-    Argument, CallLog, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item,
-    Kind, LogLevel,
+    Argument, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item, Kind,
+    LogLevel,
 };
 use bridge_results::request_error::CallError;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ArgumentInfo, CompleteResult, CompletionInfo, ErrorCode as JsonRpcCode, Implementation,
-    InputResponses, LoggingLevel, LoggingMessageNotificationParam, Prompt, ProtocolVersion,
-    Reference, Resource, ResourceTemplate, Tool,
+    ArgumentInfo, CompletionInfo, ErrorCode as JsonRpcCode, Implementation, LoggingLevel, Prompt,
+    ProtocolVersion, Reference, Resource, ResourceTemplate, Tool,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
@@ -50,28 +49,20 @@ pub(super) fn to_list_entry(definition: &Map<String, Value>) -> Option<Box<str>>
     serde_json::to_string(&entry).ok().map(Into::into)
 }
 
-/// Converts a page's prompt or resource to the model. `resultType` is always `complete`, because
-/// the page does not decide it; rmcp leaves that field out for clients before 2026-07-28.
-pub(super) fn to_page_result<T: DeserializeOwned>(
-    mut answer: Map<String, Value>,
-) -> Result<T, ErrorData> {
-    answer.insert("resultType".to_owned(), json!("complete"));
-    serde_json::from_value(Value::Object(answer)).map_err(|error| invalid_result(&error))
-}
-
-fn invalid_result(error: &serde_json::Error) -> ErrorData {
+/// Returns the error for a result of a page that is not as MCP has it.
+pub(super) fn invalid_result(error: &serde_json::Error) -> ErrorData {
     let message = format!("the page's answer is not as MCP has it: {error}");
     let data = json!({ "code": ErrorCode::InvalidResult.as_str() });
     ErrorData::internal_error(message, Some(data))
 }
 
-/// Converts the values that a page proposes to the result of `completion/complete`.
-pub(super) fn to_complete_result(proposals: CompletionValues) -> CompleteResult {
+/// Converts the values that a page proposes to the `completion` of a result.
+pub(super) fn to_completion(proposals: CompletionValues) -> Value {
     let mut info = CompletionInfo::default();
     info.values = proposals.values;
     info.total = proposals.total;
     info.has_more = proposals.has_more;
-    CompleteResult::new(info)
+    json!(info)
 }
 
 /// Converts an error of a call. `is_modern` means MCP 2026-07-28 or later.
@@ -127,23 +118,6 @@ pub(super) fn log_level(level: LoggingLevel) -> LogLevel {
     }
 }
 
-pub(super) fn log_message(log: CallLog) -> LoggingMessageNotificationParam {
-    let level = match log.level {
-        LogLevel::Debug => LoggingLevel::Debug,
-        LogLevel::Info => LoggingLevel::Info,
-        LogLevel::Notice => LoggingLevel::Notice,
-        LogLevel::Warning => LoggingLevel::Warning,
-        LogLevel::Error => LoggingLevel::Error,
-        LogLevel::Critical => LoggingLevel::Critical,
-        LogLevel::Alert => LoggingLevel::Alert,
-        LogLevel::Emergency => LoggingLevel::Emergency,
-    };
-    let data = serde_json::from_str(log.data.get()).unwrap_or_default();
-    let mut message = LoggingMessageNotificationParam::new(level, data);
-    message.logger = log.logger;
-    message
-}
-
 /// Converts the reference of a completion request to a prompt or a resource template.
 pub(super) fn reference(reference: Reference) -> Result<Item, ErrorData> {
     match reference {
@@ -167,19 +141,6 @@ pub(super) fn argument(argument: ArgumentInfo) -> Argument {
         name: argument.name,
         value: argument.value,
     }
-}
-
-/// Converts the responses with which a client resumes a request.
-pub(super) fn client_responses(responses: Option<InputResponses>) -> Vec<ClientResponse> {
-    responses
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(key, result)| ClientResponse {
-            key,
-            result: to_raw_value(&result).ok(),
-            error: None,
-        })
-        .collect()
 }
 
 /// Converts the answer of a client to a request of the page. Without one, the client is gone.

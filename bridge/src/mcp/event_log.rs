@@ -1,149 +1,106 @@
-//! Stores the events that were sent to a client, so that a result survives a dropped stream (MCP
+//! Stores the events of the streams of calls, so that a result survives a dropped stream (MCP
 //! 2025-11-25, "Resumability and Redelivery"): a client resumes with `Last-Event-ID` and receives
-//! the rest.
+//! the rest. What is stored are the bytes that were sent.
 //!
-//! Every stream (one for each request, and the standalone stream that a client opens) has a log,
-//! whose oldest events are dropped first. All logs together have a maximum size in bytes. Beyond
-//! it, the address with the most bytes loses a log: the oldest one of the session with the most, of
-//! the token with the most. So a busy client does not evict the logs of others. A log is not evicted
-//! while an event is appended to it, because its stream may have just dropped.
+//! Every stream has a log, whose oldest events are dropped first. All logs together have a maximum
+//! size in bytes. Beyond it, the address with the most bytes loses a log: the oldest one of the
+//! session with the most, of the token with the most. So a busy client does not evict the logs of
+//! others. A log is not evicted while an event is appended to it, because its stream may have just
+//! dropped.
 
-mod stream_log;
-
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use bridge_auth::RealmId;
+use bytes::Bytes;
+use futures_util::Stream;
 use futures_util::stream;
-use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
-use rmcp::transport::streamable_http_server::session::{
-    EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId,
-};
 use tokio::sync::Notify;
 
-use self::stream_log::{LogEntry, StreamLog};
-use super::request_scope::REALM;
-use crate::cpu_pool::{CpuPool, INLINE_LIMIT};
-use crate::mcp::raw_event::{StoredEvent, to_sse_message};
+use super::session::McpSession;
 use crate::shares::{Holdings, Party};
-use bridge_results::encoded_size;
 
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;
 
-/// The memory of a message of rmcp without what it points to, in bytes.
-const MODEL_BYTES: usize = size_of::<ServerJsonRpcMessage>();
-
 /// A stream may use this fraction of the maximum size. Its newest event is always stored.
 const STREAM_LOG_DIVISOR: usize = 8;
 
-/// How rmcp names the stream that a client opens with GET, after the id of its session.
-const STANDALONE_SUFFIX: &str = ":common";
-
-/// The event logs of all streams. Clones share them.
-#[derive(Clone)]
-pub(super) struct EventLog {
-    state: Arc<Mutex<EventLogState>>,
-    max_bytes: usize,
-    cpu_pool: CpuPool,
+/// An event of the stream of a call, with its JSON.
+#[derive(Clone, Debug)]
+pub(super) enum StoredEvent {
+    /// The first event of a stream. From its id on, a client can resume the stream.
+    Priming,
+    /// A notification, or a request to the client.
+    Message(Bytes),
+    /// The response, with which the stream ends.
+    Response(Bytes),
 }
 
-#[derive(Default)]
-struct EventLogState {
+impl StoredEvent {
+    fn cost(&self) -> usize {
+        EVENT_OVERHEAD_BYTES
+            + match self {
+                StoredEvent::Priming => 0,
+                StoredEvent::Message(json) | StoredEvent::Response(json) => json.len(),
+            }
+    }
+}
+
+/// The event logs of all streams. Clones share them.
+#[derive(Clone, Debug)]
+pub(super) struct EventLog {
+    state: Arc<Mutex<State>>,
+    max_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
     logs: HashMap<Arc<str>, StreamLog>,
-    /// The logs of each session. The logs of streams without a session yet are under `None`.
-    by_session: HashMap<Option<SessionId>, SessionLogs>,
-    /// Whose share of the limit each session counts for.
-    parties: HashMap<SessionId, Party<RealmId>>,
-    /// The bytes of the logs of these sessions.
+    /// The logs of the sessions of each party, by the session's id.
+    by_party: HashMap<Party<RealmId>, HashMap<Arc<str>, SessionLogs>>,
     holdings: Holdings<RealmId>,
-    bytes: usize,
     last_number: u64,
 }
 
+/// The events of one stream that a client can still receive.
+#[derive(Debug)]
+struct StreamLog {
+    session: Arc<str>,
+    party: Party<RealmId>,
+    first_number: u64,
+    /// The events with their numbers.
+    events: VecDeque<(u64, StoredEvent)>,
+    bytes: usize,
+    changed: Arc<Notify>,
+}
+
 /// The logs of one session, by the number of their first event.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct SessionLogs {
     logs: BTreeMap<u64, Arc<str>>,
     bytes: usize,
-    party: Option<Party<RealmId>>,
 }
 
 impl EventLog {
-    pub(super) fn new(max_bytes: usize, cpu_pool: CpuPool) -> Self {
+    pub(super) fn new(max_bytes: usize) -> Self {
         Self {
             state: Arc::default(),
             max_bytes,
-            cpu_pool,
         }
-    }
-
-    /// The id of an event after which everything follows that will be stored of the stream that a
-    /// client of this session opens with GET.
-    pub(super) fn standalone_start(&self, session: &SessionId) -> EventId {
-        let number = self.lock().last_number;
-        format!("{session}{STANDALONE_SUFFIX}/{number}")
-    }
-
-    /// The bytes that a client receives at once when it resumes a stream after this event.
-    pub(super) fn bytes_after(&self, event_id: &str) -> usize {
-        let state = self.lock();
-        let Some((stream, after)) = parse_event_id(event_id) else {
-            return 0;
-        };
-        let events = state
-            .logs
-            .get(stream)
-            .into_iter()
-            .flat_map(|log| log.events.iter().rev());
-        let later = events.take_while(|event| event.number > after);
-        later.map(|event| event.bytes).sum()
     }
 
     /// The bytes of all logs.
     pub(super) fn bytes(&self) -> usize {
-        self.lock().bytes
+        self.lock().holdings.total()
     }
 
-    /// Adds a session, whose streams count for this party.
-    pub(super) fn add_session(&self, session: &SessionId, party: Party<RealmId>) {
-        self.lock().parties.insert(Arc::clone(session), party);
-    }
-
-    /// Binds the stream of an event to a session. rmcp does not name the session when it stores an
-    /// event.
-    pub(super) fn bind_session(&self, session: &SessionId, event_id: &str) {
-        let Some((stream, _)) = parse_event_id(event_id) else {
-            return;
-        };
-        self.lock().bind_session(stream, session);
-    }
-
-    /// Whether the event is of a stream of this session.
-    pub(super) fn belongs_to(&self, session: &SessionId, event_id: &str) -> bool {
-        let state = self.lock();
-        parse_event_id(event_id)
-            .and_then(|(stream, _)| state.logs.get(stream))
-            .is_some_and(|log| log.session.as_ref() == Some(session))
-    }
-
-    /// Stores an event of a call, and binds its stream to the session.
-    pub(super) fn append(&self, session: &SessionId, stream: &str, event: StoredEvent) -> EventId {
-        let bytes = match &event {
-            StoredEvent::Message(json) | StoredEvent::Response(json) => json.len(),
-            StoredEvent::Model(_) | StoredEvent::Retry => 0,
-        };
+    /// Stores an event of a stream of this session, and returns its id.
+    pub(super) fn append(&self, session: &McpSession, stream: &str, event: StoredEvent) -> String {
         let mut state = self.lock();
-        let id = state.append(
-            stream,
-            event,
-            EVENT_OVERHEAD_BYTES + bytes,
-            self.max_bytes / STREAM_LOG_DIVISOR,
-        );
-        state.bind_session(stream, session);
+        let number = state.append(session, stream, event, self.max_bytes / STREAM_LOG_DIVISOR);
         state.evict_down_to(self.max_bytes, stream);
-        id
+        format!("{stream}/{number}")
     }
 
     /// Removes a stream that has ended and will not be resumed.
@@ -152,138 +109,125 @@ impl EventLog {
     }
 
     /// Removes a session with all its streams.
-    pub(super) fn remove_session(&self, session: &SessionId) {
+    pub(super) fn remove_session(&self, session: &McpSession) {
         let mut state = self.lock();
-        state.parties.remove(session);
-        let session_logs = state.by_session.remove(&Some(Arc::clone(session)));
-        for stream in session_logs.unwrap_or_default().logs.into_values() {
+        let sessions = state.by_party.get(&session.party());
+        let Some(held) = sessions.and_then(|sessions| sessions.get(session.id())) else {
+            return;
+        };
+        let streams: Vec<_> = held.logs.values().cloned().collect();
+        for stream in streams {
             state.remove_stream(&stream);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, EventLogState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the next event of a stream after this one, or a notification to wait for.
-    fn next_after(&self, stream: &str, after: u64) -> Option<NextEvent> {
+    /// Returns the bytes that a client of this session receives at once when it resumes a stream after
+    /// this event. `None` if the event is of no stream of the session.
+    pub(super) fn bytes_after(&self, session: &McpSession, event_id: &str) -> Option<usize> {
+        let (stream, after) = parse_event_id(event_id)?;
         let state = self.lock();
         let log = state.logs.get(stream)?;
-        let position = log.events.partition_point(|event| event.number <= after);
-        Some(match log.events.get(position) {
-            Some(event) => NextEvent::Ready(event.number, event.event.clone()),
-            None => NextEvent::Pending(Arc::clone(&log.changed)),
+        if log.session != *session.id() {
+            return None;
+        }
+        let later = log.events.iter().rev();
+        let later = later.take_while(|(number, _)| *number > after);
+        Some(later.map(|(_, event)| event.cost()).sum())
+    }
+
+    /// Returns the events after this one in its stream, with their ids, until the response.
+    pub(super) fn replay(
+        &self,
+        event_id: &str,
+    ) -> impl Stream<Item = (String, StoredEvent)> + Send + 'static {
+        let start = parse_event_id(event_id);
+        let start = start.map(|(stream, after)| (self.clone(), stream.to_owned(), after));
+        stream::unfold(start, |cursor| async move {
+            let (log, stream, after) = cursor?;
+            let (number, event) = log.next_after(&stream, after).await?;
+            let id = format!("{stream}/{number}");
+            let is_last = matches!(event, StoredEvent::Response(_));
+            Some(((id, event), (!is_last).then_some((log, stream, number))))
         })
     }
-}
 
-/// The next event of a stream, or the notification that there is one.
-enum NextEvent {
-    Ready(u64, StoredEvent),
-    Pending(Arc<Notify>),
-}
-
-impl EventLogState {
-    fn append(
-        &mut self,
-        stream: &str,
-        event: StoredEvent,
-        bytes: usize,
-        max_bytes: usize,
-    ) -> EventId {
-        self.last_number += 1;
-        let number = self.last_number;
-        let id = format!("{stream}/{number}");
-        let log = match self.logs.get_mut(stream) {
-            Some(log) => log,
-            None => {
-                let stream: Arc<str> = stream.into();
-                let unbound = self.by_session.entry(None).or_default();
-                unbound.logs.insert(number, Arc::clone(&stream));
-                let new = self.logs.entry(stream);
-                new.or_insert_with(|| StreamLog::new(number))
-            }
-        };
-        let entry = LogEntry {
-            number,
-            bytes,
-            event,
-        };
-        let dropped = log.append(entry, max_bytes);
-        let session_logs = self.by_session.entry(log.session.clone()).or_default();
-        for total in [&mut session_logs.bytes, &mut self.bytes] {
-            *total = *total + bytes - dropped;
+    /// Waits for the next event of a stream after this one. Returns `None` when its log is removed.
+    async fn next_after(&self, stream: &str, after: u64) -> Option<(u64, StoredEvent)> {
+        loop {
+            let changed = {
+                let state = self.lock();
+                let log = state.logs.get(stream)?;
+                let position = log.events.partition_point(|(number, _)| *number <= after);
+                if let Some(next) = log.events.get(position) {
+                    return Some(next.clone());
+                }
+                // Created under the lock, so that no change is missed.
+                Arc::clone(&log.changed).notified_owned()
+            };
+            changed.await;
         }
-        if let Some(party) = &log.party {
-            self.holdings.add(party, bytes);
-            self.holdings.remove(party, dropped);
-        }
-        id
     }
 
-    fn bind_session(&mut self, stream: &str, session: &SessionId) {
-        let Some(log) = self
-            .logs
-            .get_mut(stream)
-            .filter(|log| log.session.is_none())
-        else {
-            return;
-        };
-        let party = self.parties.get(session).copied();
-        log.session = Some(Arc::clone(session));
-        log.party = party;
-        let (first_number, bytes) = (log.first_number, log.bytes);
-        if let Some(party) = &party {
-            self.holdings.add(party, bytes);
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn append(
+        &mut self,
+        session: &McpSession,
+        stream: &str,
+        event: StoredEvent,
+        max_bytes: usize,
+    ) -> u64 {
+        self.last_number += 1;
+        let (number, party) = (self.last_number, session.party());
+        let sessions = self.by_party.entry(party).or_default();
+        let held = sessions.entry(Arc::clone(session.id())).or_default();
+        if !self.logs.contains_key(stream) {
+            let stream: Arc<str> = stream.into();
+            held.logs.insert(number, Arc::clone(&stream));
+            let log = StreamLog {
+                session: Arc::clone(session.id()),
+                party,
+                first_number: number,
+                events: VecDeque::new(),
+                bytes: 0,
+                changed: Arc::default(),
+            };
+            self.logs.insert(stream, log);
         }
-        let unbound = self.by_session.entry(None).or_default();
-        unbound.bytes -= bytes;
-        let stream = unbound.logs.remove(&first_number);
-        let session_logs = self
-            .by_session
-            .entry(Some(Arc::clone(session)))
-            .or_default();
-        session_logs.party = party;
-        session_logs.bytes += bytes;
-        session_logs
-            .logs
-            .extend(stream.map(|stream| (first_number, stream)));
+        if let Some(log) = self.logs.get_mut(stream) {
+            let added = event.cost();
+            let dropped = log.append(number, event, max_bytes);
+            held.bytes = held.bytes + added - dropped;
+            self.holdings.add(&party, added);
+            self.holdings.remove(&party, dropped);
+        }
+        number
     }
 
     /// Evicts logs of the party with the most bytes, until the size fits. The log of the stream
     /// `growing` is not evicted.
     fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
-        while self.bytes > max_bytes {
-            let Some(log) = self.log_to_evict(growing) else {
+        while self.holdings.total() > max_bytes {
+            let mut parties = self.holdings.largest_first();
+            let Some(log) = parties.find_map(|party| self.oldest_log(&party, growing)) else {
                 return;
             };
+            drop(parties);
             self.remove_stream(&log);
         }
     }
 
-    /// Returns the oldest log of the session with the most bytes, of the party with the most bytes
-    /// that has such a log. The streams without a party together are one.
-    fn log_to_evict(&self, growing: &str) -> Option<Arc<str>> {
-        let unbound = self.bytes - self.holdings.total();
-        let mut largest = self.holdings.largest_first().peekable();
-        let bytes_of_largest = largest
-            .peek()
-            .map_or(0, |party| self.holdings.of_address(party.address));
-        let unbound_first = unbound > bytes_of_largest;
-        let parties = unbound_first.then_some(None).into_iter();
-        let parties = parties.chain(largest.map(Some)).chain([None]);
-        parties
-            .into_iter()
-            .find_map(|party| self.oldest_log(party.as_ref(), growing))
-    }
-
-    fn oldest_log(&self, party: Option<&Party<RealmId>>, growing: &str) -> Option<Arc<str>> {
-        let sessions = self.by_session.values();
-        let sessions = sessions.filter(|session| session.party.as_ref() == party);
-        let logs = sessions.filter_map(|session| {
-            let mut logs = session.logs.values();
+    /// Returns the oldest log of the session with the most bytes.
+    fn oldest_log(&self, party: &Party<RealmId>, growing: &str) -> Option<Arc<str>> {
+        let sessions = self.by_party.get(party)?.values();
+        let logs = sessions.filter_map(|held| {
+            let mut logs = held.logs.values();
             let oldest = logs.find(|stream| &***stream != growing)?;
-            Some((session.bytes, oldest))
+            Some((held.bytes, oldest))
         });
         let (_, oldest) = logs.max_by_key(|(bytes, _)| *bytes)?;
         Some(Arc::clone(oldest))
@@ -293,130 +237,45 @@ impl EventLogState {
         let Some(log) = self.logs.remove(stream) else {
             return;
         };
-        self.bytes -= log.bytes;
-        if let Some(party) = &log.party {
-            self.holdings.remove(party, log.bytes);
-        }
+        self.holdings.remove(&log.party, log.bytes);
         log.changed.notify_waiters();
-        if let Some(session_logs) = self.by_session.get_mut(&log.session) {
-            session_logs.bytes -= log.bytes;
-            session_logs.logs.remove(&log.first_number);
-            if session_logs.logs.is_empty() {
-                self.by_session.remove(&log.session);
+        let Some(sessions) = self.by_party.get_mut(&log.party) else {
+            return;
+        };
+        if let Some(held) = sessions.get_mut(&log.session) {
+            held.bytes -= log.bytes;
+            held.logs.remove(&log.first_number);
+            if held.logs.is_empty() {
+                sessions.remove(&log.session);
             }
+        }
+        if sessions.is_empty() {
+            self.by_party.remove(&log.party);
         }
     }
 }
 
-/// Whether an event is one of the stream that a client of this session opens with GET.
-pub(super) fn is_in_standalone_stream(session: &SessionId, event_id: &str) -> bool {
-    let stream = parse_event_id(event_id).map(|(stream, _)| stream);
-    stream.and_then(|stream| stream.strip_suffix(STANDALONE_SUFFIX)) == Some(&**session)
+impl StreamLog {
+    /// Appends an event, and drops the oldest ones above the maximum size. Returns the bytes of those
+    /// that were dropped.
+    fn append(&mut self, number: u64, event: StoredEvent, max_bytes: usize) -> usize {
+        self.bytes += event.cost();
+        self.events.push_back((number, event));
+        let mut dropped = 0;
+        while self.bytes > max_bytes && self.events.len() > 1 {
+            let oldest = self.events.pop_front();
+            let bytes = oldest.map_or(0, |(_, event)| event.cost());
+            self.bytes -= bytes;
+            dropped += bytes;
+        }
+        self.changed.notify_waiters();
+        dropped
+    }
 }
 
 fn parse_event_id(event_id: &str) -> Option<(&str, u64)> {
     let (stream, number) = event_id.rsplit_once('/')?;
     Some((stream, number.parse().ok()?))
-}
-
-#[async_trait]
-impl EventStore for EventLog {
-    async fn store_event(
-        &self,
-        stream_id: &str,
-        event: &ServerSseMessage,
-    ) -> Result<EventId, EventStoreError> {
-        let bytes = event_cost(event);
-        let mut state = self.lock();
-        let stored = StoredEvent::Model(event.clone());
-        let id = state.append(
-            stream_id,
-            stored,
-            bytes,
-            self.max_bytes / STREAM_LOG_DIVISOR,
-        );
-        // Nobody may be reading it, and a client that resumes it must find what it has missed.
-        if let Some(session) = stream_id.strip_suffix(STANDALONE_SUFFIX) {
-            state.bind_session(stream_id, &session.into());
-        }
-        state.evict_down_to(self.max_bytes, stream_id);
-        Ok(id)
-    }
-
-    /// Replays the events after this one in its stream, and continues until the response.
-    async fn replay_events_after(
-        &self,
-        last_event_id: &str,
-    ) -> Result<EventStream, EventStoreError> {
-        let unknown = || format!("the event {last_event_id:?} is not known any more");
-        let (stream, after) = parse_event_id(last_event_id).ok_or_else(unknown)?;
-        self.next_after(stream, after).ok_or_else(unknown)?;
-        let realm = REALM
-            .try_get()
-            .map_err(|_| "the stream is resumed outside a request")?;
-        let start = (self.clone(), stream.to_owned(), after);
-        let events = stream::unfold(Some(start), move |cursor| async move {
-            let (events, stream, after) = cursor?;
-            loop {
-                match events.next_after(&stream, after)? {
-                    NextEvent::Ready(number, stored) => {
-                        let event = to_sse_message(stored, &events.cpu_pool, realm);
-                        let mut event = event.await?;
-                        event.event_id = Some(format!("{stream}/{number}"));
-                        let cursor = (!is_response(&event)).then_some((events, stream, number));
-                        return Some((event, cursor));
-                    }
-                    NextEvent::Pending(changed) => {
-                        let mut changed = Box::pin(changed.notified_owned());
-                        changed.as_mut().enable();
-                        // Checked again, because an event may have been stored before the wait
-                        // began.
-                        if let NextEvent::Pending(_) = events.next_after(&stream, after)? {
-                            changed.await;
-                        }
-                    }
-                }
-            }
-        });
-        Ok(Box::pin(events))
-    }
-}
-
-/// Whether the event is the response, with which the stream of a request ends.
-fn is_response(event: &ServerSseMessage) -> bool {
-    matches!(
-        event.message.as_deref(),
-        Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
-    )
-}
-
-/// Returns the approximate memory of an event, in bytes.
-fn event_cost(event: &ServerSseMessage) -> usize {
-    let Some(message) = &event.message else {
-        return EVENT_OVERHEAD_BYTES;
-    };
-    let bytes = large_result_bytes(message);
-    let bytes = bytes.unwrap_or_else(|| encoded_size::encoded_len(&**message));
-    EVENT_OVERHEAD_BYTES + MODEL_BYTES + bytes
-}
-
-/// The approximate size of a large tool result, whose exact size would take long to compute. Other
-/// results are small, and structured content is mostly repeated in the text.
-fn large_result_bytes(message: &ServerJsonRpcMessage) -> Option<usize> {
-    let ServerJsonRpcMessage::Response(response) = message else {
-        return None;
-    };
-    let ServerResult::CallToolResult(result) = &response.result else {
-        return None;
-    };
-    let texts = result.content.iter().map(|block| match block {
-        ContentBlock::Text(text) => text.text.len(),
-        ContentBlock::Image(image) => image.data.len(),
-        _ => 0,
-    });
-    let bytes = texts.sum::<usize>();
-    let copies = 1 + usize::from(result.structured_content.is_some());
-    (bytes > INLINE_LIMIT).then_some(copies * bytes)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -12,13 +13,11 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::answer::EncodedResponse;
 use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
-use super::event_log::EventLog;
-use super::peer_client::NOTIFY_TIMEOUT;
-use super::raw_event::{RETRY_DELAY, StoredEvent};
-use super::service::KEEP_ALIVE_INTERVAL;
+use super::event_log::{EventLog, StoredEvent};
 use super::session::{CallGuard, McpSession};
 use crate::hub::Hub;
 use crate::results::unread::{AnswerBody, AnswerLease};
@@ -30,10 +29,28 @@ const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// The maximum number of events that wait for a client that reads slowly.
 const EVENT_BUFFER: usize = 16;
 
-/// An encoded event, in chunks that are not copied.
-type EncodedEvent = [Bytes; 3];
+/// How long a client waits before it resumes a lost stream.
+const RETRY_DELAY: Duration = Duration::from_secs(3);
 
-fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
+/// The interval of keepalives in an event stream without events. Some clients have a read timeout
+/// of five seconds: it is the default of httpx, where an application creates its own client.
+pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(4);
+
+/// A client that does not take a message within this time does not read its stream: it receives only
+/// the response to this call, and no further messages.
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An encoded event, in chunks that are not copied.
+pub(super) type EncodedEvent = [Bytes; 3];
+
+/// Encodes an event without data. From its id on, a client can resume the stream.
+pub(super) fn encode_priming_event(id: &str) -> EncodedEvent {
+    let head = format!("id: {id}\nretry: {}\ndata: ", RETRY_DELAY.as_millis());
+    [head.into(), Bytes::new(), Bytes::from_static(b"\n\n")]
+}
+
+/// Encodes an event with JSON on one line.
+pub(super) fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
     let head = match id {
         Some(id) => Bytes::from(format!("id: {id}\ndata: ")),
         None => Bytes::from_static(b"data: "),
@@ -41,12 +58,8 @@ fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
     [head, json, Bytes::from_static(b"\n\n")]
 }
 
-/// Encodes a response as an event, which has the lease on its bytes.
-fn encode_response_event(
-    id: Option<&str>,
-    json: Bytes,
-    lease: Option<&AnswerLease>,
-) -> EncodedEvent {
+/// Encodes an event, which has the lease on its bytes.
+fn encode_leased_event(id: Option<&str>, json: Bytes, lease: Option<&AnswerLease>) -> EncodedEvent {
     let json = match lease {
         Some(lease) => lease.attach_to(json),
         None => json,
@@ -54,7 +67,7 @@ fn encode_response_event(
     encode_event(id, json)
 }
 
-/// Puts JSON on one line. JSON has line breaks only between its tokens.
+/// Puts JSON on one line, in no more memory than it needs. JSON has line breaks only between its tokens.
 fn to_single_line(mut json: Vec<u8>) -> Bytes {
     let replace_line_break = |byte: &mut u8| {
         if matches!(byte, b'\n' | b'\r') {
@@ -62,6 +75,7 @@ fn to_single_line(mut json: Vec<u8>) -> Bytes {
         }
     };
     json.iter_mut().for_each(replace_line_break);
+    json.shrink_to_fit();
     Bytes::from(json)
 }
 
@@ -84,9 +98,9 @@ pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> R
 }
 
 /// Returns the response of a call that has ended already, as a stream with one event.
-fn single_event(response: EncodedResponse) -> Response {
+pub(super) fn single_event(response: EncodedResponse) -> Response {
     let json = to_single_line(response.json.into_vec());
-    let event = encode_response_event(None, json, response.lease.as_ref());
+    let event = encode_leased_event(None, json, response.lease.as_ref());
     let chunks = event.map(Ok::<_, Infallible>);
     event_stream_response(Body::from_stream(stream::iter(chunks)))
 }
@@ -107,7 +121,7 @@ pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
             CallStreamItem::Response(answer) => (answer.json.into_vec(), answer.lease, None),
             CallStreamItem::Cancelled => return None,
         };
-        let event = encode_response_event(None, to_single_line(json), lease.as_ref());
+        let event = encode_leased_event(None, to_single_line(json), lease.as_ref());
         Some((event, call))
     });
     sse_response(first.chain(rest))
@@ -152,9 +166,10 @@ struct SseForwarder {
 
 impl SseForwarder {
     async fn run(mut self, first: Option<Vec<u8>>, mut call: CallStream) {
-        if self.sends_priming_event {
-            let id = self.store(&call, StoredEvent::Retry);
-            self.send_priming_event(id).await;
+        if self.sends_priming_event
+            && let Some(id) = self.store(&call, StoredEvent::Priming)
+        {
+            self.send(encode_priming_event(&id)).await;
         }
         let mut next = first.map(CallStreamItem::Message);
         loop {
@@ -171,7 +186,7 @@ impl SseForwarder {
                     let session = call.guard().map(CallGuard::session);
                     let _activity = session.map(McpSession::begin_activity);
                     drop(call);
-                    let event = encode_response_event(id.as_deref(), json, answer.lease.as_ref());
+                    let event = encode_leased_event(id.as_deref(), json, answer.lease.as_ref());
                     return self.send(event).await;
                 }
                 Some(CallStreamItem::Cancelled) => {
@@ -185,25 +200,16 @@ impl SseForwarder {
         }
     }
 
-    /// Sends an event without data. From its id on, a client can resume the stream.
-    async fn send_priming_event(&mut self, id: Option<String>) {
-        if let Some(id) = id {
-            let head = format!("id: {id}\nretry: {}\ndata: ", RETRY_DELAY.as_millis());
-            let event = [head.into(), Bytes::new(), Bytes::from_static(b"\n\n")];
-            self.send(event).await;
-        }
-    }
-
     async fn send_message(&mut self, event: EncodedEvent) {
         if !self.is_stalled {
-            let sent = tokio::time::timeout(NOTIFY_TIMEOUT, self.send(event)).await;
+            let sent = tokio::time::timeout(SEND_TIMEOUT, self.send(event)).await;
             self.is_stalled = sent.is_err();
         }
     }
 
     /// Stores an event and returns its id, or `None` when the stream cannot be resumed.
     fn store(&self, call: &CallStream, event: StoredEvent) -> Option<String> {
-        let session = call.guard()?.session().id()?;
+        let session = call.guard()?.session();
         let id = self.event_log.append(session, &self.stream_id, event);
         // The session may have ended before the event was stored.
         if call.is_cancelled() {
@@ -222,7 +228,49 @@ impl SseForwarder {
     }
 }
 
-fn sse_response(events: impl Stream<Item = EncodedEvent> + Send + 'static) -> Response {
+/// Makes a response keep a guard to its end.
+pub(super) fn with_guard(response: Response, guard: impl Send + 'static) -> Response {
+    let keep = move |_: &_| {
+        let _ = &guard;
+    };
+    response.map(|body| Body::from_stream(body.into_data_stream().inspect(keep)))
+}
+
+/// Ends a stream when the token that opened it expires.
+pub(super) fn until_expiry(response: Response, expires_at: Option<Instant>) -> Response {
+    let Some(expires_at) = expires_at else {
+        return response;
+    };
+    let end = tokio::time::sleep_until(expires_at);
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
+}
+
+/// Ends a stream when the bridge stops.
+pub(super) fn until_stopped(response: Response, stopping: &CancellationToken) -> Response {
+    let stopped = stopping.clone().cancelled_owned();
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(stopped)))
+}
+
+/// Returns the rest of a stream of a call, after this event. `lease` is the lease on its bytes.
+pub(super) fn resumed(
+    events: &EventLog,
+    last_event_id: &str,
+    lease: Option<AnswerLease>,
+) -> Response {
+    sse_response(
+        events
+            .replay(last_event_id)
+            .map(move |(id, event)| match event {
+                StoredEvent::Priming => encode_priming_event(&id),
+                StoredEvent::Message(json) | StoredEvent::Response(json) => {
+                    encode_leased_event(Some(&id), json, lease.as_ref())
+                }
+            }),
+    )
+}
+
+/// Returns a stream of these events, with comments while there are none.
+pub(super) fn sse_response(events: impl Stream<Item = EncodedEvent> + Send + 'static) -> Response {
     let chunks = events.flat_map(|event| stream::iter(event.map(Ok)));
     let chunks = KeepAlive {
         chunks: Box::pin(chunks),
@@ -270,7 +318,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::cpu_pool::CpuPool;
     use crate::mcp::call_client::MessageBuffer;
 
     fn content_type_of(bytes: usize, events_only: bool) -> String {
@@ -300,7 +347,7 @@ mod tests {
         let running = CallStream::new(std::future::ready(answer), messages, None);
         let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
         let forwarder = SseForwarder {
-            event_log: EventLog::new(1_000, CpuPool::new()),
+            event_log: EventLog::new(1_000),
             stream_id: "s".to_owned(),
             sender: Some(sender),
             sends_priming_event: true,
@@ -308,7 +355,7 @@ mod tests {
         };
         let task = tokio::spawn(forwarder.run(None, running));
         // The paused clock advances only while no task can run.
-        tokio::time::sleep(2 * NOTIFY_TIMEOUT).await;
+        tokio::time::sleep(2 * SEND_TIMEOUT).await;
         let mut received = Vec::new();
         while let Some([_, json, _]) = receiver.recv().await {
             received.push(String::from_utf8(json.to_vec()).unwrap());

@@ -7,9 +7,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::mcp::session_choice::{BARE_SESSION_KEY, SESSION_KEY};
@@ -47,6 +49,23 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Parses the parameters of a message into the type for its method.
+pub(super) fn params_of<T: DeserializeOwned>(body: &[u8]) -> Result<T, ErrorData> {
+    #[derive(Deserialize)]
+    struct WithParams {
+        params: Value,
+    }
+    // From a value, so that an error names no column of the whole body.
+    let params = serde_json::from_slice::<WithParams>(body);
+    let parsed = params.and_then(|message| serde_json::from_value(message.params));
+    parsed.map_err(|error| {
+        ErrorData::invalid_params(
+            format!("`params` is not as the method needs it: {error}"),
+            None,
+        )
+    })
+}
+
 /// Returns the text of a JSON string.
 pub(super) fn json_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
@@ -73,6 +92,7 @@ pub(super) fn request_key(id: &RawValue) -> Option<Cow<'_, str>> {
 #[derive(Default)]
 pub(super) struct Params<'a> {
     pub(super) name: Option<&'a RawValue>,
+    pub(super) uri: Option<&'a RawValue>,
     pub(super) arguments: Option<&'a RawValue>,
     pub(super) request_state: Option<&'a RawValue>,
     pub(super) input_responses: Option<&'a RawValue>,
@@ -206,6 +226,7 @@ impl<'de> FromMembers<'de> for Params<'de> {
     fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         let twice = match key {
             "name" => set_once(&mut self.name, map)?,
+            "uri" => set_once(&mut self.uri, map)?,
             "arguments" => set_once(&mut self.arguments, map)?,
             "requestState" => set_once(&mut self.request_state, map)?,
             "inputResponses" => set_once(&mut self.input_responses, map)?,

@@ -2,22 +2,15 @@
 //! notifications of changes.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::ConnectedClient;
 use bridge_realm::realm::{ClientId, Refusal};
 use bridge_service::ClientAddress;
-use rmcp::RoleServer;
-use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
-use rmcp::service::{Peer, SubscriptionContext};
-use tokio::task::JoinHandle;
+use rmcp::model::SubscriptionFilter;
+use rmcp::service::SubscriptionContext;
 
 use crate::hub::{Hub, NotificationQueue, PendingNotifications};
-
-/// A client that does not take a notification within this time does not read its stream. It is
-/// notified again of the next change, and the other clients do not wait for it.
-const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The connection of a client to its realm. Dropping it disconnects the client.
 #[derive(Debug)]
@@ -26,13 +19,15 @@ pub(super) struct ClientNotifier {
     realm: RealmId,
     id: ClientId,
     queue: Arc<NotificationQueue>,
-    task: Option<JoinHandle<()>>,
 }
 
 impl ClientNotifier {
-    /// Connects a client to its realm. Returns `None` when the limit of tokens with waiting clients
-    /// is reached: the client is served, but receives no notifications. Returns an error when the
-    /// limit of clients of the token is reached.
+    /// Connects a client to its realm. Returns `None` when the limit of tokens with waiting clients is
+    /// reached: the client is served, but receives no notifications.
+    ///
+    /// # Errors
+    ///
+    /// When the limit of clients of the token is reached.
     pub(super) fn connect(
         hub: &Arc<Hub>,
         realm: RealmId,
@@ -45,29 +40,12 @@ impl ClientNotifier {
             realm,
             id,
             queue,
-            task: None,
         }))
     }
 
-    /// Starts a task that sends notifications, for the revisions before 2026-07-28. Changes while
-    /// the client is busy become one notification of each kind.
-    pub(super) fn start(&mut self, peer: Peer<RoleServer>) {
-        let queue = Arc::clone(&self.queue);
-        let task = tokio::spawn(async move {
-            loop {
-                let mut pending = queue.recv().await;
-                let sending = send_notifications(&peer, &mut pending);
-                match tokio::time::timeout(NOTIFY_TIMEOUT, sending).await {
-                    Ok(true) => {}
-                    Ok(false) => return,
-                    // The client does not read.
-                    Err(_) => queue.restore(pending),
-                }
-            }
-        });
-        if let Some(previous) = self.task.replace(task) {
-            previous.abort();
-        }
+    /// What the client has not been notified of.
+    pub(super) fn queue(&self) -> Arc<NotificationQueue> {
+        Arc::clone(&self.queue)
     }
 
     pub(super) fn subscribe(&self, uri: String) -> Result<(), Refusal> {
@@ -102,30 +80,6 @@ impl ClientNotifier {
     }
 }
 
-/// Sends the pending notifications, and removes each that is sent. Returns false when the client has
-/// disconnected.
-async fn send_notifications(peer: &Peer<RoleServer>, pending: &mut PendingNotifications) -> bool {
-    let mut all_sent = true;
-    if pending.tools_changed {
-        all_sent &= peer.notify_tool_list_changed().await.is_ok();
-        pending.tools_changed = false;
-    }
-    if pending.prompts_changed {
-        all_sent &= peer.notify_prompt_list_changed().await.is_ok();
-        pending.prompts_changed = false;
-    }
-    if pending.resources_changed {
-        all_sent &= peer.notify_resource_list_changed().await.is_ok();
-        pending.resources_changed = false;
-    }
-    while let Some(uri) = pending.updated_uris.first() {
-        let updated = ResourceUpdatedNotificationParam::new(uri.clone());
-        all_sent &= peer.notify_resource_updated(updated).await.is_ok();
-        pending.updated_uris.shift_remove_index(0);
-    }
-    all_sent
-}
-
 /// Sends only what the client has subscribed to. Returns false when the client has disconnected.
 async fn send_to_subscription(
     subscription: &SubscriptionContext,
@@ -151,9 +105,6 @@ async fn send_to_subscription(
 
 impl Drop for ClientNotifier {
     fn drop(&mut self) {
-        if let Some(notifier) = self.task.take() {
-            notifier.abort();
-        }
         if let Some(hub) = self.hub.upgrade() {
             hub.client_disconnected(self.realm, self.id);
         }

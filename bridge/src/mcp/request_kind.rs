@@ -4,22 +4,19 @@
 use bridge_auth::Scope;
 
 /// The kind of a request to the endpoint.
-pub(super) enum RequestKind {
+pub(super) enum RequestKind<'a> {
     /// A message with this method, which is empty for a response.
-    Message(String),
+    Message(&'a str),
     /// A request to open the stream of a session.
     Stream,
-    /// A request to end a session, or one that is rejected in any case.
-    Other,
 }
 
-impl RequestKind {
+impl RequestKind<'_> {
     /// Returns the scope that the request requires, or `None` if every valid token suffices.
     pub(super) fn required_scope(&self) -> Option<Scope> {
         let method = match self {
-            RequestKind::Message(method) => method.as_str(),
+            RequestKind::Message(method) => *method,
             RequestKind::Stream => return Some(Scope::ToolsRead),
-            RequestKind::Other => return None,
         };
         match method {
             "tools/call" => Some(Scope::ToolsCall),
@@ -35,7 +32,7 @@ impl RequestKind {
         match self {
             RequestKind::Message(method) => {
                 matches!(
-                    method.as_str(),
+                    *method,
                     "" | "initialize"
                         | "ping"
                         | "server/discover"
@@ -45,16 +42,14 @@ impl RequestKind {
                 ) || method.starts_with("notifications/")
             }
             RequestKind::Stream => false,
-            RequestKind::Other => true,
         }
     }
 
     /// Whether the response is a stream that remains open until one side ends it.
     pub(super) fn is_long_lived(&self) -> bool {
         match self {
-            RequestKind::Message(method) => method == "subscriptions/listen",
+            RequestKind::Message(method) => *method == "subscriptions/listen",
             RequestKind::Stream => true,
-            RequestKind::Other => false,
         }
     }
 }
@@ -65,7 +60,7 @@ mod tests {
 
     #[test]
     fn each_method_has_its_scope_and_unknown_ones_need_tools_read() {
-        let scope = |method: &str| RequestKind::Message(method.to_owned()).required_scope();
+        let scope = |method: &str| RequestKind::Message(method).required_scope();
         assert_eq!(scope("tools/call"), Some(Scope::ToolsCall));
         for method in [
             "tools/list",
@@ -89,6 +84,5 @@ mod tests {
             assert_eq!(scope(method), None, "{method}");
         }
         assert_eq!(RequestKind::Stream.required_scope(), Some(Scope::ToolsRead));
-        assert_eq!(RequestKind::Other.required_scope(), None);
     }
 }

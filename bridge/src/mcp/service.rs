@@ -1,28 +1,23 @@
-//! rmcp's Streamable HTTP service and the sessions behind it.
+//! The MCP service: the sessions, and what serves their requests.
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-
-use rmcp::transport::streamable_http_server::session::SessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::sync::Arc;
 
 use super::client_cache::ClientCache;
 use super::handler::Handler;
 use super::input_required::RequestStateSealer;
-use super::session_manager::RealmSessionManager;
+use super::rmcp_services::RmcpServices;
+use super::session::McpSession;
+use super::sessions::McpSessions;
 use crate::agent_queries::QueryLifetime;
 use crate::web::AppState;
-
-/// The interval of keepalives in an event stream without events. Some clients have a read timeout
-/// of five seconds: it is the default of httpx, where an application creates its own client.
-pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(4);
 
 /// The MCP service with its sessions.
 #[derive(Clone)]
 pub(crate) struct McpService {
     pub(super) state: AppState,
-    pub(super) service: StreamableHttpService<Handler, RealmSessionManager>,
-    pub(super) sessions: Arc<RealmSessionManager>,
+    pub(super) handler: Handler,
+    pub(super) rmcp: RmcpServices,
+    pub(super) sessions: Arc<McpSessions>,
     pub(super) client_cache: Arc<ClientCache>,
     pub(super) sealer: Arc<RequestStateSealer>,
 }
@@ -30,30 +25,16 @@ pub(crate) struct McpService {
 impl McpService {
     pub(crate) fn new(state: AppState) -> Self {
         let hub = Arc::clone(&state.hub);
-        let sessions = RealmSessionManager::start(&hub.config, hub.cpu_pool.clone());
-        // Host and Origin are checked on every route before this one.
-        let config = StreamableHttpServerConfig::default()
-            .disable_allowed_hosts()
-            .with_cancellation_token(state.stopping.clone())
-            // A retry event would start streams with an event that older clients do not support.
-            .with_sse_retry(None)
-            .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
-            .with_max_request_body_bytes(hub.config.max_request_bytes);
-        let sealer = Arc::new(RequestStateSealer::new(&hub.config));
-        let evicting = Arc::downgrade(&sessions);
-        let handler_sealer = Arc::clone(&sealer);
-        let handler = move || {
-            let hub = Arc::clone(&hub);
-            Handler::new(hub, Arc::clone(&handler_sealer), Weak::clone(&evicting))
-        };
-        let service =
-            StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
+        let sessions = McpSessions::start(&hub.config);
+        let handler = Handler::new(Arc::clone(&hub), Arc::clone(&sessions));
+        let max_request_bytes = hub.config.max_request_bytes;
         Self {
-            state,
-            service,
+            rmcp: RmcpServices::new(&handler, max_request_bytes, &state.stopping),
+            handler,
             sessions,
             client_cache: Arc::default(),
-            sealer,
+            sealer: Arc::new(RequestStateSealer::new(&hub.config)),
+            state,
         }
     }
 
@@ -69,8 +50,8 @@ impl McpService {
 
     /// Ends a session that was opened with the token of a query when the query ends, because the
     /// agent can then no longer end it.
-    pub(super) fn close_session_with_query(&self, lifetime: QueryLifetime, session: &str) {
-        let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
+    pub(super) fn end_session_with_query(&self, lifetime: QueryLifetime, session: Arc<McpSession>) {
+        let sessions = Arc::clone(&self.sessions);
         let stopping = self.state.stopping.clone();
         self.state.page_sockets.spawn(async move {
             tokio::select! {
@@ -78,7 +59,7 @@ impl McpService {
                 () = stopping.cancelled() => {}
             }
             // The session may have ended already.
-            let _ = sessions.close_session(&id).await;
+            sessions.end(&session);
         });
     }
 }

@@ -1,9 +1,8 @@
-//! The state of an MCP session (revisions before 2026-07-28) that the bridge has in addition to
-//! rmcp's: its realm, its client with what it is notified of and asked, the running calls, and the
-//! time of the last activity.
+//! An MCP session (revisions before 2026-07-28): its realm, its client with what it is notified of and
+//! asked, its calls and streams, and the time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,19 +10,22 @@ use bridge_auth::RealmId;
 use bridge_protocol::LogLevel;
 use bridge_service::ClientAddress;
 use futures_util::task::AtomicWaker;
-use rmcp::RoleServer;
-use rmcp::service::Peer;
-use rmcp::transport::streamable_http_server::session::SessionId;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
+use super::change_log::ChangeLog;
 use super::client_questions::ClientQuestions;
-use crate::mcp::notifier::ClientNotifier;
-use crate::mcp::requesting_client::RequestingClient;
-use crate::shares::PoolPermit;
+use super::notifier::ClientNotifier;
+use super::requesting_client::RequestingClient;
+use crate::hub::{NotificationQueue, PendingNotifications};
+use crate::shares::{Party, PoolPermit};
 
 /// The permit for one MCP session.
 pub(super) type SessionPermit = PoolPermit<RealmId, Weak<McpSession>>;
+
+/// The maximum number of standalone streams of a session. One more ends the oldest.
+const MAX_STREAMS: usize = 32;
 
 /// The log level of a session until the client sets one.
 const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
@@ -33,10 +35,11 @@ const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 pub(super) struct McpSession {
     pub(super) realm: RealmId,
     /// The address of the client that opened it.
-    pub(super) address: ClientAddress,
-    id: OnceLock<SessionId>,
+    address: ClientAddress,
+    id: Arc<str>,
     state: Mutex<State>,
-    ended: CancellationToken,
+    /// Notifies the standalone streams that something about them has changed.
+    streams_changed: Notify,
     /// What the client is asked.
     pub(super) questions: Arc<ClientQuestions>,
 }
@@ -50,8 +53,16 @@ struct State {
     notifier: Option<ClientNotifier>,
     /// The permit for the session, from the request that opens it to its end.
     permit: Option<SessionPermit>,
+    /// Whether the client has sent `notifications/initialized`.
+    is_ready: bool,
     log_level: LogLevel,
     calls: Vec<Arc<CancellableCall>>,
+    /// The numbers of the open standalone streams. The last one is used.
+    streams: Vec<u64>,
+    last_stream: u64,
+    changes: ChangeLog,
+    /// The number of the first recorded change that no stream has sent.
+    first_unsent: Option<u64>,
     /// The number of requests that are being answered and of open streams.
     activity_count: usize,
     /// When the last activity ended.
@@ -72,18 +83,23 @@ impl McpSession {
         Self {
             realm,
             address,
-            id: OnceLock::new(),
+            id: uuid::Uuid::new_v4().to_string().into(),
             state: Mutex::new(State {
                 client: None,
                 notifier: None,
                 permit: None,
+                is_ready: false,
                 log_level: DEFAULT_LOG_LEVEL,
                 calls: Vec::new(),
+                streams: Vec::new(),
+                last_stream: 0,
+                changes: ChangeLog::default(),
+                first_unsent: None,
                 activity_count: 0,
                 last_active: Instant::now(),
                 has_ended: false,
             }),
-            ended: CancellationToken::new(),
+            streams_changed: Notify::new(),
             questions: Arc::new(ClientQuestions::new()),
         }
     }
@@ -93,20 +109,18 @@ impl McpSession {
         self.state().permit = Some(permit);
     }
 
-    /// Sets the id that rmcp has given the session.
-    pub(super) fn set_id(&self, id: &SessionId) {
-        let _ = self.id.set(Arc::clone(id));
+    pub(super) fn id(&self) -> &Arc<str> {
+        &self.id
     }
 
-    /// Returns the id, once rmcp has given the session one.
-    pub(super) fn id(&self) -> Option<&SessionId> {
-        self.id.get()
+    /// Whose share of the limits the session counts for.
+    pub(super) fn party(&self) -> Party<RealmId> {
+        Party::new(self.address, self.realm)
     }
 
     /// Sets the client. A client may initialise more than once.
-    pub(super) fn set_client(&self, client: RequestingClient, peer: Peer<RoleServer>) {
+    pub(super) fn set_client(&self, client: RequestingClient) {
         self.state().client = Some(Arc::new(client));
-        self.questions.set_peer(Some(peer));
     }
 
     /// Sets the client's connection to its realm, and drops the previous one.
@@ -121,32 +135,18 @@ impl McpSession {
         // Dropping a notifier takes the lock of its realm.
         drop(state);
         drop(former);
+        self.streams_changed.notify_waiters();
     }
 
-    /// Starts the notifications of the client after its handshake.
-    pub(super) fn start_notifications(&self, peer: Peer<RoleServer>) {
-        let mut state = self.state();
-        if let Some(client) = &mut state.notifier {
-            client.start(peer);
-        }
+    /// Starts the notifications of the client, after its handshake.
+    pub(super) fn set_ready(&self) {
+        self.state().is_ready = true;
+        self.streams_changed.notify_waiters();
     }
 
     /// Calls `act` with the client's connection to its realm, if there is one.
     pub(super) fn with_notifier<T>(&self, act: impl FnOnce(&ClientNotifier) -> T) -> Option<T> {
         self.state().notifier.as_ref().map(act)
-    }
-
-    /// Whether the client supports events without data (MCP 2025-11-25 and later).
-    pub(super) fn supports_priming_events(&self) -> bool {
-        let state = self.state();
-        state
-            .client
-            .as_ref()
-            .is_some_and(|client| client.supports_priming_events())
-    }
-
-    pub(super) fn log_level(&self) -> LogLevel {
-        self.state().log_level
     }
 
     pub(super) fn set_log_level(&self, level: LogLevel) {
@@ -158,6 +158,69 @@ impl McpSession {
         let state = self.state();
         let client = state.client.as_ref()?;
         Some((Arc::clone(client), state.log_level))
+    }
+
+    /// Opens a standalone stream, which a client may resume after the change with this number. At the
+    /// maximum, the oldest ends. Returns the number of the stream, and that of the change after which
+    /// it begins: no change is lost with a stream whose client did not read it.
+    pub(super) fn open_stream(&self, resumed_after: Option<u64>) -> (u64, u64) {
+        let mut state = self.state();
+        let unsent = state.first_unsent.take().map(|first| first - 1);
+        let start = resumed_after.or(unsent);
+        let start = start.unwrap_or_else(|| state.changes.last_number());
+        state.last_stream += 1;
+        let number = state.last_stream;
+        if state.streams.len() == MAX_STREAMS {
+            state.streams.remove(0);
+        }
+        state.streams.push(number);
+        drop(state);
+        self.streams_changed.notify_waiters();
+        (number, start)
+    }
+
+    /// Ends a standalone stream, which has not sent the changes from this number on. The newest of the
+    /// others is used from now on.
+    pub(super) fn close_stream(&self, number: u64, first_unsent: Option<u64>) {
+        let mut state = self.state();
+        state.streams.retain(|open| *open != number);
+        state.first_unsent = state.first_unsent.or(first_unsent);
+        drop(state);
+        self.streams_changed.notify_waiters();
+    }
+
+    /// What a standalone stream is for now, and a notification of the next change.
+    pub(super) fn stream_role(&self, number: u64) -> (StreamRole, Notified<'_>) {
+        let changed = self.streams_changed.notified();
+        let state = self.state();
+        let role = match state.streams.last() {
+            _ if state.has_ended || !state.streams.contains(&number) => StreamRole::Ended,
+            Some(newest) if *newest == number && state.is_ready => {
+                let notifier = state.notifier.as_ref();
+                StreamRole::Used(notifier.map(ClientNotifier::queue))
+            }
+            _ => StreamRole::Waiting,
+        };
+        (role, changed)
+    }
+
+    /// Records changes that are about to be sent, and returns the events.
+    pub(super) fn record_changes(&self, pending: PendingNotifications) -> Vec<(u64, String)> {
+        self.state().changes.record(pending)
+    }
+
+    /// Returns the events of the changes that were recorded after the one with this number.
+    pub(super) fn changes_after(&self, number: u64) -> Vec<(u64, String)> {
+        self.state().changes.after(number)
+    }
+
+    /// Ends the client's subscription to a resource.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        let mut state = self.state();
+        state.changes.forget_resource(uri);
+        if let Some(client) = &state.notifier {
+            client.unsubscribe(uri);
+        }
     }
 
     /// Marks the session as active while the returned guard exists.
@@ -203,14 +266,8 @@ impl McpSession {
         let places = (state.notifier.take(), state.permit.take());
         // Dropping a notifier takes the lock of its realm.
         drop(state);
-        self.ended.cancel();
-        self.questions.set_peer(None);
+        self.streams_changed.notify_waiters();
         drop(places);
-    }
-
-    /// Waits until the session has ended.
-    pub(super) async fn ended(&self) {
-        self.ended.cancelled().await;
     }
 
     /// Returns since when the session is idle, or `None` while it is active.
@@ -235,6 +292,16 @@ impl CancellableCall {
         self.is_cancelled.store(true, Ordering::Release);
         self.waker.wake();
     }
+}
+
+/// What a standalone stream is for.
+pub(super) enum StreamRole {
+    /// Its session has ended, or it makes room for another.
+    Ended,
+    /// A newer stream is used, or the handshake has not finished.
+    Waiting,
+    /// It sends the notifications of this queue, if the client receives any.
+    Used(Option<Arc<NotificationQueue>>),
 }
 
 /// Marks a session as active: a request is being answered, or a stream is open.

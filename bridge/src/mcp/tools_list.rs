@@ -26,20 +26,19 @@ static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
     own.filter_map(convert::to_list_entry).collect()
 });
 
-/// Serves the list. Returns `None` for a request that rmcp must refuse.
-pub(super) async fn serve(request: Option<CheckedRequest<'_>>) -> Option<Response> {
-    let request = request?;
+/// Serves the list.
+pub(super) async fn serve(request: &CheckedRequest<'_>) -> Response {
     let _open = request
         .session
         .as_ref()
         .map(|session| session.begin_activity());
-    let response = match encode_response(&request).await {
+    let response = match encode_response(request).await {
         Ok(response) => response,
         Err(failure) => {
             encode_call_error(request.id, CallError::Failed(failure), request.is_modern)
         }
     };
-    Some(single_response(response, request.events_only))
+    single_response(response, request.events_only)
 }
 
 /// The tools that a client lists, and how it does.

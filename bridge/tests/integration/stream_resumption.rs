@@ -85,11 +85,12 @@ async fn a_stream_that_broke_before_its_first_notification_is_resumed() {
 #[tokio::test]
 async fn streams_that_are_resumed_and_not_read_count_for_max_unread_bytes() {
     let mut config = test_config();
-    config.results.max_unread_bytes = 1024 * 1024;
+    config.results.max_unread_bytes = 16 * 1024 * 1024;
     let bridge = start_bridge_with(config).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     let (id, last) = call_with_broken_stream(&mut page, &client).await;
-    page.respond_to(&id.as_str().into(), json!("x".repeat(400_000)))
+    // More than the system takes for a client that does not read.
+    page.respond_to(&id.as_str().into(), json!("x".repeat(8_000_000)))
         .await;
     resume_to_result(&client, &last).await;
     let mut unread = Vec::new();

@@ -1,194 +1,120 @@
 use futures_util::StreamExt;
-use rmcp::model::{CustomNotification, ServerNotification};
 
 use super::*;
 
-fn event(bytes: usize) -> ServerSseMessage {
-    let params = serde_json::json!({ "x": "x".repeat(bytes) });
-    let notification = CustomNotification::new("news", Some(params));
-    let notification = ServerNotification::CustomNotification(notification);
-    ServerSseMessage::from_message(ServerJsonRpcMessage::notification(notification))
+fn session(address: u8, token: &str) -> McpSession {
+    let address = std::net::IpAddr::from([192, 0, 2, address]);
+    McpSession::new(RealmId::from_token(token), address.into())
 }
 
 impl EventLog {
-    /// Stores an event, and binds its stream to the session.
-    async fn append_for_session(&self, session: &SessionId, stream: &str, bytes: usize) -> EventId {
-        let id = self.store_event(stream, &event(bytes)).await.unwrap();
-        self.bind_session(session, &id);
-        id
+    fn append_bytes(&self, session: &McpSession, stream: &str, bytes: usize) -> String {
+        let json = Bytes::from(vec![b'x'; bytes]);
+        self.append(session, stream, StoredEvent::Message(json))
+    }
+
+    fn knows(&self, session: &McpSession, event_id: &str) -> bool {
+        self.bytes_after(session, event_id).is_some()
     }
 
     fn assert_consistent(&self) {
         let state = self.lock();
+        let events = state.logs.values().flat_map(|log| &log.events);
+        let of_events: usize = events.map(|(_, event)| event.cost()).sum();
         let of_logs: usize = state.logs.values().map(|log| log.bytes).sum();
-        let of_events = state.logs.values().flat_map(|log| &log.events);
-        let of_events: usize = of_events.map(|event| event.bytes).sum();
-        let of_sessions: usize = state
-            .by_session
-            .values()
-            .map(|session_logs| session_logs.bytes)
-            .sum();
-        assert_eq!(
-            [of_logs, of_events, of_sessions],
-            [state.bytes, state.bytes, state.bytes]
-        );
-        let bound = state.logs.values().filter(|log| log.party.is_some());
-        let bound: usize = bound.map(|log| log.bytes).sum();
-        assert_eq!(bound, state.holdings.total());
-        let listed: usize = state.by_session.values().map(|held| held.logs.len()).sum();
+        let sessions = || state.by_party.values().flat_map(HashMap::values);
+        let of_sessions: usize = sessions().map(|held| held.bytes).sum();
+        let total = state.holdings.total();
+        assert_eq!([of_events, of_logs, of_sessions], [total; 3]);
+        let listed: usize = sessions().map(|held| held.logs.len()).sum();
         assert_eq!(listed, state.logs.len());
     }
 }
 
 #[tokio::test]
 async fn a_stream_that_never_ends_keeps_its_newest_events() {
-    let events = EventLog::new(80_000, CpuPool::new());
-    let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
-    let state = events.append_for_session(&calm, "answer", 100).await;
-    let first = events.append_for_session(&busy, "endless", 100).await;
+    let events = EventLog::new(80_000);
+    let (busy, calm) = (session(1, "busy"), session(1, "calm"));
+    let answer = events.append_bytes(&calm, "answer", 100);
+    let first = events.append_bytes(&busy, "endless", 100);
     for _ in 0..1_000 {
-        events.append_for_session(&busy, "endless", 100).await;
+        events.append_bytes(&busy, "endless", 100);
     }
     events.assert_consistent();
-    assert!(events.lock().bytes <= 80_000 / STREAM_LOG_DIVISOR + 1_000);
-    assert!(events.belongs_to(&calm, &state));
+    assert!(events.bytes() <= 80_000 / STREAM_LOG_DIVISOR + 1_000);
+    assert!(events.knows(&calm, &answer));
     let last = events.lock().last_number;
-    let realm = RealmId::from_token("token");
-    let replayed = REALM.scope(realm, events.replay_events_after(&first));
-    let rest = replayed.await.unwrap();
-    let rest: Vec<_> = rest.take(10).collect().await;
-    let number =
-        |event: &ServerSseMessage| parse_event_id(event.event_id.as_ref().unwrap()).unwrap().1;
-    assert!(number(&rest[0]) > 900 && number(&rest[9]) < last);
+    let rest: Vec<_> = events.replay(&first).take(10).collect().await;
+    let number = |index: usize| parse_event_id(&rest[index].0).unwrap().1;
+    assert!(number(0) > 900 && number(9) < last);
 }
 
 #[tokio::test]
-async fn notifications_of_the_same_change_are_stored_once() {
-    use rmcp::model::{
-        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ToolListChangedNotification,
+async fn a_replay_waits_for_what_follows_and_ends_with_the_response() {
+    let events = EventLog::new(80_000);
+    let session = session(1, "token");
+    let first = events.append(&session, "stream", StoredEvent::Priming);
+    let replay = events.replay(&first).collect::<Vec<_>>();
+    let append = async {
+        events.append_bytes(&session, "stream", 1);
+        tokio::task::yield_now().await;
+        let response = StoredEvent::Response(Bytes::from_static(b"{}"));
+        events.append(&session, "stream", response)
     };
-    let events = EventLog::new(8 * 1024 * 1024, CpuPool::new());
-    let session: SessionId = "session".into();
-    let notify = async |notification: ServerNotification| {
-        let message = ServerJsonRpcMessage::notification(notification);
-        let event = ServerSseMessage::from_message(message);
-        events.store_event("stream", &event).await.unwrap()
-    };
-    let first = events.append_for_session(&session, "stream", 100).await;
-    let mut last = first.clone();
-    for number in 0..1_000 {
-        let tools = ToolListChangedNotification::default();
-        last = notify(ServerNotification::ToolListChangedNotification(tools)).await;
-        let param = ResourceUpdatedNotificationParam::new(format!("test:{}", number % 2));
-        let resource = ResourceUpdatedNotification::new(param);
-        notify(ServerNotification::ResourceUpdatedNotification(resource)).await;
-    }
-    events.assert_consistent();
-    // The first event, and the newest of the list of tools and of either resource.
-    let numbers = |state: &EventLogState| -> Vec<u64> {
-        let log = &state.logs["stream"];
-        log.events.iter().map(|event| event.number).collect()
-    };
-    let newest = parse_event_id(&last).unwrap().1;
-    assert_eq!(numbers(&events.lock()), [1, newest - 1, newest, newest + 1]);
-    // A client that saw a notification which has been replaced receives the newer ones.
-    let realm = RealmId::from_token("token");
-    let replayed = REALM.scope(realm, events.replay_events_after("stream/2"));
-    let rest: Vec<_> = replayed.await.unwrap().take(3).collect().await;
-    assert_eq!(rest[1].event_id.as_ref(), Some(&last));
+    let (replayed, last) = tokio::join!(replay, append);
+    assert_eq!(replayed.len(), 2);
+    assert_eq!(replayed[1].0, last);
+    // What is removed has no rest.
+    let second = replayed[0].0.clone();
+    events.remove_stream("stream");
+    assert_eq!(events.replay(&second).count().await, 0);
+    assert!(!events.knows(&session, &second));
 }
 
-#[tokio::test]
-async fn an_event_that_nobody_reads_belongs_to_the_session_of_its_stream() {
-    let events = EventLog::new(8 * 1024 * 1024, CpuPool::new());
-    let session: SessionId = "session".into();
-    let start = events.standalone_start(&session);
-    assert!(is_in_standalone_stream(&session, &start));
-    assert!(!is_in_standalone_stream(&"other".into(), &start));
-    events
-        .store_event("session:common", &event(10))
-        .await
-        .unwrap();
-    assert!(events.belongs_to(&session, &start));
-    events.remove_session(&session);
-    events.assert_consistent();
-    assert_eq!(events.bytes(), 0);
-}
-
-#[tokio::test]
-async fn an_event_counts_with_the_memory_of_its_message() {
-    let events = EventLog::new(8 * 1024 * 1024, CpuPool::new());
-    events.store_event("stream", &event(0)).await.unwrap();
-    assert!(events.bytes() > EVENT_OVERHEAD_BYTES + size_of::<ServerJsonRpcMessage>());
-}
-
-#[tokio::test]
-async fn the_session_with_most_bytes_is_evicted_first() {
-    let events = EventLog::new(80_000, CpuPool::new());
-    let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
-    let state = events.append_for_session(&calm, "answer", 1_000).await;
+#[test]
+fn the_session_with_most_bytes_is_evicted_first() {
+    let events = EventLog::new(80_000);
+    let (busy, calm) = (session(1, "token"), session(1, "token"));
+    let answer = events.append_bytes(&calm, "answer", 1_000);
     for stream in 0..100 {
-        events
-            .append_for_session(&busy, &stream.to_string(), 5_000)
-            .await;
+        events.append_bytes(&busy, &stream.to_string(), 5_000);
     }
     events.assert_consistent();
-    assert!(events.lock().bytes <= 80_000);
-    assert!(events.belongs_to(&calm, &state));
+    assert!(events.bytes() <= 80_000);
+    assert!(events.knows(&calm, &answer) && !events.knows(&busy, &answer));
 }
 
-#[tokio::test]
-async fn the_sessions_of_one_address_do_not_evict_the_logs_of_another() {
-    let events = EventLog::new(80_000, CpuPool::new());
-    let other: SessionId = "other".into();
-    let party = |address: u8, token: &str| {
-        let address = std::net::IpAddr::from([192, 0, 2, address]);
-        Party::new(address.into(), RealmId::from_token(token))
-    };
-    events.add_session(&other, party(1, "other"));
-    let state = events.append_for_session(&other, "answer", 9_000).await;
+#[test]
+fn the_sessions_of_one_address_do_not_evict_the_logs_of_another() {
+    let events = EventLog::new(80_000);
+    let other = session(1, "other");
+    let answer = events.append_bytes(&other, "answer", 9_000);
     // Each of these sessions has less than the other one.
     for number in 0..100 {
-        let session: SessionId = format!("session {number}").into();
-        events.add_session(&session, party(2, &format!("token {}", number % 7)));
-        let stream = number.to_string();
-        events.append_for_session(&session, &stream, 5_000).await;
+        let session = session(2, &format!("token {}", number % 7));
+        events.append_bytes(&session, &number.to_string(), 5_000);
         events.assert_consistent();
     }
-    assert!(events.lock().bytes <= 80_000);
-    assert!(events.belongs_to(&other, &state));
-    // Nor do streams that nobody reads, which have no session yet.
-    for number in 0..100 {
-        let stream = format!("unread {number}");
-        events.store_event(&stream, &event(5_000)).await.unwrap();
-    }
-    events.assert_consistent();
-    assert!(events.belongs_to(&other, &state));
+    assert!(events.bytes() <= 80_000);
+    assert!(events.knows(&other, &answer));
     events.remove_session(&other);
     events.assert_consistent();
+    assert!(!events.knows(&other, &answer));
 }
 
-#[tokio::test]
-async fn an_evicted_log_is_bound_again_on_append_and_removed_with_its_session() {
-    let events = EventLog::new(80_000, CpuPool::new());
-    let (one, two): (SessionId, SessionId) = ("one".into(), "two".into());
-    events.append_for_session(&one, "common", 100).await;
+#[test]
+fn an_evicted_log_can_begin_again_and_is_removed_with_its_session() {
+    let events = EventLog::new(80_000);
+    let (one, two) = (session(1, "one"), session(1, "two"));
+    events.append_bytes(&one, "evicted", 100);
     for stream in 0..20 {
-        events
-            .append_for_session(&one, &stream.to_string(), 9_000)
-            .await;
+        events.append_bytes(&one, &stream.to_string(), 9_000);
     }
-    assert!(!events.lock().logs.contains_key("common"));
-    let id = events.append_for_session(&one, "common", 100).await;
-    assert!(events.belongs_to(&one, &id) && !events.belongs_to(&two, &id));
+    assert!(!events.lock().logs.contains_key("evicted"));
+    let id = events.append_bytes(&one, "evicted", 100);
+    assert!(events.knows(&one, &id) && !events.knows(&two, &id));
     events.remove_session(&one);
     events.assert_consistent();
-    assert_eq!(events.lock().bytes, 0);
-    assert!(
-        events
-            .lock()
-            .by_session
-            .values()
-            .all(|held| held.logs.is_empty())
-    );
+    assert_eq!(events.bytes(), 0);
+    assert!(events.lock().by_party.is_empty());
 }

@@ -1,0 +1,150 @@
+//! The MCP method `initialize`, which opens an MCP session (revisions before 2026-07-28).
+
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use bridge_auth::{Principal, RealmId};
+use bridge_protocol::ErrorCode;
+use bridge_service::ClientAddress;
+use http::{HeaderMap, HeaderValue};
+use rmcp::ServerHandler;
+use rmcp::model::{InitializeRequestParams, InitializeResult};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::answer::{EncodedResponse, encode_error, encode_result};
+use super::checked_request::allow_initialize;
+use super::convert;
+use super::handler::refusal_to_error;
+use super::headers::SESSION_ID;
+use super::http_response::{single_event, single_response, with_guard};
+use super::message::params_of;
+use super::requesting_client::RequestingClient;
+use super::service::McpService;
+use super::session::{ActivityGuard, McpSession};
+use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
+use crate::refusals::RefusalKind;
+use crate::shares::Party;
+use crate::web::Problem;
+
+/// How many sessions may be evicted for one. Several are needed only if others take their places.
+const MAX_EVICTIONS: usize = 8;
+
+/// Opens a session. Returns `None` for a request that rmcp must refuse.
+pub(super) fn serve(
+    mcp: &McpService,
+    headers: &HeaderMap,
+    id: &RawValue,
+    body: &[u8],
+    principal: &Principal,
+    address: ClientAddress,
+) -> Option<Response> {
+    let params: InitializeRequestParams = params_of(body).ok()?;
+    if !allow_initialize(headers, &params.protocol_version) {
+        return None;
+    }
+    if mcp.state.hub.memory.is_scarce() {
+        let code = ErrorCode::MemoryLimitExceeded;
+        return Some(Problem::new(code, NO_MEMORY_FOR_NEWCOMERS).into_response());
+    }
+    let party = Party::new(address, principal.realm);
+    let (session, activity) = match open_session(mcp, &party) {
+        Ok(opened) => opened,
+        Err(problem) => return Some(problem.into_response()),
+    };
+    let result = match connect(mcp, &session, params) {
+        Ok(result) => result,
+        Err(error) => {
+            mcp.sessions.end(&session);
+            let response = encode_error(id, &error, false);
+            return Some(single_response(response, false));
+        }
+    };
+    let query = principal.query.as_ref();
+    let lifetime = query.and_then(|query| mcp.state.agent_queries.lifetime_of(query));
+    if let Some(lifetime) = lifetime {
+        mcp.end_session_with_query(lifetime, Arc::clone(&session));
+    }
+    // A session is not idle before the client has read its first response.
+    let mut response = with_guard(single_event(encode_result(id, &result)), activity);
+    let value = HeaderValue::from_str(session.id()).ok()?;
+    response.headers_mut().insert(SESSION_ID, value);
+    Some(response)
+}
+
+/// Serves the request in a session that is open: its client is replaced.
+pub(super) fn serve_again(
+    mcp: &McpService,
+    session: &Arc<McpSession>,
+    id: &RawValue,
+    body: &[u8],
+) -> EncodedResponse {
+    let initialized = params_of(body).and_then(|params| connect(mcp, session, params));
+    match initialized {
+        Ok(result) => encode_result(id, &result),
+        Err(error) => encode_error(id, &error, false),
+    }
+}
+
+/// Connects the client of a session to its realm.
+fn connect(
+    mcp: &McpService,
+    session: &Arc<McpSession>,
+    params: InitializeRequestParams,
+) -> Result<InitializeResult, rmcp::ErrorData> {
+    let hub = &mcp.state.hub;
+    let result = mcp.handler.negotiate_initialize(&params)?;
+    let version = Some(result.protocol_version.clone());
+    let capabilities = to_raw_value(&params.capabilities).ok();
+    let info = Some(params.client_info);
+    let client = RequestingClient::new(&hub.config, info.clone(), version.clone(), capabilities);
+    session.set_client(client);
+    let _activity = session.begin_activity();
+    // A client that initialises again is still one client.
+    session.set_notifier(None);
+    let client = convert::connected_client(info, version);
+    let address = session.party().address;
+    let connected = mcp
+        .sessions
+        .connect_client(hub, session.realm, address, &client);
+    session.set_notifier(connected.map_err(refusal_to_error)?);
+    Ok(result)
+}
+
+/// Opens the session for a request. At the limit of the token, its session that has been idle for
+/// longest is evicted, and at the limit of all sessions one of those who have the most.
+fn open_session(
+    mcp: &McpService,
+    party: &Party<RealmId>,
+) -> Result<(Arc<McpSession>, ActivityGuard), Problem> {
+    let hub = &mcp.state.hub;
+    let too_many =
+        |kind, message| Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(kind);
+    for _ in 0..MAX_EVICTIONS {
+        let clients = hub.with_realm(party.member, |realm| realm.client_count());
+        let clients = clients.unwrap_or(0);
+        if clients >= hub.config.max_clients {
+            if mcp.sessions.evict_idle(party.member) {
+                continue;
+            }
+            let message = format!(
+                "{clients} clients are connected with this token, which is the limit, and none of \
+                 them is idle: close some, or raise `max_clients`"
+            );
+            return Err(too_many(RefusalKind::MaxClients, message));
+        }
+        if let Some(opened) = mcp.sessions.open(party) {
+            return Ok(opened);
+        }
+        if !mcp.sessions.evict_for(party) {
+            break;
+        }
+    }
+    let used = mcp.sessions.used_by(party);
+    let message = format!(
+        "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this token; \
+         none of those is idle, and nobody has many more: close some clients, or raise \
+         `max_mcp_sessions`",
+        used.capacity, used.by_address, party.address, used.by_party
+    );
+    Err(too_many(RefusalKind::MaxMcpSessions, message))
+}

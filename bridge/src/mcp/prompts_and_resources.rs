@@ -1,0 +1,158 @@
+//! The MCP methods with which clients get prompts and resources of pages, and complete their arguments:
+//! `prompts/get`, `resources/read` and `completion/complete`.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use bridge_realm::definition::reserved::is_builtin_resource;
+use bridge_results::encoded_size;
+use bridge_results::request_error::CallError;
+use bytes::Bytes;
+use rmcp::ErrorData;
+use rmcp::model::{CompleteRequestParams, GetPromptResult, ReadResourceResult};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::answer::EncodedResponse;
+use super::call_input::CallInput;
+use super::checked_request::CheckedRequest;
+use super::convert;
+use super::message::params_of;
+use super::page_call::{self, PageCall};
+use crate::calls::{
+    self, CallOptions, CompletionRequest, DETACHED_CLIENT, PromptRequest, builtin_resources,
+};
+use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
+
+/// Serves a `prompts/get` with this body. Returns `None` if its session has ended meanwhile.
+pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
+    let prepared = CallInput::new(request, "prompts/get", body)
+        .and_then(|input| Ok((input, options(request)?)));
+    let (mut input, options) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(page_call::refuse(request, &error)),
+    };
+    let call = Arc::new(PageCall::new(request));
+    let messages = Arc::clone(&call.client.messages);
+    let run = async move {
+        let caller = match call.options(options, &mut input).await {
+            Ok(caller) => caller,
+            Err(refused) => return refused,
+        };
+        let prompt = PromptRequest {
+            caller,
+            name: input.name.clone(),
+            arguments: serde_json::from_slice(&input.arguments).unwrap_or_default(),
+        };
+        let outcome = calls::get_prompt(&call.hub, prompt).await;
+        match call.encode_incomplete(&input, outcome).await {
+            Ok(prompt) => encode_page_result::<GetPromptResult>(&call, prompt, false).await,
+            Err(incomplete) => incomplete,
+        }
+    };
+    page_call::serve(request, messages, run).await
+}
+
+/// Serves a `resources/read` with this body. Returns `None` if its session has ended meanwhile.
+pub(super) async fn read_resource(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
+    let prepared = CallInput::new(request, "resources/read", body)
+        .and_then(|input| Ok((input, options(request)?)));
+    let (mut input, options) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(page_call::refuse(request, &error)),
+    };
+    let call = Arc::new(PageCall::new(request));
+    let messages = Arc::clone(&call.client.messages);
+    let run = async move {
+        let uri = input.name.clone();
+        if is_builtin_resource(&uri) {
+            return match builtin_resources::read(&call.hub, &options, &uri).await {
+                Ok(contents) => {
+                    encode_page_result::<ReadResourceResult>(&call, contents, true).await
+                }
+                Err(error) => call.encode_call_error(error),
+            };
+        }
+        let caller = match call.options(options, &mut input).await {
+            Ok(caller) => caller,
+            Err(refused) => return refused,
+        };
+        let outcome = calls::read_resource(&call.hub, caller, uri).await;
+        match call.encode_incomplete(&input, outcome).await {
+            Ok(contents) => encode_page_result::<ReadResourceResult>(&call, contents, true).await,
+            Err(incomplete) => incomplete,
+        }
+    };
+    page_call::serve(request, messages, run).await
+}
+
+/// Serves a `completion/complete` with this body. Its client is neither asked nor notified, because
+/// MCP defines nothing for it. Returns `None` if its session has ended meanwhile.
+pub(super) async fn complete(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
+    let completion = match completion(request, body) {
+        Ok(completion) => completion,
+        Err(error) => return Some(page_call::refuse(request, &error)),
+    };
+    let call = Arc::new(PageCall::new(request));
+    let messages = Arc::clone(&call.client.messages);
+    let run = async move {
+        match calls::complete(&call.hub, completion).await {
+            Ok(values) => {
+                let completion = convert::to_completion(values);
+                let result = Map::from_iter([("completion".to_owned(), completion)]);
+                call.encode_object(&result, false)
+            }
+            Err(error) => call.encode_call_error(error),
+        }
+    };
+    page_call::serve(request, messages, run).await
+}
+
+fn completion(
+    request: &CheckedRequest<'_>,
+    body: &Bytes,
+) -> Result<CompletionRequest<'static>, ErrorData> {
+    let params: CompleteRequestParams = params_of(body)?;
+    let arguments = params.context.and_then(|context| context.arguments);
+    Ok(CompletionRequest {
+        caller: options(request)?,
+        reference: convert::reference(params.r#ref)?,
+        argument: convert::argument(params.argument),
+        arguments: arguments.unwrap_or_default().into_iter().collect(),
+    })
+}
+
+fn options(request: &CheckedRequest<'_>) -> Result<CallOptions<'static>, ErrorData> {
+    let options = request.options()?;
+    let client = &request.client;
+    Ok(client.call_options(request.principal, options, &DETACHED_CLIENT))
+}
+
+/// Encodes what a page has answered, as it has, if it is as MCP has it. What is large is encoded in the
+/// CPU pool.
+async fn encode_page_result<T: DeserializeOwned>(
+    call: &Arc<PageCall>,
+    mut result: Map<String, Value>,
+    is_cacheable: bool,
+) -> EncodedResponse {
+    let own_call = Arc::clone(call);
+    let bytes = encoded_size::encoded_len(&result);
+    let order = (bytes > INLINE_LIMIT).then(|| WorkOrder::for_json(call.realm, bytes));
+    let encode = move || {
+        // The page does not decide these.
+        for own in ["resultType", "ttlMs", "cacheScope"] {
+            result.shift_remove(own);
+        }
+        let mut complete = result.clone();
+        complete.insert("resultType".to_owned(), json!("complete"));
+        match serde_json::from_value::<T>(Value::Object(complete)) {
+            Ok(_) => own_call.encode_object(&result, is_cacheable),
+            Err(error) => own_call.encode_error(&convert::invalid_result(&error)),
+        }
+    };
+    let failed = |failure| call.encode_call_error(CallError::Failed(failure));
+    match call.hub.run_work_unless_small(order, encode).await {
+        Ok(response) => call.with_lease(response, failed),
+        Err(error) => failed(error.after_call()),
+    }
+}

@@ -1,0 +1,117 @@
+//! rmcp's Streamable HTTP service, as a function from a request to its response: it has no sessions and
+//! keeps nothing. It serves the methods that reach no page, and refuses what is no valid request.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response};
+use http_body_util::Full;
+use http_body_util::combinators::BoxBody;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use super::handler::Handler;
+use super::http_response::KEEP_ALIVE_INTERVAL;
+use super::large_body::{LargeBodyHint, block_in_place};
+use super::session::McpSession;
+use crate::cpu_pool::ScanTurn;
+
+type Service = StreamableHttpService<Handler, NeverSessionManager>;
+
+/// rmcp's service for requests in MCP sessions, and for all others.
+#[derive(Clone)]
+pub(super) struct RmcpServices {
+    in_session: Service,
+    /// Also refuses requests, with the checks of a server that has sessions.
+    outside: Service,
+}
+
+impl RmcpServices {
+    pub(super) fn new(
+        handler: &Handler,
+        max_request_bytes: usize,
+        stopping: &CancellationToken,
+    ) -> Self {
+        let service = |has_sessions| {
+            // Host and Origin are checked on every route before this one.
+            let config = StreamableHttpServerConfig::default()
+                .disable_allowed_hosts()
+                .with_legacy_session_mode(has_sessions)
+                .with_json_response(true)
+                .with_cancellation_token(stopping.clone())
+                // A retry event would start streams with an event that older clients do not support.
+                .with_sse_retry(None)
+                .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
+                .with_max_request_body_bytes(max_request_bytes);
+            let handler = handler.clone();
+            let sessions = Arc::<NeverSessionManager>::default();
+            StreamableHttpService::new(move || Ok(handler.clone()), sessions, config)
+        };
+        Self {
+            in_session: service(false),
+            outside: service(true),
+        }
+    }
+
+    /// Serves a request, in this session if it belongs to one. rmcp parses the whole request in the
+    /// first poll, which takes the turn; while it does, and while it encodes a large response, another
+    /// thread serves the other sockets.
+    pub(super) async fn serve(
+        &self,
+        mut parts: Parts,
+        body: Bytes,
+        session: Option<Arc<McpSession>>,
+        mut scan_turn: Option<ScanTurn>,
+    ) -> (Response<BoxBody<Bytes, Infallible>>, LargeBodyHint) {
+        normalise_accept(&parts.method, &mut parts.headers);
+        if parts.method == Method::POST {
+            let json = HeaderValue::from_static("application/json");
+            parts.headers.insert(CONTENT_TYPE, json);
+        }
+        let large_body = LargeBodyHint::default();
+        parts.extensions.insert(large_body.clone());
+        let service = match session {
+            Some(session) => {
+                parts.extensions.insert(session);
+                &self.in_session
+            }
+            None => &self.outside,
+        };
+        let mut response = pin!(service.handle(Request::from_parts(parts, Full::new(body))));
+        let response = poll_fn(|context| {
+            let turn = scan_turn.take();
+            if turn.is_some() || large_body.is_set() {
+                block_in_place(|| response.as_mut().poll(context))
+            } else {
+                response.as_mut().poll(context)
+            }
+        });
+        (response.await, large_body)
+    }
+}
+
+/// Replaces an `Accept` that is equivalent to the media types of the specification, such as `*/*`
+/// or none: rmcp responds with 406 to anything but those.
+fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
+    let accept = headers
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .unwrap_or("*/*");
+    let (must_replace, value) = match *method {
+        Method::GET => (accept.contains("*/*"), "text/event-stream"),
+        _ => (
+            accept.contains("*/*")
+                || accept.contains("application/json") != accept.contains("text/event-stream"),
+            "application/json, text/event-stream",
+        ),
+    };
+    if must_replace {
+        headers.insert(ACCEPT, HeaderValue::from_static(value));
+    }
+}

@@ -1,0 +1,118 @@
+//! The stream that the client of an MCP session opens with GET: what has changed, and which questions
+//! need no answer any more. Nothing is taken from the session's queue before the client reads it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use serde_json::json;
+
+use super::http_response::{EncodedEvent, encode_event, encode_priming_event};
+use super::session::{ActivityGuard, McpSession, StreamRole};
+use crate::hub::{NotificationQueue, PendingNotifications};
+
+/// What follows the session's id in the ids of these events. Numbers of changes follow.
+const ID_SUFFIX: &str = ":common/";
+
+/// An open stream of a session. Of several, the one that was opened last is used.
+struct StandaloneStream {
+    session: Arc<McpSession>,
+    number: u64,
+    /// The event without data with which the stream begins, until it is sent.
+    priming: Option<EncodedEvent>,
+    /// The changes that are not sent, with their numbers.
+    unsent: VecDeque<(u64, String)>,
+    _activity: ActivityGuard,
+}
+
+/// Opens the stream of a session, or resumes it after the event with this id.
+pub(super) fn open(
+    session: &Arc<McpSession>,
+    last_event_id: Option<&str>,
+) -> impl Stream<Item = EncodedEvent> + Send + 'static {
+    let resumed = last_event_id.and_then(|id| number_of_change(session, id));
+    let (number, start) = session.open_stream(resumed);
+    let client = session.client();
+    // With its id, a client resumes the stream also if it breaks before the first notification.
+    let has_priming = client.is_some_and(|(client, _)| client.supports_priming_events());
+    let stream = StandaloneStream {
+        session: Arc::clone(session),
+        number,
+        priming: has_priming.then(|| encode_priming_event(&event_id(session, start))),
+        unsent: session.changes_after(start).into(),
+        _activity: session.begin_activity(),
+    };
+    stream::unfold(stream, |mut stream| async move {
+        let event = stream.next().await?;
+        Some((event, stream))
+    })
+}
+
+/// Whether the client can resume the stream of this session after an event with this id.
+pub(super) fn is_event_id(session: &McpSession, event_id: &str) -> bool {
+    number_of_change(session, event_id).is_some()
+}
+
+fn number_of_change(session: &McpSession, event_id: &str) -> Option<u64> {
+    let number = event_id.strip_prefix(&**session.id())?;
+    number.strip_prefix(ID_SUFFIX)?.parse().ok()
+}
+
+impl StandaloneStream {
+    /// Waits for the next event. Returns `None` when the stream ends.
+    async fn next(&mut self) -> Option<EncodedEvent> {
+        loop {
+            if let Some(priming) = self.priming.take() {
+                return Some(priming);
+            }
+            if let Some((number, json)) = self.unsent.pop_front() {
+                let id = event_id(&self.session, number);
+                return Some(encode_event(Some(&id), Bytes::from(json)));
+            }
+            let session = Arc::clone(&self.session);
+            let (role, changed) = session.stream_role(self.number);
+            let queue = match role {
+                StreamRole::Ended => return None,
+                StreamRole::Waiting => {
+                    changed.await;
+                    continue;
+                }
+                StreamRole::Used(queue) => queue,
+            };
+            tokio::select! {
+                () = changed => {}
+                pending = next_changes(queue.as_deref()) => {
+                    self.unsent = session.record_changes(pending).into();
+                }
+                id = session.questions.next_withdrawn() => return Some(cancelled(&id)),
+            }
+        }
+    }
+}
+
+impl Drop for StandaloneStream {
+    fn drop(&mut self) {
+        let first_unsent = self.unsent.front().map(|(number, _)| *number);
+        self.session.close_stream(self.number, first_unsent);
+    }
+}
+
+fn event_id(session: &McpSession, number: u64) -> String {
+    format!("{}{ID_SUFFIX}{number}", session.id())
+}
+
+async fn next_changes(queue: Option<&NotificationQueue>) -> PendingNotifications {
+    match queue {
+        Some(queue) => queue.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn cancelled(request_id: &str) -> EncodedEvent {
+    let reason = "the call that asked is over, or waits no longer";
+    let params = json!({ "requestId": request_id, "reason": reason });
+    let method = "notifications/cancelled";
+    let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+    encode_event(None, Bytes::from(message.to_string()))
+}
