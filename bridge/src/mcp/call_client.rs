@@ -122,6 +122,11 @@ struct LogParams {
     data: Box<RawValue>,
 }
 
+/// Whether a message of a call is a request to the client.
+pub(super) fn is_request(message: &[u8]) -> bool {
+    message.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":")
+}
+
 impl CallClient {
     fn send_progress(&self, progress: CallProgress) {
         let Some(progress_token) = self.progress_token.as_deref() else {
@@ -218,7 +223,8 @@ mod tests {
             is_modern: false,
             messages: Arc::default(),
         };
-        assert!(ask(&client).is_none() && client.messages.pop().is_some());
+        assert!(ask(&client).is_none());
+        assert!(is_request(&client.messages.pop().unwrap()));
         client.messages.detach();
         let error = ask(&client).unwrap().error.unwrap();
         assert_eq!(error.code, ErrorCode::ClientCapabilityMissing);

@@ -2,13 +2,16 @@
 //! in common, and what binds a call to its next round (MCP 2026-07-28, `InputRequired`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::fmt;
 
 use bridge_auth::RealmId;
 use bridge_protocol::ClientResponse;
+use bridge_realm::realm::MAX_REQUESTS_PER_CALL;
 use bridge_results::request_error::CallError;
 use bytes::Bytes;
 use rmcp::ErrorData;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::checked_request::CheckedRequest;
@@ -25,8 +28,9 @@ pub(super) struct CallInput {
     method: &'static str,
     /// The name of the tool or prompt, or the URI of the resource.
     pub(super) name: String,
-    /// The arguments as they were sent, which are part of the body. Empty if there are none.
-    pub(super) arguments: Bytes,
+    /// The arguments as they were sent, which are part of the body, if a next round must have the same.
+    /// Empty if there are none, and for clients that have no rounds.
+    arguments: Bytes,
     request_state: Option<String>,
     /// The client's responses to the requests of earlier rounds.
     pub(super) client_responses: Vec<ClientResponse>,
@@ -55,12 +59,15 @@ impl CallInput {
             ),
         };
         let name = name.and_then(json_string).ok_or_else(|| invalid(missing))?;
-        let arguments = match params.arguments.filter(|it| it.get() != "null") {
-            Some(object) if object.get().starts_with('{') => {
-                body.slice_ref(object.get().as_bytes())
-            }
-            None => Bytes::new(),
-            Some(_) => return Err(invalid("`params.arguments` must be an object")),
+        let arguments = request.arguments();
+        if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
+            return Err(invalid("`params.arguments` must be an object"));
+        }
+        let has_rounds = params.request_state.is_some() || request.client.has_rounds();
+        let arguments = match arguments {
+            // A part of the body keeps the whole in memory.
+            Some(object) if has_rounds => body.slice_ref(object.get().as_bytes()),
+            _ => Bytes::new(),
         };
         let state = params.request_state.filter(|state| state.get() != "null");
         let state = state.map(|state| {
@@ -71,8 +78,9 @@ impl CallInput {
             name: name.into_owned(),
             arguments,
             request_state: state.transpose()?.map(Cow::into_owned),
-            client_responses: client_responses(params.input_responses)
-                .ok_or_else(|| invalid("`params.inputResponses` must be an object"))?,
+            client_responses: client_responses(params.input_responses).ok_or_else(|| {
+                invalid("`params.inputResponses` must be an object of at most 256 members")
+            })?,
         })
     }
 
@@ -102,23 +110,62 @@ impl CallInput {
         let arguments = self.arguments.clone();
         let work = move || RequestDigest::of_json(method, &name, &arguments);
         let digest = hub.run_work_unless_small(order, work).await;
-        digest.map_err(|error| convert::to_error_data(CallError::Failed(error.into()), true))
+        let digest = digest.map_err(|error| CallError::Failed(error.into()));
+        digest
+            .map_err(|error| convert::to_error_data(error, true))?
+            .map_err(|error| invalid_arguments(&error))
     }
 }
 
+/// Returns the error for arguments that cannot be parsed, such as too deep ones.
+pub(super) fn invalid_arguments(error: &serde_json::Error) -> ErrorData {
+    ErrorData::invalid_params(
+        format!("`params.arguments` cannot be parsed: {error}"),
+        None,
+    )
+}
+
 /// Returns the client's responses to the requests of earlier rounds, or `None` for JSON that is no
-/// object.
+/// object of at most [`MAX_REQUESTS_PER_CALL`] members.
 fn client_responses(responses: Option<&RawValue>) -> Option<Vec<ClientResponse>> {
+    let responses = responses.filter(|responses| responses.get() != "null");
     let Some(responses) = responses else {
         return Some(Vec::new());
     };
-    let responses: Option<BTreeMap<String, Box<RawValue>>> =
-        serde_json::from_str(responses.get()).ok()?;
-    let responses = responses.unwrap_or_default().into_iter();
-    let responses = responses.map(|(key, result)| ClientResponse {
-        key,
-        result: Some(result),
-        error: None,
-    });
-    Some(responses.collect())
+    let ClientResponses(responses) = serde_json::from_str(responses.get()).ok()?;
+    Some(responses)
+}
+
+/// The member of a request with the responses, by the keys of their requests.
+struct ClientResponses(Vec<ClientResponse>);
+
+impl<'de> Deserialize<'de> for ClientResponses {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_map(ClientResponsesVisitor)
+    }
+}
+
+struct ClientResponsesVisitor;
+
+impl<'de> Visitor<'de> for ClientResponsesVisitor {
+    type Value = ClientResponses;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ClientResponses, A::Error> {
+        let mut responses = Vec::new();
+        while let Some((key, result)) = map.next_entry()? {
+            if responses.len() == MAX_REQUESTS_PER_CALL {
+                return Err(A::Error::custom("too many responses"));
+            }
+            responses.push(ClientResponse {
+                key,
+                result: Some(result),
+                error: None,
+            });
+        }
+        Ok(ClientResponses(responses))
+    }
 }

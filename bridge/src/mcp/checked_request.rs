@@ -14,6 +14,8 @@ use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName};
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
+use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::accept::accepts_only_events;
@@ -99,6 +101,12 @@ impl<'a> CheckedRequest<'a> {
             log_level: self.log_level,
             max_event_bytes: max_event_bytes(self.headers),
         })
+    }
+
+    /// Returns the arguments, if there are any.
+    pub(super) fn arguments(&self) -> Option<&'a RawValue> {
+        let arguments = self.params.arguments;
+        arguments.filter(|arguments| arguments.get() != "null")
     }
 
     /// Returns the progress token, if it is valid in MCP: a string or an integer.
@@ -199,7 +207,8 @@ fn stateless_client(
     let parse = |version: ProtocolVersion| {
         let capabilities = capabilities?;
         // rmcp refuses other capabilities.
-        serde_json::from_str::<ClientCapabilities>(capabilities.get()).ok()?;
+        let parsed: Value = serde_json::from_str(capabilities.get()).ok()?;
+        ClientCapabilities::deserialize(&parsed).ok()?;
         let info = params.meta.client_info;
         let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
         let config = &mcp.state.hub.config;

@@ -127,9 +127,13 @@ impl Question {
         self.questions.id(self.number)
     }
 
-    /// Waits for the answer, or returns `None` if there will be none.
-    pub(super) async fn answer(mut self) -> Option<Answer> {
-        (&mut self.answer).await.ok()
+    /// Waits for the answer.
+    pub(super) async fn answer(mut self) -> Answer {
+        match (&mut self.answer).await {
+            Ok(answer) => answer,
+            // The sender is dropped only when this is.
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 
@@ -163,7 +167,7 @@ mod tests {
         session.answer(&first_id, result());
         session.answer(&first_id, result());
         let answer = first.answer().now_or_never().unwrap();
-        assert!(matches!(answer, Some(Answer::Result(_))), "{answer:?}");
+        assert!(matches!(answer, Answer::Result(_)), "{answer:?}");
         drop(second);
         assert!(session.state().open.is_empty());
         session.answer(&second_id, result());

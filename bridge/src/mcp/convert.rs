@@ -143,15 +143,11 @@ pub(super) fn argument(argument: ArgumentInfo) -> Argument {
     }
 }
 
-/// Converts the answer of a client to a request of the page. Without one, the client is gone.
-pub(super) fn client_response(key: String, answer: Option<Answer>) -> ClientResponse {
+/// Converts the answer of a client to a request of the page.
+pub(super) fn client_response(key: String, answer: Answer) -> ClientResponse {
     let (result, error) = match answer {
-        Some(Answer::Result(result)) => (Some(result), None),
-        Some(Answer::Error(error)) => (None, Some(client_error(&error))),
-        None => {
-            let message = "the client cannot be reached: its session has ended".to_owned();
-            (None, Some(request_failed(message, None)))
-        }
+        Answer::Result(result) => (Some(result), None),
+        Answer::Error(error) => (None, Some(client_error(&error))),
     };
     ClientResponse { key, result, error }
 }

@@ -18,7 +18,6 @@ use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -30,7 +29,7 @@ use super::headers::{LAST_EVENT_ID, session_id_header};
 use super::http_response::{
     self, single_response, sse_response, until_expiry, until_stopped, with_guard,
 };
-use super::message::{Message, json_string, params_of, request_key};
+use super::message::{Message, json_string, request_key};
 use super::request_kind::RequestKind;
 use super::rmcp_rejection::with_json_body;
 use super::service::McpService;
@@ -184,7 +183,6 @@ async fn serve_post(
 ) -> Result<Served, Box<Response>> {
     let turn = scan_turn(mcp, principal, body).await?;
     let message = Message::parse(body).ok_or_else(|| peek_method(body));
-    drop(turn);
     let message = match message {
         Ok(message) => message,
         Err(method) => {
@@ -193,8 +191,14 @@ async fn serve_post(
             return Ok(Served::BY_RMCP);
         }
     };
-    let kind = RequestKind::Message(message.method.as_deref().unwrap_or_default());
+    let method = message.method.as_deref();
+    let kind = RequestKind::Message(method.unwrap_or_default());
     check_kind(&kind, principal)?;
+    // The arguments of tools have a limit of their own.
+    if method != Some("tools/call") && turn.is_some() && has_too_many_values(body) {
+        return Err(too_many_values());
+    }
+    drop(turn);
     let headers = &parts.headers;
     if message.is_malformed() || accepts_only_events(headers).is_none() {
         return Ok(Served::BY_RMCP);
@@ -202,7 +206,7 @@ async fn serve_post(
     let (Some(id), Some(method)) = (message.id, message.method.as_deref()) else {
         return Ok(match find_session(mcp, headers, principal) {
             Ok(session) => {
-                accept_message(&session, &message, body);
+                accept_message(&session, &message);
                 StatusCode::ACCEPTED.into()
             }
             Err(refused) => Served::refused(refused),
@@ -227,25 +231,17 @@ async fn serve_post(
     let response = match method {
         "tools/call" => tools_call::serve(&request, body).await,
         "tools/list" => Some(tools_list::serve(&request).await),
-        "prompts/get" => {
-            limited_scan_turn(mcp, principal, body).await?;
-            prompts_and_resources::get_prompt(&request, body).await
-        }
-        "resources/read" => {
-            limited_scan_turn(mcp, principal, body).await?;
-            prompts_and_resources::read_resource(&request, body).await
-        }
-        "completion/complete" => {
-            limited_scan_turn(mcp, principal, body).await?;
-            prompts_and_resources::complete(&request, body).await
-        }
+        "prompts/get" => prompts_and_resources::get_prompt(&request, body).await,
+        "resources/read" => prompts_and_resources::read_resource(&request, body).await,
+        "completion/complete" => prompts_and_resources::complete(&request, body).await,
         "initialize" if request.session.is_some() => {
             let session = request.session.as_ref();
             let again = session.map(|it| initialize::serve_again(mcp, it, id, body));
             again.map(|response| single_response(response, request.events_only))
         }
         _ => {
-            let expires_at = principal.expires_at().filter(|_| kind.is_long_lived());
+            let is_long_lived = method == "subscriptions/listen";
+            let expires_at = principal.expires_at().filter(|_| is_long_lived);
             return Ok(Served::ByRmcp {
                 session: request.session,
                 expires_at,
@@ -256,14 +252,12 @@ async fn serve_post(
 }
 
 /// Takes a notification of the client, or its answer to a request.
-fn accept_message(session: &Arc<McpSession>, message: &Message<'_>, body: &[u8]) {
+fn accept_message(session: &Arc<McpSession>, message: &Message<'_>) {
     let _activity = session.begin_activity();
     match message.method.as_deref() {
         Some("notifications/initialized") => session.set_ready(),
         Some("notifications/cancelled") => {
-            if let Ok(Cancelled { request_id }) = params_of(body)
-                && let Some(key) = request_key(&request_id)
-            {
+            if let Some(key) = message.params.request_id.and_then(request_key) {
                 session.cancel_request(&key);
             }
         }
@@ -280,13 +274,6 @@ fn accept_message(session: &Arc<McpSession>, message: &Message<'_>, body: &[u8])
             }
         }
     }
-}
-
-/// The parameters of `notifications/cancelled`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Cancelled {
-    request_id: Box<RawValue>,
 }
 
 /// Opens or resumes a stream of a session.
@@ -349,17 +336,8 @@ async fn scan_turn(
     turn.map_err(|error| rejected(Problem::from(CallFailure::from(error))))
 }
 
-/// Waits for the turn to parse a body. The error is for one whose parsing would take too much memory.
-async fn limited_scan_turn(
-    mcp: &McpService,
-    principal: &Principal,
-    body: &Bytes,
-) -> Result<Option<ScanTurn>, Box<Response>> {
-    let turn = scan_turn(mcp, principal, body).await?;
-    if turn.is_some() && has_too_many_values(body) {
-        return Err(rejected(InvalidMessage::InvalidRequest(TOO_MANY_VALUES)));
-    }
-    Ok(turn)
+fn too_many_values() -> Box<Response> {
+    rejected(InvalidMessage::InvalidRequest(TOO_MANY_VALUES))
 }
 
 /// Whether parsing a message would take too much memory.
@@ -376,15 +354,21 @@ async fn serve_with_rmcp(
     address: ClientAddress,
     session: Option<Arc<McpSession>>,
 ) -> Response {
-    let scan_turn = match limited_scan_turn(mcp, &principal, &body).await {
+    let scan_turn = match scan_turn(mcp, &principal, &body).await {
+        Ok(Some(_)) if has_too_many_values(&body) => return *too_many_values(),
         Ok(scan_turn) => scan_turn,
         Err(rejection) => return *rejection,
     };
-    let events_only = accepts_only_events(&parts.headers).unwrap_or(false);
+    let events_only = accepts_only_events(&parts.headers);
+    let accepts = match parts.method {
+        Method::GET => accepts_events(&parts.headers),
+        _ => events_only.is_some(),
+    };
     parts.extensions.insert(principal);
     parts.extensions.insert(address);
+    let has_session = session.is_some();
     let _activity = session.as_ref().map(McpSession::begin_activity);
-    let served = mcp.rmcp.serve(parts, body, session, scan_turn);
+    let served = mcp.rmcp.serve(parts, body, session, accepts, scan_turn);
     let (response, large_body) = served.await;
     let is_stream = response
         .headers()
@@ -398,10 +382,15 @@ async fn serve_with_rmcp(
         Ok(body) => body.to_bytes(),
         Err(never) => match never {},
     };
-    if head.status == StatusCode::OK {
+    let is_json = head.headers.contains_key(CONTENT_TYPE);
+    // A client with a session reads 404 as the end of the session, not as an unknown method.
+    if head.status == StatusCode::OK || has_session && is_json {
         let lease = large_body.lease();
-        let response = EncodedResponse::new(head.status, Vec::from(json));
-        return single_response(EncodedResponse { lease, ..response }, events_only);
+        let response = EncodedResponse::new(StatusCode::OK, Vec::from(json));
+        return single_response(
+            EncodedResponse { lease, ..response },
+            events_only == Some(true),
+        );
     }
     with_json_body(Response::from_parts(head, Body::from(json))).await
 }

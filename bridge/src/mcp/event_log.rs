@@ -122,12 +122,15 @@ impl EventLog {
     }
 
     /// Returns the bytes that a client of this session receives at once when it resumes a stream after
-    /// this event. `None` if the event is of no stream of the session.
+    /// this event. `None` if the event is of no stream of the session, or nothing will follow it.
     pub(super) fn bytes_after(&self, session: &McpSession, event_id: &str) -> Option<usize> {
         let (stream, after) = parse_event_id(event_id)?;
         let state = self.lock();
         let log = state.logs.get(stream)?;
-        if log.session != *session.id() {
+        let has_ended = |(number, event): &(u64, StoredEvent)| {
+            *number <= after && matches!(event, StoredEvent::Response(_))
+        };
+        if log.session != *session.id() || log.events.back().is_some_and(has_ended) {
             return None;
         }
         let later = log.events.iter().rev();

@@ -16,9 +16,12 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::EncodedResponse;
+use super::call_client;
 use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
 use super::event_log::{EventLog, StoredEvent};
+use super::large_body::block_in_place;
 use super::session::{CallGuard, McpSession};
+use crate::cpu_pool::INLINE_LIMIT;
 use crate::hub::Hub;
 use crate::results::unread::{AnswerBody, AnswerLease};
 
@@ -68,15 +71,24 @@ fn encode_leased_event(id: Option<&str>, json: Bytes, lease: Option<&AnswerLease
 }
 
 /// Puts JSON on one line, in no more memory than it needs. JSON has line breaks only between its tokens.
+/// While it is long, another thread serves the other sockets.
 fn to_single_line(mut json: Vec<u8>) -> Bytes {
+    let is_long = json.len() > INLINE_LIMIT;
     let replace_line_break = |byte: &mut u8| {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
         }
     };
-    json.iter_mut().for_each(replace_line_break);
-    json.shrink_to_fit();
-    Bytes::from(json)
+    let to_line = || {
+        json.iter_mut().for_each(replace_line_break);
+        json.shrink_to_fit();
+        Bytes::from(json)
+    };
+    if is_long {
+        block_in_place(to_line)
+    } else {
+        to_line()
+    }
 }
 
 /// Returns the response as a JSON body, or as a stream with one event if the client needs that.
@@ -175,9 +187,14 @@ impl SseForwarder {
         loop {
             match next.take() {
                 Some(CallStreamItem::Message(json)) => {
+                    let is_request = call_client::is_request(&json);
                     let json = to_single_line(json);
                     let id = self.store(&call, StoredEvent::Message(json.clone()));
                     self.send_message(encode_event(id.as_deref(), json)).await;
+                    if is_request && self.is_stalled {
+                        // The client must fetch it: the end of the stream makes it resume.
+                        self.sender = None;
+                    }
                 }
                 Some(CallStreamItem::Response(answer)) => {
                     let json = to_single_line(answer.json.into_vec());

@@ -62,7 +62,7 @@ pub(super) fn serve(
     let query = principal.query.as_ref();
     let lifetime = query.and_then(|query| mcp.state.agent_queries.lifetime_of(query));
     if let Some(lifetime) = lifetime {
-        mcp.end_session_with_query(lifetime, Arc::clone(&session));
+        mcp.end_session_with_query(lifetime, &session);
     }
     // A session is not idle before the client has read its first response.
     let mut response = with_guard(single_event(encode_result(id, &result)), activity);

@@ -14,7 +14,9 @@ use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Se
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mcp::session_choice::{BARE_SESSION_KEY, SESSION_KEY};
+use super::large_body::block_in_place;
+use super::session_choice::{BARE_SESSION_KEY, SESSION_KEY};
+use crate::cpu_pool::INLINE_LIMIT;
 
 /// A message of a client.
 #[derive(Default)]
@@ -49,15 +51,23 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Parses the parameters of a message into the type for its method.
+/// Parses the parameters of a message into the type for its method. While they are long, another
+/// thread serves the other sockets.
 pub(super) fn params_of<T: DeserializeOwned>(body: &[u8]) -> Result<T, ErrorData> {
     #[derive(Deserialize)]
     struct WithParams {
         params: Value,
     }
     // From a value, so that an error names no column of the whole body.
-    let params = serde_json::from_slice::<WithParams>(body);
-    let parsed = params.and_then(|message| serde_json::from_value(message.params));
+    let parse = || {
+        let message: WithParams = serde_json::from_slice(body)?;
+        serde_json::from_value(message.params)
+    };
+    let parsed = if body.len() > INLINE_LIMIT {
+        block_in_place(parse)
+    } else {
+        parse()
+    };
     parsed.map_err(|error| {
         ErrorData::invalid_params(
             format!("`params` is not as the method needs it: {error}"),
@@ -96,6 +106,8 @@ pub(super) struct Params<'a> {
     pub(super) arguments: Option<&'a RawValue>,
     pub(super) request_state: Option<&'a RawValue>,
     pub(super) input_responses: Option<&'a RawValue>,
+    /// The request that `notifications/cancelled` names.
+    pub(super) request_id: Option<&'a RawValue>,
     pub(super) meta: Meta<'a>,
     /// Whether one of the members occurs twice.
     pub(super) has_duplicates: bool,
@@ -230,6 +242,7 @@ impl<'de> FromMembers<'de> for Params<'de> {
             "arguments" => set_once(&mut self.arguments, map)?,
             "requestState" => set_once(&mut self.request_state, map)?,
             "inputResponses" => set_once(&mut self.input_responses, map)?,
+            "requestId" => set_once(&mut self.request_id, map)?,
             "_meta" => {
                 self.meta = map.next_value()?;
                 self.is_malformed |= self.meta.is_malformed;

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::answer::EncodedResponse;
-use super::call_input::CallInput;
+use super::call_input::{CallInput, invalid_arguments};
 use super::checked_request::CheckedRequest;
 use super::convert;
 use super::message::params_of;
@@ -27,8 +27,8 @@ use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 /// Serves a `prompts/get` with this body. Returns `None` if its session has ended meanwhile.
 pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
     let prepared = CallInput::new(request, "prompts/get", body)
-        .and_then(|input| Ok((input, options(request)?)));
-    let (mut input, options) = match prepared {
+        .and_then(|input| Ok((input, options(request)?, prompt_arguments(request)?)));
+    let (mut input, options, arguments) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Some(page_call::refuse(request, &error)),
     };
@@ -42,7 +42,7 @@ pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Op
         let prompt = PromptRequest {
             caller,
             name: input.name.clone(),
-            arguments: serde_json::from_slice(&input.arguments).unwrap_or_default(),
+            arguments,
         };
         let outcome = calls::get_prompt(&call.hub, prompt).await;
         match call.encode_incomplete(&input, outcome).await {
@@ -51,6 +51,13 @@ pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Op
         }
     };
     page_call::serve(request, messages, run).await
+}
+
+fn prompt_arguments(request: &CheckedRequest<'_>) -> Result<Map<String, Value>, ErrorData> {
+    let Some(arguments) = request.arguments() else {
+        return Ok(Map::new());
+    };
+    serde_json::from_str(arguments.get()).map_err(|error| invalid_arguments(&error))
 }
 
 /// Serves a `resources/read` with this body. Returns `None` if its session has ended meanwhile.
@@ -140,12 +147,13 @@ async fn encode_page_result<T: DeserializeOwned>(
     let order = (bytes > INLINE_LIMIT).then(|| WorkOrder::for_json(call.realm, bytes));
     let encode = move || {
         // The page does not decide these.
-        for own in ["resultType", "ttlMs", "cacheScope"] {
+        for own in ["ttlMs", "cacheScope"] {
             result.shift_remove(own);
         }
-        let mut complete = result.clone();
-        complete.insert("resultType".to_owned(), json!("complete"));
-        match serde_json::from_value::<T>(Value::Object(complete)) {
+        result.insert("resultType".to_owned(), json!("complete"));
+        let checked = T::deserialize(&result);
+        result.shift_remove("resultType");
+        match checked {
             Ok(_) => own_call.encode_object(&result, is_cacheable),
             Err(error) => own_call.encode_error(&convert::invalid_result(&error)),
         }

@@ -31,10 +31,17 @@ impl RequestDigest {
         Self(writer.0.finalize().into())
     }
 
-    /// Computes the digest of a request whose arguments are this JSON object, or none.
-    pub(super) fn of_json(method: &str, name: &str, arguments: &[u8]) -> Self {
-        let arguments: Option<Map<String, Value>> = serde_json::from_slice(arguments).ok();
-        Self::new(method, name, arguments.as_ref())
+    /// Computes the digest of a request whose arguments are this JSON object, or empty for none.
+    pub(super) fn of_json(
+        method: &str,
+        name: &str,
+        arguments: &[u8],
+    ) -> Result<Self, serde_json::Error> {
+        if arguments.is_empty() {
+            return Ok(Self::new(method, name, None));
+        }
+        let arguments = serde_json::from_slice(arguments)?;
+        Ok(Self::new(method, name, Some(&arguments)))
     }
 
     /// Returns the digest as bytes.

@@ -44,14 +44,6 @@ impl RequestKind<'_> {
             RequestKind::Stream => false,
         }
     }
-
-    /// Whether the response is a stream that remains open until one side ends it.
-    pub(super) fn is_long_lived(&self) -> bool {
-        match self {
-            RequestKind::Message(method) => *method == "subscriptions/listen",
-            RequestKind::Stream => true,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -100,6 +100,16 @@ impl RequestingClient {
         }
     }
 
+    /// Whether the client may answer the requests of a call by repeating it (MCP 2026-07-28): it has
+    /// declared a capability.
+    pub(super) fn has_rounds(&self) -> bool {
+        let client = &self.calling_client;
+        let capabilities = client.capabilities.as_deref().map(RawValue::get);
+        let version = client.protocol_version.as_deref();
+        version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
+            && capabilities.is_some_and(|declared| declared != "{}")
+    }
+
     /// Whether a stream of events may begin with one that has no data (MCP 2025-11-25, "Sending
     /// Messages to the Server").
     pub(super) fn supports_priming_events(&self) -> bool {
@@ -152,7 +162,7 @@ impl RequestingClient {
             },
             client,
             limits: DeliveryLimits {
-                // Responses to requests other than tool calls are events.
+                // Responses to requests other than tool calls may be events.
                 max_bytes: match (self.profile.max_result_bytes, options.max_event_bytes) {
                     (Some(bytes), Some(event)) => Some(bytes.min(event)),
                     (bytes, event) => bytes.or(event),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -59,7 +59,8 @@ impl RmcpServices {
         }
     }
 
-    /// Serves a request, in this session if it belongs to one. rmcp parses the whole request in the
+    /// Serves a request, in this session if it belongs to one. `accepts` means that the client accepts
+    /// what responses may be. rmcp parses the whole request in the
     /// first poll, which takes the turn; while it does, and while it encodes a large response, another
     /// thread serves the other sockets.
     pub(super) async fn serve(
@@ -67,13 +68,16 @@ impl RmcpServices {
         mut parts: Parts,
         body: Bytes,
         session: Option<Arc<McpSession>>,
+        accepts: bool,
         mut scan_turn: Option<ScanTurn>,
     ) -> (Response<BoxBody<Bytes, Infallible>>, LargeBodyHint) {
-        normalise_accept(&parts.method, &mut parts.headers);
-        if parts.method == Method::POST {
-            let json = HeaderValue::from_static("application/json");
-            parts.headers.insert(CONTENT_TYPE, json);
+        if accepts {
+            // rmcp refuses equivalent values, such as `*/*` or none.
+            let both = HeaderValue::from_static("application/json, text/event-stream");
+            parts.headers.insert(ACCEPT, both);
         }
+        let json = HeaderValue::from_static("application/json");
+        parts.headers.insert(CONTENT_TYPE, json);
         let large_body = LargeBodyHint::default();
         parts.extensions.insert(large_body.clone());
         let service = match session {
@@ -93,25 +97,5 @@ impl RmcpServices {
             }
         });
         (response.await, large_body)
-    }
-}
-
-/// Replaces an `Accept` that is equivalent to the media types of the specification, such as `*/*`
-/// or none: rmcp responds with 406 to anything but those.
-fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
-    let accept = headers
-        .get(ACCEPT)
-        .and_then(|accept| accept.to_str().ok())
-        .unwrap_or("*/*");
-    let (must_replace, value) = match *method {
-        Method::GET => (accept.contains("*/*"), "text/event-stream"),
-        _ => (
-            accept.contains("*/*")
-                || accept.contains("application/json") != accept.contains("text/event-stream"),
-            "application/json, text/event-stream",
-        ),
-    };
-    if must_replace {
-        headers.insert(ACCEPT, HeaderValue::from_static(value));
     }
 }

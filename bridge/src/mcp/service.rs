@@ -50,7 +50,12 @@ impl McpService {
 
     /// Ends a session that was opened with the token of a query when the query ends, because the
     /// agent can then no longer end it.
-    pub(super) fn end_session_with_query(&self, lifetime: QueryLifetime, session: Arc<McpSession>) {
+    pub(super) fn end_session_with_query(
+        &self,
+        lifetime: QueryLifetime,
+        session: &Arc<McpSession>,
+    ) {
+        let session = Arc::downgrade(session);
         let sessions = Arc::clone(&self.sessions);
         let stopping = self.state.stopping.clone();
         self.state.page_sockets.spawn(async move {
@@ -59,7 +64,9 @@ impl McpService {
                 () = stopping.cancelled() => {}
             }
             // The session may have ended already.
-            sessions.end(&session);
+            if let Some(session) = session.upgrade() {
+                sessions.end(&session);
+            }
         });
     }
 }

@@ -130,6 +130,8 @@ impl McpSession {
         let former = if state.has_ended {
             notifier
         } else {
+            // A new connection has no subscriptions.
+            state.changes.forget_resources();
             std::mem::replace(&mut state.notifier, notifier)
         };
         // Dropping a notifier takes the lock of its realm.
@@ -160,14 +162,9 @@ impl McpSession {
         Some((Arc::clone(client), state.log_level))
     }
 
-    /// Opens a standalone stream, which a client may resume after the change with this number. At the
-    /// maximum, the oldest ends. Returns the number of the stream, and that of the change after which
-    /// it begins: no change is lost with a stream whose client did not read it.
-    pub(super) fn open_stream(&self, resumed_after: Option<u64>) -> (u64, u64) {
+    /// Opens a standalone stream, and returns its number. At the maximum, the oldest ends.
+    pub(super) fn open_stream(&self) -> u64 {
         let mut state = self.state();
-        let unsent = state.first_unsent.take().map(|first| first - 1);
-        let start = resumed_after.or(unsent);
-        let start = start.unwrap_or_else(|| state.changes.last_number());
         state.last_stream += 1;
         let number = state.last_stream;
         if state.streams.len() == MAX_STREAMS {
@@ -176,15 +173,16 @@ impl McpSession {
         state.streams.push(number);
         drop(state);
         self.streams_changed.notify_waiters();
-        (number, start)
+        number
     }
 
     /// Ends a standalone stream, which has not sent the changes from this number on. The newest of the
-    /// others is used from now on.
+    /// others is used from now on, and sends them.
     pub(super) fn close_stream(&self, number: u64, first_unsent: Option<u64>) {
         let mut state = self.state();
         state.streams.retain(|open| *open != number);
-        state.first_unsent = state.first_unsent.or(first_unsent);
+        let numbers = state.first_unsent.into_iter().chain(first_unsent);
+        state.first_unsent = numbers.min();
         drop(state);
         self.streams_changed.notify_waiters();
     }
@@ -192,13 +190,16 @@ impl McpSession {
     /// What a standalone stream is for now, and a notification of the next change.
     pub(super) fn stream_role(&self, number: u64) -> (StreamRole, Notified<'_>) {
         let changed = self.streams_changed.notified();
-        let state = self.state();
+        let mut state = self.state();
         let role = match state.streams.last() {
             _ if state.has_ended || !state.streams.contains(&number) => StreamRole::Ended,
-            Some(newest) if *newest == number && state.is_ready => {
-                let notifier = state.notifier.as_ref();
-                StreamRole::Used(notifier.map(ClientNotifier::queue))
-            }
+            Some(newest) if *newest == number && state.is_ready => StreamRole::Used {
+                queue: state.notifier.as_ref().map(ClientNotifier::queue),
+                unsent: match state.first_unsent.take() {
+                    Some(first) => state.changes.after(first - 1),
+                    None => Vec::new(),
+                },
+            },
             _ => StreamRole::Waiting,
         };
         (role, changed)
@@ -207,6 +208,16 @@ impl McpSession {
     /// Records changes that are about to be sent, and returns the events.
     pub(super) fn record_changes(&self, pending: PendingNotifications) -> Vec<(u64, String)> {
         self.state().changes.record(pending)
+    }
+
+    /// Records that the client need not answer a request any more, and returns the event.
+    pub(super) fn record_withdrawn(&self, request_id: String) -> Vec<(u64, String)> {
+        self.state().changes.record_withdrawn(request_id)
+    }
+
+    /// The number of the last recorded change.
+    pub(super) fn last_change(&self) -> u64 {
+        self.state().changes.last_number()
     }
 
     /// Returns the events of the changes that were recorded after the one with this number.
@@ -300,8 +311,12 @@ pub(super) enum StreamRole {
     Ended,
     /// A newer stream is used, or the handshake has not finished.
     Waiting,
-    /// It sends the notifications of this queue, if the client receives any.
-    Used(Option<Arc<NotificationQueue>>),
+    /// It sends the notifications of this queue, if the client receives any, after what another stream
+    /// has not sent.
+    Used {
+        queue: Option<Arc<NotificationQueue>>,
+        unsent: Vec<(u64, String)>,
+    },
 }
 
 /// Marks a session as active: a request is being answered, or a stream is open.

@@ -168,17 +168,21 @@ impl McpSessions {
         let Some(session) = evicted.and_then(|session| session.upgrade()) else {
             return false;
         };
-        tracing::debug!("an MCP session made room for one of another party");
-        self.end(&session)
+        // A request may have arrived meanwhile, or another has ended it.
+        let is_idle = |session: &Arc<McpSession>| session.idle_since().is_some();
+        let removed = self.sessions.remove_if(session.id(), |_, it| is_idle(it));
+        if let Some((_, session)) = removed {
+            tracing::debug!("an MCP session made room for one of another party");
+            self.end_removed(&session);
+        }
+        true
     }
 
-    /// Ends a session. Returns false if it has ended already.
-    pub(super) fn end(&self, session: &McpSession) -> bool {
-        let removed = self.sessions.remove(session.id());
-        if let Some((_, session)) = &removed {
-            self.end_removed(session);
+    /// Ends a session, unless it has ended already.
+    pub(super) fn end(&self, session: &McpSession) {
+        if let Some((_, session)) = self.sessions.remove(session.id()) {
+            self.end_removed(&session);
         }
-        removed.is_some()
     }
 
     /// Ends a session that has been removed from the map.

@@ -1,12 +1,11 @@
 //! The stream that the client of an MCP session opens with GET: what has changed, and which questions
-//! need no answer any more. Nothing is taken from the session's queue before the client reads it.
+//! need no answer any more. Nothing is taken from the session's queue before the connection takes it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use serde_json::json;
 
 use super::http_response::{EncodedEvent, encode_event, encode_priming_event};
 use super::session::{ActivityGuard, McpSession, StreamRole};
@@ -32,13 +31,13 @@ pub(super) fn open(
     last_event_id: Option<&str>,
 ) -> impl Stream<Item = EncodedEvent> + Send + 'static {
     let resumed = last_event_id.and_then(|id| number_of_change(session, id));
-    let (number, start) = session.open_stream(resumed);
+    let start = resumed.unwrap_or_else(|| session.last_change());
     let client = session.client();
     // With its id, a client resumes the stream also if it breaks before the first notification.
     let has_priming = client.is_some_and(|(client, _)| client.supports_priming_events());
     let stream = StandaloneStream {
         session: Arc::clone(session),
-        number,
+        number: session.open_stream(),
         priming: has_priming.then(|| encode_priming_event(&event_id(session, start))),
         unsent: session.changes_after(start).into(),
         _activity: session.begin_activity(),
@@ -78,14 +77,20 @@ impl StandaloneStream {
                     changed.await;
                     continue;
                 }
-                StreamRole::Used(queue) => queue,
+                StreamRole::Used { queue, unsent } if unsent.is_empty() => queue,
+                StreamRole::Used { unsent, .. } => {
+                    self.unsent = unsent.into();
+                    continue;
+                }
             };
             tokio::select! {
                 () = changed => {}
                 pending = next_changes(queue.as_deref()) => {
                     self.unsent = session.record_changes(pending).into();
                 }
-                id = session.questions.next_withdrawn() => return Some(cancelled(&id)),
+                id = session.questions.next_withdrawn() => {
+                    self.unsent = session.record_withdrawn(id).into();
+                }
             }
         }
     }
@@ -107,12 +112,4 @@ async fn next_changes(queue: Option<&NotificationQueue>) -> PendingNotifications
         Some(queue) => queue.recv().await,
         None => std::future::pending().await,
     }
-}
-
-fn cancelled(request_id: &str) -> EncodedEvent {
-    let reason = "the call that asked is over, or waits no longer";
-    let params = json!({ "requestId": request_id, "reason": reason });
-    let method = "notifications/cancelled";
-    let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-    encode_event(None, Bytes::from(message.to_string()))
 }

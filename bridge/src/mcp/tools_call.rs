@@ -35,10 +35,8 @@ async fn prepare(
 ) -> Result<(CallInput, CallRequest<'static>), ErrorData> {
     let input = CallInput::new(request, "tools/call", body)?;
     param_headers::check(request, &input.name).await?;
-    let arguments = match request.params.arguments {
-        Some(arguments) if !input.arguments.is_empty() => Arguments::from_raw(arguments.to_owned()),
-        _ => Arguments::default(),
-    };
+    let arguments = request.arguments().map(ToOwned::to_owned);
+    let arguments = arguments.map_or_else(Arguments::default, Arguments::from_raw);
     let options = request.options()?;
     let caller = request
         .client

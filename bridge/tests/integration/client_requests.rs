@@ -279,13 +279,17 @@ async fn a_pending_elicitation_is_cancelled_with_its_call() {
     let (mut page, client, mut events, call) =
         start_call(&bridge, json!({ "elicitation": {} }), json!({})).await;
     let mut notifications = client.listen().await;
+    let start = notifications.first_event_id().await;
     page.send_json(client_requests(&call, json!([elicitation()])))
         .await;
     let received = events.find_method("elicitation/create").await;
     client.cancel_request(7).await;
     assert_eq!(page.recv_call_cancel().await.code, ErrorCode::CallCancelled);
-    let cancelled = notifications.find_method("notifications/cancelled").await;
-    assert_eq!(cancelled["params"]["requestId"], received["id"]);
+    let resumed = client.resume(&start).await;
+    for mut stream in [notifications, resumed] {
+        let cancelled = stream.find_method("notifications/cancelled").await;
+        assert_eq!(cancelled["params"]["requestId"], received["id"]);
+    }
 }
 
 #[tokio::test]

@@ -176,18 +176,23 @@ async fn validations_of_others_do_not_wait_for_those_of_a_token() {
 #[tokio::test]
 async fn a_request_with_too_many_values_is_not_parsed() {
     let bridge = start_bridge().await;
-    let send = async |values: usize| {
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let send = async |head: &str, values: usize| {
         let values = "1,".repeat(values - 1);
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{{"v":[{values}1]}}}}"#
-        );
-        let request = http_client().post(format!("{}/mcp", bridge.url()));
-        let request = request.bearer_auth(TOKEN).body(body);
-        let response = with_deadline("prompts/get", request.send()).await.unwrap();
-        response.text().await.unwrap()
+        let body = format!(r#"{{"jsonrpc":"2.0",{head}:{{"v":[{values}1]}}}}"#);
+        let response = client.post_text(body).await;
+        with_deadline("response", response.text()).await.unwrap()
     };
-    let refused = send(1_000_000).await;
-    assert!(refused.contains("more than 1,000,000 values"), "{refused}");
-    let parsed = send(900_000).await;
-    assert!(!parsed.contains("values"), "{parsed}");
+    for head in [
+        r#""id":1,"method":"prompts/get","params""#,
+        r#""id":1,"method":"initialize","params""#,
+        r#""id":1,"method":"unknown","params""#,
+        r#""method":"notifications/cancelled","params""#,
+        r#""id":"mcp-web/1/1","result""#,
+    ] {
+        let refused = send(head, 1_000_000).await;
+        assert!(refused.contains("more than 1,000,000 values"), "{refused}");
+        let parsed = send(head, 900_000).await;
+        assert!(!parsed.contains("values"), "{parsed}");
+    }
 }

@@ -82,6 +82,54 @@ async fn a_stream_that_broke_before_its_first_notification_is_resumed() {
     stream.find_method("notifications/tools/list_changed").await;
 }
 
+/// Of several streams the newest is used. What one has not sent is sent by the next.
+#[tokio::test]
+async fn the_newest_stream_of_a_session_is_used_until_it_ends() {
+    let bridge = start_bridge().await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let changed = "notifications/tools/list_changed";
+    let mut older = client.listen().await;
+    let mut newer = client.listen().await;
+    page.register(&[json!({ "name": "first" })]).await;
+    let event = newer.find_method(changed).await;
+    assert!(event.get("id").is_none());
+    drop(newer);
+    page.register(&[json!({ "name": "second" })]).await;
+    older.find_method(changed).await;
+    // One more than the maximum ends the oldest.
+    let mut streams = Vec::new();
+    for _ in 0..32 {
+        streams.push(client.listen().await);
+    }
+    assert!(older.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_client_that_initialises_again_goes_on_with_its_stream() {
+    let bridge = start_bridge().await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let mut stream = client.listen().await;
+    let again = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "n", "version": "1" } });
+    client.request("initialize", again).await;
+    page.register(&[json!({ "name": "late" })]).await;
+    stream.find_method("notifications/tools/list_changed").await;
+}
+
+/// Clients that reconnect after each end of a stream do not wait on it.
+#[tokio::test]
+async fn a_stream_cannot_be_resumed_after_its_response() {
+    let bridge = start_bridge().await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let (id, last) = call_with_broken_stream(&mut page, &client).await;
+    page.respond_to(&id.as_str().into(), json!("kept")).await;
+    let mut stream = client.resume(&last).await;
+    let event = stream.next_event().await.unwrap();
+    let response = event_field(&event, "id").unwrap().to_owned();
+    assert!(event.contains("kept"), "{event}");
+    assert_eq!(client.get_after(&response).await.status(), 405);
+}
+
 #[tokio::test]
 async fn streams_that_are_resumed_and_not_read_count_for_max_unread_bytes() {
     let mut config = test_config();

@@ -276,6 +276,10 @@ pub(super) fn parse_capabilities(capabilities: Option<&RawValue>) -> Value {
 /// Whether the result of a response has the shape that MCP's schema defines for this request.
 fn is_valid_response(request: &ClientRequest, response: &ClientResponse) -> bool {
     let result = response.result.as_deref().map(RawValue::get);
+    if result.is_some_and(|result| result.len() > MAX_CLIENT_RESPONSE_BYTES) {
+        // The size is refused, without parsing it.
+        return true;
+    }
     let Some(Ok(result)) = result.map(serde_json::from_str::<Map<String, Value>>) else {
         return false;
     };

@@ -64,6 +64,7 @@ async fn a_replay_waits_for_what_follows_and_ends_with_the_response() {
     let (replayed, last) = tokio::join!(replay, append);
     assert_eq!(replayed.len(), 2);
     assert_eq!(replayed[1].0, last);
+    assert!(events.knows(&session, &replayed[0].0) && !events.knows(&session, &last));
     // What is removed has no rest.
     let second = replayed[0].0.clone();
     events.remove_stream("stream");
