@@ -406,7 +406,7 @@ impl RealmEntry {
                     sender.request_client();
                 }
             }
-            Effect::CallHandedOver { call } => {
+            Effect::CallHandedOver { call } | Effect::ClientRequestsExpired { call } => {
                 if let Some(sender) = self.call_senders.get(&call) {
                     sender.end_client_requests();
                 }

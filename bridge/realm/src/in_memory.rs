@@ -324,6 +324,8 @@ impl InMemoryBridge {
                 }
                 // Dead connections are reported from outside, see [`ABNORMAL_CLOSURE`].
                 Effect::Ping { .. } => {}
+                // Its clients may answer whenever they want.
+                Effect::ClientRequestsExpired { .. } => {}
                 // The bridge has no agent, and refuses the queries of pages.
                 Effect::Agent(_) => {}
             }

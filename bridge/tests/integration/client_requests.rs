@@ -293,6 +293,29 @@ async fn a_pending_elicitation_is_cancelled_with_its_call() {
 }
 
 #[tokio::test]
+async fn an_elicitation_that_is_not_answered_in_time_is_cancelled() {
+    let config = bridge::Config {
+        input_timeout: std::time::Duration::from_millis(300),
+        ..test_config()
+    };
+    let bridge = start_bridge_with(config).await;
+    let (mut page, client, mut events, call) =
+        start_call(&bridge, json!({ "elicitation": {} }), json!({})).await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    let responses = recv_responses(&mut page).await;
+    assert_eq!(responses[0]["error"]["code"], "ClientRequestFailed");
+    let mut notifications = client.listen().await;
+    let cancelled = notifications.find_method("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], received["id"]);
+    page.respond_to(&call.as_str().into(), json!("without"))
+        .await;
+    let response = events.find_response().await;
+    assert_eq!(result_text(&response["result"]), "without");
+}
+
+#[tokio::test]
 async fn a_page_with_too_many_or_too_long_client_requests_is_closed() {
     let bridge = start_bridge().await;
     let many: Vec<_> = (0..=4 * 256).map(|_| roots()).collect();

@@ -136,7 +136,9 @@ impl Realm {
             open.exclude_client_wait(now.instant);
             failed
         });
-        self.send_client_responses(call, failed.unwrap_or_default())
+        let mut effects = self.send_client_responses(call, failed.unwrap_or_default());
+        effects.push(Effect::ClientRequestsExpired { call: call.clone() });
+        effects
     }
 
     /// Changes a call and updates its deadline.

@@ -45,6 +45,8 @@ pub enum Effect {
     /// Notify a caller that its call was handed over, so that the requests of its handler to the
     /// client have ended.
     CallHandedOver { call: CallId },
+    /// Notify a caller that the client has not answered in time, so that it need not answer any more.
+    ClientRequestsExpired { call: CallId },
     /// Validate the arguments of a call with [`Realm::input_to_validate`](super::Realm), because the
     /// tool of its new document has another definition. The outcome is reported with
     /// [`Realm::input_validated`](super::Realm).
