@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, present};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
@@ -68,7 +68,8 @@ impl<'a> Message<'a> {
     pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Sent<'a> {
-            #[serde(borrow, default)]
+            /// `null` is repeated, unlike an id that is absent.
+            #[serde(borrow, default, deserialize_with = "present")]
             id: Option<&'a RawValue>,
             #[serde(borrow, default)]
             method: Option<&'a RawValue>,

@@ -248,6 +248,20 @@ async fn an_unparsable_body_is_32603_with_id_0() {
     }
 }
 
+/// JSON-RPC 2.0, section 5: the id of a response is that of the request, also `null`.
+#[tokio::test]
+async fn an_id_that_is_null_is_repeated_and_one_that_is_absent_is_not() {
+    let bridge = start_bridge_with(compat_config()).await;
+    for (head, expected) in [(r#""id":null,"#, Some(json!(null))), ("", None)] {
+        for method in ["tools/list", "x"] {
+            let body = format!(r#"{{"jsonrpc":"2.0",{head}"method":"{method}"}}"#);
+            let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+            let answer = json_body(send(request.body(body)).await).await;
+            assert_eq!(answer.get("id"), expected.as_ref(), "{answer}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_method_is_32601_and_without_a_page_32600() {
     let bridge = start_bridge_with(compat_config()).await;
