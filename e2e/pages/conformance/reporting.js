@@ -42,7 +42,8 @@ export function addReportingTools(mcpWeb) {
       name: "test_reconnection",
       description: "Takes long enough for a client to lose its connection and come back",
       handler: async () => {
-        await pause(500);
+        // Longer than the bridge waits before it answers with a stream.
+        await pause(2_500);
         return "Reconnection test completed";
       },
     }),
