@@ -68,7 +68,7 @@ pub(crate) use servers_file::{
     ProcessVariables, ServerDefinition, ServerEntry, ServerTransport, ServersFile, Variables,
 };
 pub(crate) use shared_attempt::SharedAttempt;
-pub(crate) use source::{CallContext, Source, SourceMeta, SourceState, SourceTool};
+pub(crate) use source::{CallContext, START_TIMEOUT, Source, SourceMeta, SourceState, SourceTool};
 pub(crate) use sources::{Records, SourceLimits, Sources, UnusedSource};
 pub(crate) use tool_definition::{ToolDefinition, ToolHints};
 pub(crate) use tools_file::{SourceEntry, SourceSettings, ToolsFile};

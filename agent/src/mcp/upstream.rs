@@ -48,10 +48,10 @@ use url::Url;
 use crate::failure::Failure;
 use crate::secrets::SecretStore;
 use crate::tools::{
-    CallContext, CallOutcome, CallOutput, NamePatterns, ServerDefinition, ServerTransport,
-    SharedAttempt, Source, SourceMeta, SourceState, SourceTool, ToolDefinition, Variables,
+    CallContext, CallOutcome, CallOutput, NamePatterns, START_TIMEOUT, ServerDefinition,
+    ServerTransport, SharedAttempt, Source, SourceMeta, SourceState, SourceTool, ToolDefinition,
+    Variables,
 };
-use connect_errors::CONNECT_TIMEOUT;
 use connection::{CallError, Connection, Target};
 pub(crate) use listing::Listed;
 use open_error::OpenError;
@@ -216,7 +216,7 @@ impl Inner {
 
     /// Connects, and lists the tools. Dropping the future ends what it has started.
     async fn open(&self, user: Option<&str>) -> Result<(Arc<Connection>, Listed), OpenError> {
-        let deadline = Instant::now() + CONNECT_TIMEOUT;
+        let deadline = Instant::now() + START_TIMEOUT;
         let target = self.target(user.map_or(SecretUser::Shared, SecretUser::User))?;
         let is_of_user = user.is_some();
         let (slots, tasks) = (&self.slots, &self.tasks);
@@ -224,7 +224,7 @@ impl Inner {
         let listed = timeout_at(deadline, listing::list(connection.peer())).await;
         let listed = listed.unwrap_or_else(|_| {
             Err(format!(
-                "it has not listed its tools within {CONNECT_TIMEOUT:?}"
+                "it has not listed its tools within {START_TIMEOUT:?}"
             ))
         });
         let listed = listed.map_err(|error| connection.open_error(error))?;
@@ -346,13 +346,16 @@ async fn hold_connection(inner: Arc<Inner>, user: Option<String>, connection: Ar
     connection.close().await;
 }
 
+/// How long a server may take to list its tools again.
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// Lists the tools again whenever the server says that they have changed. Ends if it does not list
 /// them.
 async fn keep_listing(inner: &Inner, connection: &Connection) {
     let mut changes = connection.list_changes();
     loop {
         changes.next().await;
-        match timeout(CONNECT_TIMEOUT, listing::list(connection.peer())).await {
+        match timeout(LIST_TIMEOUT, listing::list(connection.peer())).await {
             Ok(Ok(listed)) => connection.set_tools(inner.tools.update(&listed)),
             Ok(Err(error)) => {
                 tracing::warn!(

@@ -9,12 +9,12 @@ use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::shared_attempt::SharedAttempt;
-use super::source::{Source, SourceState};
+use super::source::{START_TIMEOUT, Source, SourceState};
 use super::user_shares::UserShares;
 use crate::failure::Failure;
 
-/// How long a source may take to start.
-const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How much longer than [`START_TIMEOUT`] a source that does not keep it may take.
+const START_GRACE: Duration = Duration::from_millis(100);
 
 /// A source with its state.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl ManagedSource {
 
 fn start(source: Arc<dyn Source>) -> BoxFuture<'static, Result<(), Failure>> {
     async move {
-        let started = timeout(START_TIMEOUT, source.start()).await;
+        let started = timeout(START_TIMEOUT + START_GRACE, source.start()).await;
         let started = started.unwrap_or_else(|_| {
             let message = format!("it has not started within {START_TIMEOUT:?}");
             Err(Failure::new(ErrorCode::AgentUnavailable, message))

@@ -13,6 +13,9 @@ use super::class::ToolClass;
 use super::output::CallOutput;
 use crate::failure::Failure;
 
+/// How long a source may take to start, with an error that says what to do.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// A source of tools that the operator has configured: a built-in one, or an MCP server.
 ///
 /// [`Sources`](super::Sources) starts it at its first use and stops it with the agent. A call is made
@@ -20,7 +23,8 @@ use crate::failure::Failure;
 pub(crate) trait Source: Send + Sync + Debug {
     fn meta(&self) -> &SourceMeta;
 
-    /// Prepares the source. It is called again after a failure, but never twice at the same time.
+    /// Prepares the source, within [`START_TIMEOUT`]. It is called again after a failure, but never
+    /// twice at the same time.
     fn start(&self) -> BoxFuture<'_, Result<(), Failure>>;
 
     /// Returns the tools that the source has at the moment: the same list as long as it has not

@@ -2,7 +2,6 @@
 //! may contain addresses and bodies.
 
 use std::error::Error;
-use std::time::Duration;
 
 use bridge_service::http_client::last_cause;
 use http::StatusCode;
@@ -11,11 +10,9 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::open_error::OpenError;
+use crate::tools::START_TIMEOUT;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
-
-/// How long connecting to a server may take, until it has listed its tools.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What to do about a server over stdio that does not answer.
 pub(super) const CHECK_COMMAND: &str = "try its command in a terminal: it must wait for messages on \
@@ -29,7 +26,7 @@ const CHECK_URL: &str = "check its `url`: that of Streamable HTTP often ends wit
 
 /// Describes a server that does not answer.
 pub(super) fn silence_error(remedy: &'static str) -> OpenError {
-    OpenError::new(format!("it has not answered within {CONNECT_TIMEOUT:?}")).with_remedy(remedy)
+    OpenError::new(format!("it has not answered within {START_TIMEOUT:?}")).with_remedy(remedy)
 }
 
 /// Describes the failure of a server over stdio.

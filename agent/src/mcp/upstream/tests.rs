@@ -236,7 +236,7 @@ async fn a_silent_server_is_given_up_after_twenty_seconds() {
         failure.message.contains("not answered within 20s"),
         "{failure}"
     );
-    assert_eq!(started.elapsed(), CONNECT_TIMEOUT);
+    assert_eq!(started.elapsed(), START_TIMEOUT);
     assert!(
         failure
             .remedy
