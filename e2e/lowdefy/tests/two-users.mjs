@@ -33,11 +33,15 @@ async function timed(work) {
   return performance.now() - started;
 }
 
+/** How often an attack is run until the other user does not notice it. */
+const ATTEMPTS = 3;
+
 /**
  * Runs an attack while the other user works, and returns what the attacker was answered. Other work on the machine makes calls
- * slower and never faster: an attack that seems to be noticed is run again.
+ * slower and never faster: an attack that seems to be noticed is run again, with the users of `renew` if it can be run only once.
  */
-export async function unnoticed(t, { other }, name, attack, { attempts = 3 } = {}) {
+export async function unnoticed(t, users, name, attack, { renew = async () => users } = {}) {
+  let { other } = users;
   const work = () => timed(() => other.interact({ type: "setValue", ref: "name", value: "A" }));
   const workAlone = async (times) => {
     for (let index = 0; index < CALLS; index += 1) times.push(await work());
@@ -54,8 +58,9 @@ export async function unnoticed(t, { other }, name, attack, { attempts = 3 } = {
     const figures = `p99 of the other user ${usual.toFixed(1)} ms alone, ${underAttack.toFixed(1)} ms during the attack; slowest of ${during.length} calls ${slowest.toFixed(0)} ms`;
     t.diagnostic(`${name}: ${figures}`);
     const isUnnoticed = underAttack <= Math.max(3 * usual, UNNOTICED_MS) && slowest <= Math.max(3 * slowestAlone, UNNOTICED_SLOWEST_MS);
-    assert.ok(isUnnoticed || attempt < attempts, figures);
+    assert.ok(isUnnoticed || attempt < ATTEMPTS, figures);
     const answer = await attacked;
     if (isUnnoticed) return answer;
+    ({ other } = await renew());
   }
 }
