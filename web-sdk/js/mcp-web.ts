@@ -27,8 +27,6 @@
 import type { WebMcp } from "./mcp-web-model-context.ts";
 import type { Queries } from "./mcp-web-query.ts";
 import type { TokenFunction } from "./mcp-web-token-function.ts";
-import type { PageDialogRequest } from "./dialog/request.ts";
-import type { QueriesPort } from "./query/messages.ts";
 import type { CallEvent } from "./types/calls.ts";
 import type { Conversation, ConversationOptions, ConversationSummary } from "./types/conversation.ts";
 import type {
@@ -54,16 +52,15 @@ import type { CoreConnection } from "./mcp-web/core.ts";
 import { Definitions } from "./mcp-web/definitions.ts";
 import { canConnect, hostEnvironment } from "./mcp-web/environment.ts";
 import { McpWebError, notInBrowser } from "./mcp-web/error.ts";
-import { elicitInPage, importDiagnosis, importImages, loadModule } from "./mcp-web/lazy.ts";
+import { importDiagnosis, loadModule } from "./mcp-web/lazy.ts";
 import { loadCore } from "./mcp-web/load.ts";
 import { nextTask } from "./mcp-web/next-task.ts";
 import { addOptionName, resolveBridgeUrl, validateOptions } from "./mcp-web/options.ts";
 import { pageInfo, socketUrl } from "./mcp-web/page-info.ts";
 import { PageQueries } from "./mcp-web/page-queries.ts";
 import { type HandedOver, type PageEntry, pageKey, pageRegistry } from "./mcp-web/page-registry.ts";
+import { callPort, queriesPort } from "./mcp-web/ports.ts";
 import { attachPage } from "./mcp-web/attach-page.ts";
-import { toolResult } from "./mcp-web/results.ts";
-import { parseWith, toJsonSchema } from "./mcp-web/schemas.ts";
 import { TabSession } from "./mcp-web/tab-session.ts";
 import { storedToken } from "./mcp-web/token.ts";
 import { validateDefinition } from "./mcp-web/validation.ts";
@@ -91,11 +88,17 @@ export class McpWeb {
   readonly #session: TabSession | undefined;
   #sessionName: string | undefined;
   #token: string | undefined;
+  readonly #callPort = callPort(() => this.#options, () => this.#connection!);
   readonly #state = new ConnectionState();
   readonly #definitions: Definitions;
   readonly #calls: Calls;
   readonly #queries = new PageQueries(
-    (constructor) => new constructor(this, this.#session!, this.#queriesPort()),
+    (constructor) =>
+      new constructor(
+        this,
+        this.#session!,
+        queriesPort(this.#callPort, () => this.#options, this.#definitions, () => this.#maxMessageBytes),
+      ),
     () => this.#options.approvals,
   );
   /** The largest message that the bridge takes. */
@@ -128,7 +131,7 @@ export class McpWeb {
       resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
       failure: () => (this.status.state === "failed" ? this.status.error : undefined),
     });
-    this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort());
+    this.#calls = new Calls((key) => this.#definitions.get(key)!, this.#callPort);
     if (!canConnect) return;
     const key = takenKey ?? pageKey(this.#bridgeUrl, options);
     const existing = takenKey === undefined && attachPage(key, this.#options, (options) => new McpWeb(options, key));
@@ -582,33 +585,6 @@ export class McpWeb {
       ...hostEnvironment(this.#options),
       ...this.#tokenFunction?.hostBindings,
       warn: (message: string) => console.warn(`mcp-web: ${message}`),
-    };
-  }
-
-  /** What calls may use of this page. */
-  #callPort() {
-    return {
-      connection: () => this.#connection!,
-      elicitInPage: () => this.#options.elicitInPage,
-      importImages,
-      dialog: (request: PageDialogRequest, signal: AbortSignal) => {
-        const { name, dialogStrings } = this.#options;
-        return elicitInPage({ ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal);
-      },
-    };
-  }
-
-  /** What queries may use of this page. */
-  #queriesPort(): QueriesPort {
-    return {
-      ...this.#callPort(),
-      McpWebError,
-      parseWith,
-      toolResult,
-      tools: () => this.#definitions.all,
-      approvals: () => this.#options.approvals,
-      maxBytes: () => this.#maxMessageBytes,
-      jsonSchema: toJsonSchema,
     };
   }
 }

@@ -64,8 +64,8 @@ impl<'a> CheckedRequest<'a> {
     ) -> Result<Self, Refused> {
         let events_only = accepts_only_events(headers).ok_or(Refused::ByRmcp)?;
         let version = params.meta.protocol_version.and_then(json_string);
-        let client = stateless_client(mcp, headers, method, params, version.as_deref());
-        let (client, session, log_level) = match client.ok_or(Refused::ByRmcp)? {
+        let client = stateless_client(mcp, headers, method, params, version.as_deref())?;
+        let (client, session, log_level) = match client {
             Some(client) => {
                 let level = params.meta.log_level.and_then(parse_log_level);
                 (client, None, level)
@@ -152,20 +152,17 @@ pub(super) fn find_session(
     headers: &HeaderMap,
     principal: &Principal,
 ) -> Result<Arc<McpSession>, Refused> {
-    let names_known_version = match protocol_version(headers) {
-        Some(version) => version.is_some_and(has_sessions),
-        None => true,
-    };
+    let names_known_version = protocol_version(headers).is_none_or(has_sessions);
     let session = session_id_header(headers).filter(|_| names_known_version);
     let session = session.ok_or(Refused::ByRmcp)?;
     let session = mcp.sessions.get(principal.realm, session);
     session.ok_or(Refused::SessionNotFound)
 }
 
-/// Returns the version that the header names. The inner value is `None` for one that is no text.
-fn protocol_version(headers: &HeaderMap) -> Option<Option<&str>> {
+/// Returns the value of `MCP-Protocol-Version`, which is empty if it is not text.
+fn protocol_version(headers: &HeaderMap) -> Option<&str> {
     let version = headers.get(PROTOCOL_VERSION_HEADER)?;
-    Some(version.to_str().ok())
+    Some(version.to_str().unwrap_or_default())
 }
 
 /// Whether the headers agree with a request to open a session of this version.
@@ -176,7 +173,7 @@ pub(super) fn allow_initialize(headers: &HeaderMap, requested: &ProtocolVersion)
             let is_known = ProtocolVersion::KNOWN_VERSIONS.contains(requested);
             let is_named = requested.has_initialize()
                 || single_header(headers, METHOD_HEADER) == Some("initialize");
-            version == Some(requested.as_str()) && is_known && is_named
+            version == requested.as_str() && is_known && is_named
         }
     }
 }
@@ -187,46 +184,53 @@ fn has_sessions(version: &str) -> bool {
     known.is_some_and(ProtocolVersion::has_initialize)
 }
 
-/// Returns the client of a request that belongs to no session, and contains all that is needed: each
-/// of MCP 2026-07-28, and one of an older revision that describes its client in the same way. The
-/// inner `None` is for a request to a session, the outer for one that rmcp must refuse.
+/// Returns the client of a request that contains all that is needed: each of MCP 2026-07-28, and one of
+/// an older revision that describes its client in the same way. Returns `None` for a request to a
+/// session.
 fn stateless_client(
     mcp: &McpService,
     headers: &HeaderMap,
     method: &str,
     params: &Params<'_>,
     version: Option<&str>,
-) -> Option<Option<Arc<RequestingClient>>> {
+) -> Result<Option<Arc<RequestingClient>>, Refused> {
     let Some(version) = version else {
-        return Some(None);
+        return Ok(None);
     };
-    if protocol_version(headers) != Some(Some(version)) {
-        return None;
-    }
-    let capabilities = params.meta.client_capabilities;
-    let parse = |version: ProtocolVersion| {
-        let capabilities = capabilities?;
-        // rmcp refuses other capabilities.
-        let parsed: Value = serde_json::from_str(capabilities.get()).ok()?;
-        ClientCapabilities::deserialize(&parsed).ok()?;
-        let info = params.meta.client_info;
-        let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
-        let config = &mcp.state.hub.config;
-        let (version, capabilities) = (Some(version), Some(capabilities.to_owned()));
-        Some(RequestingClient::new(config, info, version, capabilities))
-    };
-    if version == MODERN_VERSION.as_str() {
-        let is_named =
-            single_header(headers, METHOD_HEADER)? == method && is_named(headers, method, params);
-        let info = params.meta.client_info.map_or("", RawValue::get);
-        let cached = mcp
-            .client_cache
-            .get_or_parse(info, capabilities?.get(), || parse(MODERN_VERSION));
-        return cached.filter(|_| is_named).map(Some);
-    }
     let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
-    let known = known.find(|known| known.as_str() == version)?;
-    Some(parse(known.clone()).map(Arc::new))
+    let known = known.find(|known| known.as_str() == version);
+    let known = known.filter(|_| protocol_version(headers) == Some(version));
+    let known = known.ok_or(Refused::ByRmcp)?;
+    if *known != MODERN_VERSION {
+        return Ok(parse_client(mcp, params, known.clone()).map(Arc::new));
+    }
+    let is_named =
+        single_header(headers, METHOD_HEADER) == Some(method) && is_named(headers, method, params);
+    let capabilities = params.meta.client_capabilities.map_or("", RawValue::get);
+    let info = params.meta.client_info.map_or("", RawValue::get);
+    let parse = || parse_client(mcp, params, MODERN_VERSION);
+    let client = mcp.client_cache.get_or_parse(info, capabilities, parse);
+    match client.filter(|_| is_named) {
+        Some(client) => Ok(Some(client)),
+        None => Err(Refused::ByRmcp),
+    }
+}
+
+/// Parses the description of a client in `_meta`. Returns `None` if its capabilities are missing or
+/// malformed.
+fn parse_client(
+    mcp: &McpService,
+    params: &Params<'_>,
+    version: ProtocolVersion,
+) -> Option<RequestingClient> {
+    let capabilities = params.meta.client_capabilities?;
+    let parsed: Value = serde_json::from_str(capabilities.get()).ok()?;
+    ClientCapabilities::deserialize(&parsed).ok()?;
+    let info = params.meta.client_info;
+    let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
+    let config = &mcp.state.hub.config;
+    let (version, capabilities) = (Some(version), Some(capabilities.to_owned()));
+    Some(RequestingClient::new(config, info, version, capabilities))
 }
 
 /// Whether `Mcp-Name` is the name of what the request calls (SEP-2243).

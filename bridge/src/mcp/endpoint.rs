@@ -194,7 +194,7 @@ async fn serve_post(
     let method = message.method.as_deref();
     let kind = RequestKind::Message(method.unwrap_or_default());
     check_kind(&kind, principal)?;
-    // The arguments of tools have a limit of their own.
+    // `tools/call` limits the values of its arguments itself.
     if method != Some("tools/call") && turn.is_some() && has_too_many_values(body) {
         return Err(too_many_values());
     }

@@ -135,13 +135,10 @@ trait FromMembers<'de>: Default {
     /// Parses the value of one member, or skips it.
     fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 
-    /// Returns the value for JSON that is not an object. By default, such JSON is an error.
-    fn from_non_object() -> Option<Self> {
+    /// Returns the value for `null`, or for other JSON that is not an object. By default, such JSON is
+    /// an error.
+    fn from_non_object(_is_null: bool) -> Option<Self> {
         None
-    }
-
-    fn from_null() -> Option<Self> {
-        Self::from_non_object()
     }
 }
 
@@ -150,7 +147,7 @@ struct Reader<M>(PhantomData<M>);
 
 impl<'de, M: FromMembers<'de>> Reader<M> {
     fn non_object<E: Error>() -> Result<M, E> {
-        M::from_non_object().ok_or_else(|| E::custom("expected an object"))
+        M::from_non_object(false).ok_or_else(|| E::custom("expected an object"))
     }
 }
 
@@ -195,7 +192,7 @@ impl<'de, M: FromMembers<'de>> Visitor<'de> for Reader<M> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<M, E> {
-        M::from_null().ok_or_else(|| E::custom("expected an object"))
+        M::from_non_object(true).ok_or_else(|| E::custom("expected an object"))
     }
 }
 
@@ -254,15 +251,11 @@ impl<'de> FromMembers<'de> for Params<'de> {
         Ok(())
     }
 
-    fn from_non_object() -> Option<Self> {
+    fn from_non_object(is_null: bool) -> Option<Self> {
         Some(Self {
-            is_malformed: true,
+            is_malformed: !is_null,
             ..Self::default()
         })
-    }
-
-    fn from_null() -> Option<Self> {
-        Some(Self::default())
     }
 }
 
@@ -282,15 +275,11 @@ impl<'de> FromMembers<'de> for Meta<'de> {
         Ok(())
     }
 
-    fn from_non_object() -> Option<Self> {
+    fn from_non_object(is_null: bool) -> Option<Self> {
         Some(Self {
-            is_malformed: true,
+            is_malformed: !is_null,
             ..Self::default()
         })
-    }
-
-    fn from_null() -> Option<Self> {
-        Some(Self::default())
     }
 }
 

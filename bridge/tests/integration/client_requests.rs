@@ -22,6 +22,18 @@ async fn start_call(
     (page, client, events, call.request_id.0)
 }
 
+/// Starts a call whose handler asks the client. Returns the values of `start_call`, and the request.
+async fn start_elicitation(
+    bridge: &bridge::ServerHandle,
+) -> (Page, McpClient, EventStream, String, Value) {
+    let capabilities = json!({ "elicitation": {} });
+    let (mut page, client, mut events, call) = start_call(bridge, capabilities, json!({})).await;
+    page.send_json(client_requests(&call, json!([elicitation()])))
+        .await;
+    let received = events.find_method("elicitation/create").await;
+    (page, client, events, call, received)
+}
+
 fn client_requests(call: &str, requests: Value) -> Value {
     json!({ "type": "client-requests", "requestId": call, "requests": requests })
 }
@@ -110,30 +122,29 @@ async fn a_request_beyond_the_client_capabilities_fails_and_the_call_continues()
 #[tokio::test]
 async fn a_client_error_reaches_the_handler() {
     let bridge = start_bridge().await;
-    let capabilities = json!({ "elicitation": {} });
-    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
-    page.send_json(client_requests(&call, json!([elicitation()])))
-        .await;
-    let received = events.find_method("elicitation/create").await;
-    let error = json!({ "jsonrpc": "2.0", "id": received["id"],
-        "error": { "code": -32603, "message": "the window is closed" } });
-    assert_eq!(client.post(&error).await.status(), 202);
-    let responses = recv_responses(&mut page).await;
-    assert_eq!(responses[0]["error"]["code"], "ClientRequestFailed");
-    let message = responses[0]["error"]["message"].as_str().unwrap();
-    assert!(message.contains("the window is closed"), "{message}");
+    for (error, reason) in [
+        (
+            json!({ "code": -32603, "message": "the window is closed" }),
+            "the window is closed",
+        ),
+        (json!(7), "malformed"),
+    ] {
+        let (mut page, client, _events, _, received) = start_elicitation(&bridge).await;
+        let error = json!({ "jsonrpc": "2.0", "id": received["id"], "error": error });
+        assert_eq!(client.post(&error).await.status(), 202);
+        let responses = recv_responses(&mut page).await;
+        assert_eq!(responses[0]["error"]["code"], "ClientRequestFailed");
+        let message = responses[0]["error"]["message"].as_str().unwrap();
+        assert!(message.contains(reason), "{message}");
+    }
 }
 
 #[tokio::test]
 async fn only_the_session_of_the_call_can_answer_and_only_once() {
     let bridge = start_bridge().await;
-    let capabilities = json!({ "elicitation": {} });
-    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
+    let (mut page, client, mut events, call, received) = start_elicitation(&bridge).await;
     let neighbour = McpClient::connect(&bridge, TOKEN).await;
     let stranger = McpClient::connect(&bridge, OTHER_TOKEN).await;
-    page.send_json(client_requests(&call, json!([elicitation()])))
-        .await;
-    let received = events.find_method("elicitation/create").await;
     let stolen = json!({ "action": "accept", "content": { "column": "stolen" } });
     for other in [&neighbour, &stranger] {
         other.respond(&received, stolen.clone()).await;
@@ -152,20 +163,6 @@ async fn only_the_session_of_the_call_can_answer_and_only_once() {
     );
     page.respond_to(&call.as_str().into(), json!("done")).await;
     assert_eq!(result_text(&events.find_response().await["result"]), "done");
-}
-
-#[tokio::test]
-async fn a_malformed_error_of_a_client_reaches_the_handler_as_one() {
-    let bridge = start_bridge().await;
-    let capabilities = json!({ "elicitation": {} });
-    let (mut page, client, mut events, call) = start_call(&bridge, capabilities, json!({})).await;
-    page.send_json(client_requests(&call, json!([elicitation()])))
-        .await;
-    let received = events.find_method("elicitation/create").await;
-    let error = json!({ "jsonrpc": "2.0", "id": received["id"], "error": 7 });
-    assert_eq!(client.post(&error).await.status(), 202);
-    let responses = recv_responses(&mut page).await;
-    assert_eq!(responses[0]["error"]["code"], "ClientRequestFailed");
 }
 
 /// The page receives the cancellation, and the slot of the call is free for the next one.

@@ -1,0 +1,39 @@
+/** What calls and queries may use of their page. */
+
+import type { PageDialogRequest } from "../dialog/request.ts";
+import type { QueriesPort } from "../query/messages.ts";
+import type { McpWebOptions } from "../types/options.ts";
+import type { CoreConnection } from "./core.ts";
+import type { Definitions } from "./definitions.ts";
+import { McpWebError } from "./error.ts";
+import { elicitInPage, importImages } from "./lazy.ts";
+import { toolResult } from "./results.ts";
+import { parseWith, toJsonSchema } from "./schemas.ts";
+
+/** Returns the port of calls. The connection exists while there are calls. */
+export const callPort = (options: () => McpWebOptions, connection: () => CoreConnection) => ({
+  connection,
+  elicitInPage: () => options().elicitInPage,
+  importImages,
+  dialog: (request: PageDialogRequest, signal: AbortSignal) => {
+    const { name, dialogStrings } = options();
+    return elicitInPage({ ...request, appName: name, ...(dialogStrings && { strings: dialogStrings }) }, signal);
+  },
+});
+
+/** Returns the port of queries. */
+export const queriesPort = (
+  port: ReturnType<typeof callPort>,
+  options: () => McpWebOptions,
+  definitions: Definitions,
+  maxBytes: () => number | undefined,
+): QueriesPort => ({
+  ...port,
+  McpWebError,
+  parseWith,
+  toolResult,
+  tools: () => definitions.all,
+  approvals: () => options().approvals,
+  maxBytes,
+  jsonSchema: toJsonSchema,
+});
