@@ -11,12 +11,9 @@ mod client_notifications;
 mod clients;
 pub(crate) mod limits;
 mod outbox;
-mod page_party;
 mod page_refusals;
-mod pending_pages;
 mod pool_work;
 mod realm_admission;
-mod realm_slots;
 mod session_id_leases;
 mod timer;
 mod tool_parsing;
@@ -38,25 +35,22 @@ use bridge_realm::realm::{
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
+use crate::budget::{
+    AnswerLease, ByteBudget, CpuPool, MAX_WAITING_BYTES_OF_ALL, PageParty, Party, PendingPages,
+    RealmClass, RealmPermit, RealmSlots, RefusalKind, RefusalLog, UnreadAnswers,
+};
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
-use crate::refusals::{RefusalKind, RefusalLog};
 use crate::results::store::ResultStore;
-use crate::results::unread::{AnswerLease, UnreadAnswers};
-use crate::shares::{ByteBudget, Party};
 use call_channel::CallSender;
 use catalogue_bytes::CatalogueBytes;
 use outbox::OutboxSender;
-use realm_slots::{RealmClass, RealmPermit, RealmSlots};
 use timer::{Timer, TimerHandler};
 
 pub(crate) use agent_port::AgentPort;
 pub(crate) use call_channel::{CallMessage, CallReceiver};
 pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
-pub(crate) use page_party::{PageParty, page_party};
-pub(crate) use pending_pages::{PendingPagePermit, PendingPages};
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
 pub(crate) use tool_parsing::tool_list_work;
 

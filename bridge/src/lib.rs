@@ -13,11 +13,11 @@
 //! To run a bridge inside another process, see [`serve`].
 
 mod agent_queries;
+mod budget;
 mod calls;
 mod compat;
 mod config;
 mod counters;
-mod cpu_pool;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
@@ -28,10 +28,8 @@ mod hub;
 pub mod in_memory;
 mod mcp;
 mod program;
-mod refusals;
 mod results;
 mod server;
-mod shares;
 mod web;
 mod websocket;
 

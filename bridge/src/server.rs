@@ -15,12 +15,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent_queries::AgentQueries;
+use crate::budget::AuthFailures;
 use crate::compat::CompatService;
 use crate::config::Config;
 use crate::http::{self, App};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, AuthFailures};
+use crate::web::AppState;
 
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;

@@ -1,7 +1,6 @@
 //! What all HTTP interfaces of the bridge share: the state of the routes, the checks that every
 //! request passes, and the responses for errors.
 
-mod auth_failures;
 pub(crate) mod body;
 mod client_address;
 mod extract;
@@ -11,7 +10,6 @@ mod protected_resource;
 pub(crate) mod sessions_by_realm;
 mod state;
 
-pub(crate) use auth_failures::AuthFailures;
 pub(crate) use client_address::client_address;
 pub(crate) use extract::{Parameters, PathSegment};
 pub(crate) use problem::Problem;

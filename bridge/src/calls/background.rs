@@ -7,6 +7,7 @@ use bridge_protocol::CallContext;
 use serde_json::{Map, json};
 
 use super::{CallOptions, DeliveryLimits, RoundOutcome, in_flight};
+use crate::budget::WorkOrder;
 use crate::calls::call_record::CallRecord;
 use crate::calls::in_flight::InFlightCall;
 use crate::calls::silent_client::DETACHED_CLIENT;
@@ -14,7 +15,6 @@ use crate::calls::tool_outcome::finish_result;
 use crate::counters::CallEnd;
 use crate::hub::Hub;
 use crate::results::store::{BackgroundCall, PendingResult, ResultHandle};
-use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
@@ -85,7 +85,7 @@ async fn store_result(
     pending_result: PendingResult,
     result: ToolResult,
 ) {
-    let order = work::work_on_result(realm, &result);
+    let order = WorkOrder::for_result(realm, &result);
     let work = move || {
         let bytes = encoded_size::result_len(&result);
         pending_result.complete(result, bytes);

@@ -8,12 +8,12 @@ use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI};
 use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use serde_json::{Map, Value, json};
 
+use crate::budget::WorkOrder;
 use crate::calls::builtin_tools;
 use crate::calls::get_result;
 use crate::calls::{self, CallOptions};
 use crate::hub::Hub;
 use crate::results::store::ResultHandle;
-use crate::results::work;
 
 /// The definitions of the built-in resources, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -60,7 +60,7 @@ async fn read_stored_result(
         ));
     };
     let result_uri = uri.to_owned();
-    let order = work::work_on_result(caller.realm, &result);
+    let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || contents_object(result.to_resource_contents(&result_uri));
     let contents = hub.run_work(order, work).await;
     let contents = contents.map_err(|error| CallError::Failed(error.into()))?;

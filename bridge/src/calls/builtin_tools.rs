@@ -11,7 +11,7 @@ use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::get_result::{GET_RESULT, get_result};
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
-use crate::cpu_pool::WorkOrder;
+use crate::budget::WorkOrder;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;

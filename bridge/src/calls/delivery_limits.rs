@@ -10,12 +10,11 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use super::{CallOptions, DeliveryLimits};
+use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::config::TextLimit;
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 use crate::results::store::ResultHandle;
 use crate::results::truncate::{ResultLimit, truncate};
-use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::realm::{Answer, CallFailure};
 use bridge_results::encoded_size::{self, ENVELOPE_BYTES};
@@ -94,7 +93,7 @@ pub(crate) async fn enforce_limit(
     let name = tool.to_owned();
     let query = caller.call_context.query_id.clone();
     let is_small = encoded_size::fits_within(&result, INLINE_LIMIT);
-    let order = work::work_on_result(caller.realm, &result);
+    let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || {
         let insert = |whole, bytes| store.insert(party, query, &name, whole, bytes);
         truncate(result, limit, insert)
@@ -114,7 +113,7 @@ pub(super) async fn enforce_limit_on_stored(
     handle: ResultHandle,
 ) -> ToolResult {
     let limit = caller.limits.result_limit(None, false);
-    let order = work::work_on_result(caller.realm, &result);
+    let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || {
         let result = Arc::unwrap_or_clone(result);
         match limit {
@@ -167,7 +166,7 @@ async fn measure(
     if encoded_size::object_fits_within(&result, max_bytes) {
         return Ok((result, None));
     }
-    let order = work::work_on_object(realm, &result);
+    let order = WorkOrder::for_object(realm, &result);
     let work = move || {
         let bytes = encoded_size::encoded_len(&result);
         (result, bytes)

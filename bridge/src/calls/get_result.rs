@@ -11,12 +11,12 @@ use tokio::time::sleep;
 
 use super::CallOptions;
 use super::progress::ProgressReporter;
+use crate::budget::WorkOrder;
 use crate::calls::background::handle_result;
 use crate::calls::delivery_limits::enforce_limit_on_stored;
 use crate::hub::Hub;
 use crate::results::store::{ResultHandle, StoredResult};
 use crate::results::truncate::text_part;
-use crate::results::work;
 use bridge_realm::realm::CallFailure;
 use bridge_results::tool_result::ToolResult;
 
@@ -89,7 +89,7 @@ pub(crate) async fn get_result(
     }
     let limit = caller.limits.result_limit(None, false);
     let offset = arguments.offset.unwrap_or(0);
-    let order = work::work_on_result(caller.realm, &result);
+    let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || text_part(&result, &handle, offset, arguments.length, limit);
     let part = hub.run_work(order, work).await;
     part.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))

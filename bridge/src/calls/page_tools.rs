@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 
 use super::validation;
 use super::{Arguments, CallRequest, RoundOutcome, in_flight, query_scope};
+use crate::budget::WorkError;
 use crate::calls::background::{continue_in_background, detach_after, handle_result};
 use crate::calls::delivery_limits::{ToolResultSpec, enforce_limit};
 use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
-use crate::cpu_pool::WorkError;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;

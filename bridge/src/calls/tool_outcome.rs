@@ -10,7 +10,7 @@ use bridge_results::tool_call::{build_result, output_schema_violation};
 use bridge_results::tool_result::ToolResult;
 
 use super::validation::{self, ValidationError};
-use crate::cpu_pool::{INLINE_LIMIT, WorkError, WorkOrder};
+use crate::budget::{INLINE_LIMIT, WorkError, WorkOrder};
 use crate::hub::Hub;
 
 /// Builds the result for the client from the outcome of a call.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::cpu_pool::{WorkError, WorkLength, WorkOrder};
+use crate::budget::{WorkError, WorkLength, WorkOrder};
 use crate::hub::Hub;
-use crate::results::work;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Tool;
 use bridge_realm::realm::CallFailure;
@@ -66,7 +65,7 @@ impl Validate for ToolResult {
     }
 
     fn work_order(&self, realm: RealmId) -> WorkOrder {
-        work::work_on_result(realm, self)
+        WorkOrder::for_result(realm, self)
     }
 }
 

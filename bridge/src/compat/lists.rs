@@ -8,9 +8,9 @@ use bridge_realm::realm;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::budget::WorkOrder;
 use crate::calls::LEGACY_LIST_SESSIONS;
 use crate::compat::visible_pages::{PageEntry, PageSelector, VisiblePages};
-use crate::cpu_pool::WorkOrder;
 use crate::hub::tool_list_work;
 use bridge_realm::definition::PublishedItem;
 use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};

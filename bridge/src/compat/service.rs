@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::agent_queries::AgentQueries;
+use crate::budget::AuthFailures;
 use crate::compat::sessions::CompatSessions;
 use crate::hub::Hub;
-use crate::web::AuthFailures;
 use bridge_auth::{Authenticator, Principal};
 use bridge_protocol::ErrorCode;
 use bridge_service::ClientAddress;

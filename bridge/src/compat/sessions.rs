@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::budget::{Party, PoolPermit, SharedPool};
 use crate::hub::{Hub, NotificationQueue};
 use crate::mcp::MAX_CLIENT_INFO_CHARS;
-use crate::shares::{Party, PoolPermit, SharedPool};
 use crate::web::sessions_by_realm::IdsByRealm;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::realm::ClientId;

@@ -25,10 +25,9 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use super::{page_socket, rest};
+use crate::budget::{Party, RefusalKind, RefusalRecord};
 use crate::compat;
 use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
-use crate::refusals::{RefusalKind, RefusalRecord};
-use crate::shares::Party;
 use crate::web::body::{read_to_end_in_session, read_unauthenticated};
 use crate::web::{AppState, client_address, guard};
 

@@ -13,7 +13,7 @@ use http::{HeaderValue, Method};
 use serde::Deserialize;
 
 use crate::agent_queries::{ConversationAnswer, ConversationRequest};
-use crate::shares::Party;
+use crate::budget::Party;
 use crate::web::{AppState, Parameters, PathSegment, Problem, client_address};
 
 #[derive(Deserialize)]

@@ -20,9 +20,9 @@ use tower::ServiceExt;
 
 use super::route_name::route_name;
 use super::{compat, rest};
+use crate::budget::RefusalRecord;
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
-use crate::refusals::RefusalRecord;
 use crate::web::{AppState, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.

@@ -27,9 +27,9 @@ use bridge_service::{ClientAddress, OriginCheck};
 use http::Uri;
 use serde::Deserialize;
 
+use crate::budget::{PageParty, RefusalRecord};
 use crate::compat::page_codec;
-use crate::hub::{OutboxReceiver, page_party};
-use crate::refusals::RefusalRecord;
+use crate::hub::OutboxReceiver;
 use crate::web::{AppState, Parameters, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
@@ -78,7 +78,7 @@ pub(super) async fn upgrade(
     };
     let (response, connection) = socket.accept();
     let sockets = state.page_sockets.clone();
-    let party = page_party(address, &origin);
+    let party = PageParty::of_page(address, &origin);
     let context = Box::new(HandshakeContext {
         state,
         origin,

@@ -25,8 +25,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::agent_queries::{AgentReport, foreign_calls};
-use crate::refusals::RefusalKind;
-use crate::shares::Party;
+use crate::budget::{Party, RefusalKind};
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, PathSegment, Problem, client_address};
 

@@ -24,14 +24,11 @@ use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
 use super::page_socket;
+use crate::budget::{AnswerBody, INLINE_LIMIT, Party, WorkOrder};
 use crate::calls::builtin_tools;
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::results::unread::AnswerBody;
-use crate::results::work;
-use crate::shares::Party;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, client_address, guard};
 use bridge_results::encoded_size;
@@ -166,7 +163,7 @@ async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> 
     let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
         encode(&result)
     } else {
-        let order = work::work_on_result(realm, &result);
+        let order = WorkOrder::for_result(realm, &result);
         let encoded = state.hub.run_work(order, move || encode(&result)).await;
         encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.after_call())))
     };

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bridge_auth::RealmId;
 use bridge_service::ClientAddress;
 
-use crate::shares::{Holdings, Party};
+use crate::budget::{Holdings, Party};
 
 /// The bytes of the catalogue of each realm.
 #[derive(Debug)]

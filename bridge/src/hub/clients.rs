@@ -10,8 +10,7 @@ use bridge_service::ClientAddress;
 
 use super::Hub;
 use super::client_notifications::NotificationQueue;
-use super::page_party::PageParty;
-use super::realm_slots::RealmClass;
+use crate::budget::{PageParty, RealmClass};
 
 impl Hub {
     /// Adds an MCP client with this address to a realm. The returned queue receives all changes, including those of

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use bridge_realm::realm::PageProtocol;
 
-use crate::shares::ByteLease;
+use crate::budget::ByteLease;
 
 /// The maximum number of queued messages, besides those of the page's calls.
 const MAX_MESSAGES: usize = 256;
@@ -364,7 +364,7 @@ mod tests {
     use bridge_protocol::{CallId, CallsAlive, Subscriptions, ToolCall, Unregistered};
 
     use super::*;
-    use crate::shares::{ByteBudget, Party};
+    use crate::budget::{ByteBudget, Party};
 
     fn call(bytes: usize) -> SocketCommand {
         let input = format!("\"{}\"", "x".repeat(bytes - 2));

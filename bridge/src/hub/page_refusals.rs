@@ -3,7 +3,7 @@
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use bridge_service::ClientAddress;
 
-use crate::refusals::{RefusalKind, RefusalLog};
+use crate::budget::{RefusalKind, RefusalLog};
 
 /// Records what a message to a page refuses, if it refuses something.
 pub(super) fn record(

@@ -1,7 +1,7 @@
 //! Work in the CPU pool, and the bytes of all work that waits for it.
 
 use super::Hub;
-use crate::cpu_pool::{WorkError, WorkOrder};
+use crate::budget::{WorkError, WorkOrder};
 
 impl Hub {
     /// Runs work in the CPU pool when it is the token's turn. Dropping the future removes work that
@@ -54,9 +54,8 @@ mod tests {
 
     use super::*;
     use crate::agent_queries::AgentQueries;
+    use crate::budget::{MAX_WAITING_BYTES, WorkLength, occupy};
     use crate::config::Config;
-    use crate::cpu_pool::tests::occupy;
-    use crate::cpu_pool::{MAX_WAITING_BYTES, WorkLength};
 
     #[tokio::test]
     async fn the_bytes_of_waiting_work_of_an_address_are_limited() {

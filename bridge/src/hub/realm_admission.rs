@@ -11,10 +11,8 @@ use bridge_service::ClientAddress;
 use dashmap::mapref::entry::Entry as MapEntry;
 use dashmap::mapref::one::RefMut;
 
-use super::page_party::PageParty;
-use super::realm_slots::RealmClass;
 use super::{Hub, RealmEntry};
-use crate::shares::Party;
+use crate::budget::{PageParty, Party, RealmClass};
 
 /// How many realms may be evicted for one. Several are needed only if others take their places.
 const MAX_EVICTIONS: usize = 8;

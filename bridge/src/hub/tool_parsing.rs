@@ -7,7 +7,7 @@ use bridge_auth::RealmId;
 use bridge_realm::definition::Tool;
 
 use super::Hub;
-use crate::cpu_pool::{WorkError, WorkOrder};
+use crate::budget::{WorkError, WorkOrder};
 
 impl Hub {
     /// Parses a tool of a realm, unless it is parsed or short.
@@ -55,9 +55,8 @@ mod tests {
 
     use super::*;
     use crate::agent_queries::AgentQueries;
+    use crate::budget::{WorkLength, occupy};
     use crate::config::Config;
-    use crate::cpu_pool::WorkLength;
-    use crate::cpu_pool::tests::occupy;
 
     fn unparsed_tool(bytes: usize) -> Arc<Tool> {
         let definition = json!({ "name": "t", "description": "x".repeat(bytes) });

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::convert;
-use crate::results::unread::AnswerLease;
+use crate::budget::AnswerLease;
 
 /// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
 #[derive(Debug)]

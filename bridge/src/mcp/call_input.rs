@@ -19,8 +19,8 @@ use super::convert;
 use super::input_required::RequestStateSealer;
 use super::message::json_string;
 use super::request_digest::RequestDigest;
+use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::calls::ResumeToken;
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 use crate::hub::Hub;
 
 /// The parameters of a call.

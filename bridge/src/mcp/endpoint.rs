@@ -35,9 +35,7 @@ use super::rmcp_rejection::with_json_body;
 use super::service::McpService;
 use super::session::McpSession;
 use super::{initialize, prompts_and_resources, standalone_stream, tools_call, tools_list};
-use crate::cpu_pool::ScanTurn;
-use crate::results::unread::AnswerLease;
-use crate::shares::Party;
+use crate::budget::{AnswerLease, Party, ScanTurn};
 use crate::web::body::read_to_end_in_session;
 use crate::web::{Problem, client_address};
 

@@ -18,7 +18,7 @@ use futures_util::stream;
 use tokio::sync::Notify;
 
 use super::session::McpSession;
-use crate::shares::{Holdings, Party};
+use crate::budget::{Holdings, Party};
 
 /// The approximate memory of an event without its message, in bytes.
 const EVENT_OVERHEAD_BYTES: usize = 256;

@@ -21,8 +21,8 @@ use super::notifier::ClientNotifier;
 use super::request_context::{address_of, realm_of, session_of};
 use super::sessions::McpSessions;
 use super::{capabilities, convert};
+use crate::budget::WorkOrder;
 use crate::calls::builtin_resources;
-use crate::cpu_pool::WorkOrder;
 use crate::hub::Hub;
 
 /// The handler of one request, in a session or not.

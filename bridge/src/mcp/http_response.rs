@@ -21,9 +21,8 @@ use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
 use super::event_log::{EventLog, StoredEvent};
 use super::large_body::block_in_place;
 use super::session::{CallGuard, McpSession};
-use crate::cpu_pool::INLINE_LIMIT;
+use crate::budget::{AnswerBody, AnswerLease, INLINE_LIMIT};
 use crate::hub::Hub;
-use crate::results::unread::{AnswerBody, AnswerLease};
 
 /// rmcp's clients read no longer body. The longest event that they read is configurable, so longer
 /// responses are events.

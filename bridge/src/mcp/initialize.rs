@@ -21,9 +21,8 @@ use super::message::params_of;
 use super::requesting_client::RequestingClient;
 use super::service::McpService;
 use super::session::{ActivityGuard, McpSession};
+use crate::budget::{Party, RefusalKind};
 use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
-use crate::refusals::RefusalKind;
-use crate::shares::Party;
 use crate::web::Problem;
 
 /// How many sessions may be evicted for one. Several are needed only if others take their places.

@@ -7,8 +7,7 @@ use http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 
-use crate::cpu_pool::is_multi_threaded;
-use crate::results::unread::AnswerLease;
+use crate::budget::{AnswerLease, is_multi_threaded};
 
 /// Marks a request whose response is large, with the lease on the bytes that its client has not read.
 #[derive(Clone, Debug, Default)]

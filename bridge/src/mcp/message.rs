@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use super::large_body::block_in_place;
 use super::session_choice::{BARE_SESSION_KEY, SESSION_KEY};
-use crate::cpu_pool::INLINE_LIMIT;
+use crate::budget::INLINE_LIMIT;
 
 /// A message of a client.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::checked_request::{CheckedRequest, decode_header};
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
+use crate::budget::{INLINE_LIMIT, WorkOrder};
 use bridge_realm::realm::CallFailure;
 use bridge_results::request_error::CallError;
 

@@ -19,10 +19,10 @@ use super::checked_request::CheckedRequest;
 use super::convert;
 use super::message::params_of;
 use super::page_call::{self, PageCall};
+use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::calls::{
     self, CallOptions, CompletionRequest, DETACHED_CLIENT, PromptRequest, builtin_resources,
 };
-use crate::cpu_pool::{INLINE_LIMIT, WorkOrder};
 
 /// Serves a `prompts/get` with this body. Returns `None` if its session has ended meanwhile.
 pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {

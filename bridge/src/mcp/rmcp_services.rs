@@ -20,7 +20,7 @@ use super::handler::Handler;
 use super::http_response::KEEP_ALIVE_INTERVAL;
 use super::large_body::{LargeBodyHint, block_in_place};
 use super::session::McpSession;
-use crate::cpu_pool::ScanTurn;
+use crate::budget::ScanTurn;
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 

@@ -18,8 +18,8 @@ use super::change_log::ChangeLog;
 use super::client_questions::ClientQuestions;
 use super::notifier::ClientNotifier;
 use super::requesting_client::RequestingClient;
+use crate::budget::{Party, PoolPermit};
 use crate::hub::{NotificationQueue, PendingNotifications};
-use crate::shares::{Party, PoolPermit};
 
 /// The permit for one MCP session.
 pub(super) type SessionPermit = PoolPermit<RealmId, Weak<McpSession>>;

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 use super::event_log::EventLog;
 use super::notifier::ClientNotifier;
 use super::session::{ActivityGuard, McpSession};
+use crate::budget::{Party, PoolUse, SharedPool};
 use crate::config::Config;
 use crate::hub::Hub;
-use crate::shares::{Party, PoolUse, SharedPool};
 use crate::web::sessions_by_realm::IdsByRealm;
 
 /// Idle sessions are ended at most this fraction of the idle timeout too late. This limits how

@@ -13,9 +13,8 @@ use super::call_input::CallInput;
 use super::checked_request::CheckedRequest;
 use super::page_call::{self, PageCall};
 use super::param_headers;
+use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::calls::{self, Arguments, CallRequest, DETACHED_CLIENT};
-use crate::cpu_pool::INLINE_LIMIT;
-use crate::results::work;
 
 /// Serves a call with this body. Returns `None` if its session has ended meanwhile.
 pub(super) async fn serve(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
@@ -77,7 +76,7 @@ async fn encode_complete(call: &PageCall, result: ToolResult) -> EncodedResponse
     if result.is_borrowed() || encoded_size::fits_within(&result, INLINE_LIMIT) {
         return encode_tool_result(id, &result, is_modern);
     }
-    let order = work::work_on_result(call.realm, &result);
+    let order = WorkOrder::for_result(call.realm, &result);
     let own_id = id.clone();
     let work = move || encode_tool_result(&own_id, &result, is_modern);
     let encoded = call.hub.run_work(order, work).await;

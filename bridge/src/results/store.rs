@@ -15,8 +15,8 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::Party;
 use crate::config::Results;
-use crate::shares::Party;
 use bridge_auth::RealmId;
 use bridge_realm::realm::CallFailure;
 use bridge_results::tool_result::ToolResult;

@@ -13,7 +13,7 @@ use http_body::Body;
 use tokio::time::timeout;
 
 use super::{AppState, Problem};
-use crate::shares::{BudgetExceeded, Party};
+use crate::budget::{BudgetExceeded, Party};
 
 /// A body of at most this size usually arrives together with the head of its request.
 const SHORT_BODY_BYTES: u64 = 8 * 1024;

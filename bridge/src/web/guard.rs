@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{AppState, Problem, client_address};
-use crate::refusals::RefusalKind;
+use crate::budget::RefusalKind;
 
 /// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
 pub(crate) async fn check(

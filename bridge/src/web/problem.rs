@@ -12,7 +12,7 @@ use serde_json::json;
 use bridge_auth::{AuthError, InsufficientScope, Scope};
 use bridge_realm::realm::CallFailure;
 
-use crate::refusals::{RefusalKind, RefusalRecord};
+use crate::budget::{RefusalKind, RefusalRecord};
 
 /// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";

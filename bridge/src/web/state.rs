@@ -8,9 +8,9 @@ use bridge_service::HostOriginPolicy;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::auth_failures::AuthFailures;
 use super::protected_resource::ProtectedResource;
 use crate::agent_queries::AgentQueries;
+use crate::budget::AuthFailures;
 use crate::hub::Hub;
 
 /// The state of all routes. MCP and the endpoint of mcp-web 0.1 wrap it in states of their own.

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent_queries::AgentQueries;
+use crate::budget::PageParty;
 use crate::calls::{CallRequest, DeliveryLimits, call_tool};
 use crate::config::Config;
-use crate::hub::{OutboxReceiver, PageParty, SocketCommand};
+use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageHello, PageProtocol};
 use bridge_results::tool_result::ToolResult;

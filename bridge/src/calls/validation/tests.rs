@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent_queries::AgentQueries;
+use crate::budget::occupy;
 use crate::calls::page_tools::validate_input;
 use crate::calls::tool_outcome::finish_result;
 use crate::config::Config;
-use crate::cpu_pool::tests::occupy;
 use bridge_results::arguments::Arguments;
 
 fn hub() -> Arc<Hub> {

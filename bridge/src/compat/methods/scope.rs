@@ -4,11 +4,11 @@ use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionI
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_queries::QueryLifetime;
+use crate::budget::RefusalKind;
 use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
 use crate::compat::json_rpc::{Message, RpcError};
 use crate::compat::service::{Caller, CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
-use crate::refusals::RefusalKind;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected};
 use bridge_service::ClientAddress;

@@ -12,10 +12,10 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::budget::RefusalKind;
 use crate::compat::CompatService;
 use crate::counters::{CallEnd, CallKind, DURATION_BOUNDS};
 use crate::mcp::McpService;
-use crate::refusals::RefusalKind;
 use crate::web::AppState;
 
 /// The media type of the text.

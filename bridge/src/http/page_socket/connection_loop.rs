@@ -21,7 +21,7 @@ use super::page_session::PageSession;
 use super::probe::Probe;
 use super::socket::{PageSocket, frame_too_big};
 use super::token_renewal::TokenRenewals;
-use crate::cpu_pool::WorkOrder;
+use crate::budget::WorkOrder;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use crate::websocket::{Frame, SocketError};
 

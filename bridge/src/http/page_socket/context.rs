@@ -3,7 +3,7 @@
 use bridge_protocol::SessionId;
 use bridge_service::OriginCheck;
 
-use crate::hub::PageParty;
+use crate::budget::PageParty;
 use crate::web::AppState;
 
 /// The request that opened the socket. It is stored for pages that may authenticate again.

@@ -5,7 +5,7 @@ use bridge_realm::page_messages::{CloseFrame, definition_bytes};
 use bridge_realm::realm::Realm;
 
 use super::page_session::PageSession;
-use crate::shares::ByteLease;
+use crate::budget::ByteLease;
 
 /// The lease on the memory of a page's definitions, which exists once it has registered many.
 #[derive(Default)]

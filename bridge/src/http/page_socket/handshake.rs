@@ -17,9 +17,9 @@ use super::context::HandshakeContext;
 use super::early_frames::EarlyFrames;
 use super::page_session::PageSession;
 use super::socket::{PageSocket, binary_unsupported};
+use crate::budget::{PendingPagePermit, RefusalKind, RefusalRecord};
 use crate::compat::page_codec;
-use crate::hub::{OutboxReceiver, PendingPagePermit};
-use crate::refusals::{RefusalKind, RefusalRecord};
+use crate::hub::OutboxReceiver;
 use crate::web::{AppState, guard};
 use crate::websocket::{Frame, SocketError};
 

@@ -8,7 +8,7 @@ use bridge_realm::page_messages::{PageEvent, definition_bytes};
 
 use super::codec::InboundMessage;
 use super::page_session::PageSession;
-use crate::cpu_pool::WorkOrder;
+use crate::budget::WorkOrder;
 
 /// The work to parse the definitions in a message; `None` if there are few or none.
 pub(super) fn work_order(realm: RealmId, message: &PageToBridge) -> Option<WorkOrder> {
@@ -33,7 +33,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::cpu_pool::WorkLength;
+    use crate::budget::WorkLength;
 
     #[test]
     fn only_long_definitions_are_parsed_in_the_pool() {

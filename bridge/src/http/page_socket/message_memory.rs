@@ -4,7 +4,7 @@ use bridge_protocol::CloseCode;
 use bridge_realm::page_messages::CloseFrame;
 
 use super::page_session::PageSession;
-use crate::shares::{BudgetExceeded, ByteLease};
+use crate::budget::{BudgetExceeded, ByteLease};
 
 /// Fewer bytes than this are not counted.
 const MIN_COUNTED_BYTES: usize = 64 * 1024;

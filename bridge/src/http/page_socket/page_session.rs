@@ -11,8 +11,8 @@ use bridge_realm::realm::{
     ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, PageProtocol, ProbeAnswer,
 };
 
+use crate::budget::RefusalKind;
 use crate::hub::{Hub, SessionIdLease};
-use crate::refusals::RefusalKind;
 
 /// One connection of an authenticated page.
 pub(super) struct PageSession {

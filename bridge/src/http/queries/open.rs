@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::parse_object;
-use crate::shares::Party;
+use crate::budget::Party;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, PathSegment, Problem, client_address};
 

@@ -14,7 +14,7 @@ use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use bridge_service::ClientAddress;
 use indexmap::IndexMap;
 
-use crate::shares::{Holdings, Party};
+use crate::budget::{Holdings, Party};
 
 /// The id of a stored result. It cannot be guessed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

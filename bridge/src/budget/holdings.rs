@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use bridge_service::ClientAddress;
 
-use super::Party;
+use super::party::Party;
 
 /// How much each party holds, in entries or in bytes, ordered by amount.
 #[derive(Debug)]

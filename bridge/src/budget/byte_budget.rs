@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bridge_auth::RealmId;
 use bytes::Bytes;
 
-use super::{Holdings, Party};
+use super::holdings::Holdings;
+use super::party::Party;
 
 /// Fewer bytes than this are not counted: each connection needs about as many.
 const MIN_COUNTED_BYTES: usize = 8 * 1024;

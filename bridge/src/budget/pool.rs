@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Holdings, Party};
+use super::holdings::Holdings;
+use super::party::Party;
 
 /// An entry that has been idle for this time makes room for a party that holds only one less, so
 /// that many parties with one idle entry each do not keep others out.

@@ -9,13 +9,13 @@ use bridge_auth::RealmId;
 use bridge_realm::realm::Realm;
 use tokio::time::Instant;
 
-use super::page_party::{PageOrigin, PageParty};
+use super::party::{PageOrigin, PageParty};
+use super::pool::{PoolPermit, PoolUse, SharedPool};
 use crate::config::Config;
-use crate::shares::{PoolPermit, PoolUse, SharedPool};
 
 /// The class of a realm by its content. The most demanding content counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RealmClass {
+pub(crate) enum RealmClass {
     /// No pages or clients, and nothing is listed: only the ids of former sessions are remembered
     /// for a while.
     FormerSessions,
@@ -28,7 +28,7 @@ pub(super) enum RealmClass {
 
 impl RealmClass {
     /// Returns the class of a realm by its current content.
-    pub(super) fn for_realm(realm: &Realm) -> Self {
+    pub(crate) fn for_realm(realm: &Realm) -> Self {
         // Queries that wait for their page are as demanding as the page.
         let pages = realm.session_count() + realm.query_count();
         match (pages, realm.client_count()) {
@@ -42,7 +42,7 @@ impl RealmClass {
 
 /// The limits on the number of realms of each class.
 #[derive(Debug)]
-pub(super) struct RealmSlots {
+pub(crate) struct RealmSlots {
     former_sessions: Slots,
     catalogue_only: Slots,
     clients: Slots,
@@ -61,13 +61,13 @@ struct RealmSlot {
 
 /// The permit of one realm, released when dropped.
 #[derive(Debug)]
-pub(super) struct RealmPermit {
+pub(crate) struct RealmPermit {
     class: RealmClass,
     permit: PoolPermit<PageOrigin, RealmSlot>,
 }
 
 impl RealmSlots {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             former_sessions: SharedPool::new(config.tabs.max_catalogues),
             catalogue_only: SharedPool::new(config.tabs.max_catalogues),
@@ -89,7 +89,7 @@ impl RealmSlots {
 
     /// Acquires a permit of this class for a realm. Returns `None` when the limit of the class is
     /// reached.
-    pub(super) fn try_acquire(
+    pub(crate) fn try_acquire(
         &self,
         class: RealmClass,
         party: &PageParty,
@@ -104,7 +104,7 @@ impl RealmSlots {
     }
 
     /// Records whether somebody uses a realm of the class `Pages`.
-    pub(super) fn set_idle(&self, realm: RealmId, is_idle: bool) {
+    pub(crate) fn set_idle(&self, realm: RealmId, is_idle: bool) {
         let mut idle = self.idle();
         if is_idle {
             idle.entry(realm).or_insert_with(Instant::now);
@@ -115,7 +115,7 @@ impl RealmSlots {
 
     /// Returns the realm of this class that makes room for one more of the party. Returns `None`
     /// when nobody holds more than the party, or when realms of the class make no room.
-    pub(super) fn realm_to_evict(&self, class: RealmClass, party: &PageParty) -> Option<RealmId> {
+    pub(crate) fn realm_to_evict(&self, class: RealmClass, party: &PageParty) -> Option<RealmId> {
         let slot = match class {
             RealmClass::Clients => None,
             RealmClass::Pages => {
@@ -131,7 +131,7 @@ impl RealmSlots {
     }
 
     /// Returns how many tokens with pages the party has.
-    pub(super) fn pages_of(&self, party: &PageParty) -> PoolUse {
+    pub(crate) fn pages_of(&self, party: &PageParty) -> PoolUse {
         self.pages.used_by(party)
     }
 
@@ -142,12 +142,12 @@ impl RealmSlots {
 
 impl RealmPermit {
     /// Returns the class that the permit is for.
-    pub(super) fn class(&self) -> RealmClass {
+    pub(crate) fn class(&self) -> RealmClass {
         self.class
     }
 
     /// Returns the party whose share the permit is part of.
-    pub(super) fn party(&self) -> &PageParty {
+    pub(crate) fn party(&self) -> &PageParty {
         self.permit.party()
     }
 }

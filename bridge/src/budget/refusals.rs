@@ -16,6 +16,9 @@ use tokio::time::Instant;
 
 pub(crate) use kind::RefusalKind;
 
+/// The target of the lines, for filters of the log.
+const LOG_TARGET: &str = "bridge::refusals";
+
 /// The time in which at most one refusal of a kind is logged.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -64,7 +67,7 @@ impl RefusalLog {
         if let Some(suppressed) = log.next_line(Instant::now()) {
             let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
             let kind = kind.as_str();
-            tracing::warn!(kind, %address, route, reason, suppressed, "refused");
+            tracing::warn!(target: LOG_TARGET, kind, %address, route, reason, suppressed, "refused");
         }
     }
 

@@ -16,7 +16,8 @@ use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use crate::shares::{BudgetExceeded, ByteBudget, ByteLease, Party};
+use super::byte_budget::{BudgetExceeded, ByteBudget, ByteLease};
+use super::party::Party;
 use bridge_results::segments::EncodedBody;
 
 /// Smaller answers are not counted: the buffers of a connection take them at once.

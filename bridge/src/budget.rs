@@ -9,26 +9,33 @@
 //! entries, of which those go first that nobody uses. [`ByteBudget`] limits bytes that are in use
 //! and cannot make room: what is refused there is more of the party that holds much already.
 
+mod auth_failures;
 mod byte_budget;
+mod cpu_pool;
+mod fair_queue;
 mod holdings;
+mod party;
+mod pending_pages;
 mod pool;
+mod realm_slots;
+mod refusals;
+mod unread_answers;
+mod work_order;
 
-use bridge_service::ClientAddress;
-
+pub(crate) use auth_failures::AuthFailures;
 pub(crate) use byte_budget::{BudgetExceeded, ByteBudget, ByteLease};
+#[cfg(test)]
+pub(crate) use cpu_pool::MAX_WAITING_BYTES;
+#[cfg(test)]
+pub(crate) use cpu_pool::tests::occupy;
+pub(crate) use cpu_pool::{
+    CpuPool, MAX_WAITING_BYTES_OF_ALL, ScanTurn, WorkError, is_multi_threaded,
+};
 pub(crate) use holdings::Holdings;
+pub(crate) use party::{PageParty, Party};
+pub(crate) use pending_pages::{PendingPagePermit, PendingPages};
 pub(crate) use pool::{PoolPermit, PoolUse, SharedPool};
-
-/// Who holds a part of a shared limit: a member of those who use one address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Party<M> {
-    pub(crate) address: ClientAddress,
-    /// The token of a client, or the origin of a page.
-    pub(crate) member: M,
-}
-
-impl<M> Party<M> {
-    pub(crate) fn new(address: ClientAddress, member: M) -> Self {
-        Self { address, member }
-    }
-}
+pub(crate) use realm_slots::{RealmClass, RealmPermit, RealmSlots};
+pub(crate) use refusals::{RefusalKind, RefusalLog, RefusalRecord};
+pub(crate) use unread_answers::{AnswerBody, AnswerLease, UnreadAnswers};
+pub(crate) use work_order::{INLINE_LIMIT, WorkLength, WorkOrder};

@@ -1,7 +1,7 @@
 //! Runs work that would block the threads that serve sockets: parsing, validating, encoding and
 //! measuring long JSON, and reading the definitions of pages.
 //!
-//! Tokens take turns, and the work of one token never occupies every thread ([`fair_queue`]), so
+//! Tokens take turns, and the work of one token never occupies every thread ([`fair_queue`](super::fair_queue)), so
 //! that the others wait for a single piece of it at most. Short and long work have threads of their
 //! own: however much long work there is, short work waits for short work only. On Linux, all of them
 //! make way for the threads that serve sockets. What waits is the text of the work and not a parsed
@@ -9,8 +9,6 @@
 //!
 //! A long request is scanned once by the thread that has received it, so that it can be routed. For
 //! that it needs a [`ScanTurn`], so that some of these threads always serve the other sockets.
-
-mod fair_queue;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,21 +22,8 @@ use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::oneshot;
 use tokio::task;
 
-use fair_queue::{FairQueue, QueueFull, QueueLimits, Ticket};
-
-/// JSON of at least this many bytes is parsed, converted and measured in the pool, because that
-/// takes about a millisecond.
-pub(crate) const INLINE_LIMIT: usize = 256 * 1024;
-
-/// More definitions than this, in bytes, are parsed and analysed in the pool. A few small tools take
-/// less time than a change of threads would.
-pub(crate) const INLINE_DEFINITION_BYTES: usize = 8 * 1024;
-
-/// Work on more JSON than this, in bytes, is long.
-const MAX_SHORT_BYTES: usize = 1024 * 1024;
-
-/// Work on more definitions than this, in bytes, is long.
-const MAX_SHORT_DEFINITION_BYTES: usize = 128 * 1024;
+use super::fair_queue::{FairQueue, QueueFull, QueueLimits, Ticket};
+use super::work_order::{INLINE_LIMIT, WorkLength, WorkOrder};
 
 /// The maximum number of pieces of short work, and of long work, of one token that wait.
 const MAX_WAITING: usize = 256;
@@ -48,73 +33,6 @@ pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
 /// The maximum size of the JSON that waits in the work of all tokens, in bytes.
 pub(crate) const MAX_WAITING_BYTES_OF_ALL: usize = 256 * 1024 * 1024;
-
-/// How long a piece of work may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum WorkLength {
-    /// Some ten milliseconds at most.
-    Short,
-    /// Up to about a second.
-    Long,
-}
-
-impl WorkLength {
-    /// The length of work that is a pass over this many bytes of JSON.
-    pub(crate) fn for_json(bytes: usize) -> Self {
-        if bytes <= MAX_SHORT_BYTES {
-            Self::Short
-        } else {
-            Self::Long
-        }
-    }
-}
-
-/// Whose work it is, and how much.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WorkOrder {
-    pub(crate) realm: RealmId,
-    pub(crate) length: WorkLength,
-    /// The size of the JSON that waits with the work, in bytes.
-    pub(crate) bytes: usize,
-}
-
-impl WorkOrder {
-    /// Work that is a pass over this many bytes of JSON.
-    pub(crate) fn for_json(realm: RealmId, bytes: usize) -> Self {
-        Self {
-            realm,
-            length: WorkLength::for_json(bytes),
-            bytes,
-        }
-    }
-
-    /// Work that parses and analyses this many bytes of definitions; `None` if they are few.
-    pub(crate) fn for_definitions(realm: RealmId, bytes: usize) -> Option<Self> {
-        if bytes <= INLINE_DEFINITION_BYTES {
-            return None;
-        }
-        let length = if bytes <= MAX_SHORT_DEFINITION_BYTES {
-            WorkLength::Short
-        } else {
-            WorkLength::Long
-        };
-        Some(Self {
-            realm,
-            length,
-            bytes,
-        })
-    }
-
-    /// Work that builds a list of definitions with this many bytes, of which this many are not
-    /// encoded; `None` if they are few.
-    pub(crate) fn for_list(realm: RealmId, bytes: usize, unencoded_bytes: usize) -> Option<Self> {
-        let copy = (bytes > INLINE_LIMIT).then(|| Self::for_json(realm, bytes));
-        let encode = Self::for_definitions(realm, unencoded_bytes);
-        copy.into_iter()
-            .chain(encode)
-            .max_by_key(|order| order.length)
-    }
-}
 
 /// Why work was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

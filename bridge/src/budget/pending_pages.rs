@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::page_party::{PageOrigin, PageParty};
-use crate::shares::{PoolPermit, SharedPool};
+use super::party::{PageOrigin, PageParty};
+use super::pool::{PoolPermit, SharedPool};
 
 /// Limits the pages that have not authenticated yet. At the limit, the page that has been silent
 /// for longest makes room, of those whose address or origin has the most.
@@ -30,7 +30,7 @@ pub(crate) struct PendingPagePermit {
 }
 
 impl PendingPages {
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         Self(SharedPool::new(capacity))
     }
 
@@ -57,7 +57,7 @@ impl PendingPages {
     }
 
     /// The number of pages.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.count()
     }
 }
