@@ -97,7 +97,9 @@ pub(crate) struct ScanTurn {
 }
 
 /// A job is the sender that grants its work a thread.
-type WorkQueue = Mutex<FairQueue<RealmId, oneshot::Sender<()>>>;
+type JobQueue = FairQueue<RealmId, oneshot::Sender<()>>;
+
+type WorkQueue = Mutex<JobQueue>;
 
 impl CpuPool {
     /// Creates a pool for this machine. One token can use all its processors.
@@ -136,10 +138,8 @@ impl CpuPool {
         order: WorkOrder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let queued = enqueue(self.queue(order.length), order.realm, |queue, grant| {
-            queue.try_push(order.realm, order.bytes, grant)
-        });
-        let queued = queued.map_err(|QueueFull| WorkError::QueueFull)?;
+        let queue = self.queue(order.length);
+        let queued = enqueue(queue, order.realm, order.bytes, FairQueue::try_push)?;
         self.threads.run(queued.wait().await, work).await
     }
 
@@ -157,12 +157,9 @@ impl CpuPool {
         if bytes <= INLINE_LIMIT {
             return Ok(None);
         }
-        let queued = enqueue(&self.scans, realm, |queue, grant| {
-            queue.try_push(realm, bytes, grant)
-        });
-        let permit = queued.map_err(|QueueFull| WorkError::QueueFull)?;
+        let queued = enqueue(&self.scans, realm, bytes, FairQueue::try_push)?;
         Ok(Some(ScanTurn {
-            _permit: permit.wait().await,
+            _permit: queued.wait().await,
         }))
     }
 
@@ -177,10 +174,9 @@ impl CpuPool {
         order: WorkOrder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let queued = enqueue(self.queue(order.length), order.realm, |queue, grant| {
-            Ok(queue.push(order.realm, order.bytes, grant))
-        });
-        let queued = queued.map_err(|QueueFull| WorkError::QueueFull)?;
+        let queue = self.queue(order.length);
+        let push = |queue: &mut JobQueue, realm, bytes, grant| Ok(queue.push(realm, bytes, grant));
+        let queued = enqueue(queue, order.realm, order.bytes, push)?;
         self.threads.run(queued.wait().await, work).await
     }
 
@@ -203,14 +199,13 @@ impl CpuPool {
 fn enqueue(
     queue: &Arc<WorkQueue>,
     realm: RealmId,
-    push: impl FnOnce(
-        &mut FairQueue<RealmId, oneshot::Sender<()>>,
-        oneshot::Sender<()>,
-    ) -> Result<Ticket, QueueFull>,
-) -> Result<QueuedWork, QueueFull> {
+    bytes: usize,
+    push: fn(&mut JobQueue, RealmId, usize, oneshot::Sender<()>) -> Result<Ticket, QueueFull>,
+) -> Result<QueuedWork, WorkError> {
     let (grant, granted) = oneshot::channel();
     let mut locked = lock(queue);
-    let ticket = push(&mut locked, grant)?;
+    let ticket =
+        push(&mut locked, realm, bytes, grant).map_err(|QueueFull| WorkError::QueueFull)?;
     start_all(&mut locked);
     drop(locked);
     Ok(QueuedWork {
@@ -228,13 +223,13 @@ impl fmt::Debug for CpuPool {
     }
 }
 
-fn lock(queue: &WorkQueue) -> MutexGuard<'_, FairQueue<RealmId, oneshot::Sender<()>>> {
+fn lock(queue: &WorkQueue) -> MutexGuard<'_, JobQueue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Grants threads to the work whose turn it is. The receivers exist, because work that is dropped
 /// removes itself from the queue first.
-fn start_all(queue: &mut FairQueue<RealmId, oneshot::Sender<()>>) {
+fn start_all(queue: &mut JobQueue) {
     while let Some((realm, grant)) = queue.start_next() {
         if grant.send(()).is_err() {
             queue.finish(realm);
