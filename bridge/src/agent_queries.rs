@@ -12,7 +12,6 @@ mod agent_client;
 mod agent_event;
 mod agent_process;
 mod caller;
-mod conversation_permits;
 mod conversations;
 mod credential;
 mod direct_queries;

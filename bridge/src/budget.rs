@@ -1,16 +1,48 @@
-//! Limits that all clients of a bridge share, and how they are divided when they are reached.
+//! Whose turn, whose share, whose bytes: the limits that all clients of a bridge share, and how they
+//! are divided when they are reached.
 //!
-//! A [`Party`] is an address, and within it a token or the origin of a page. Any party may use a
-//! limit to the full as long as nobody else needs it. When it is reached, what makes room for a
-//! newcomer belongs to the address that holds the most, and there to the token or origin that holds
-//! the most: nobody loses anything because others hold more.
+//! A budget is held by a [`Party`]: an address, and within it a token or the origin of a page. Any
+//! party may use a budget to the full as long as nobody else needs it. When it is used up, what makes
+//! room for a newcomer belongs to the address that holds the most, and there to the token or origin
+//! that holds the most: nobody loses anything because others hold more. [`Holdings`] says who holds
+//! how much, and there are three ways to hold a part of a budget:
 //!
-//! [`Holdings`] says who holds how much, in entries or in bytes. [`SharedPool`] limits a number of
-//! entries, of which those go first that nobody uses. [`ByteBudget`] limits bytes that are in use
-//! and cannot make room: what is refused there is more of the party that holds much already.
+//! - an entry of a [`SharedPool`], of which those go first that nobody uses;
+//! - a [lease](ByteLease) on bytes of a [`ByteBudget`]. Bytes that are in use cannot make room: what
+//!   is refused there is more of the party that holds much already;
+//! - a turn in the [`CpuPool`], whose queue is fair to tokens.
+//!
+//! | what is limited | for whom | when it is asked for | setting |
+//! |---|---|---|---|
+//! | [connections](bridge_service::connections::ConnectionSlots) | address | when one is accepted | `max_connections` |
+//! | refused tokens | address | when a token is refused | `max_refused_tokens` |
+//! | sockets before they have authenticated | page | when a page connects | `max_pending_pages` |
+//! | tokens with pages or waiting clients | page | with the first page or client | `max_realms` |
+//! | tokens whose apps are closed | page | with the last page | `max_catalogues` |
+//! | bytes of the apps that are closed | token | when one is closed | `max_catalogue_bytes` |
+//! | MCP sessions (`mcp::sessions`, `compat::sessions`) | token | `initialize` | `max_mcp_sessions` |
+//! | bytes of requests, messages and definitions | token | as they arrive, from 8 KiB on | `max_memory_bytes` |
+//! | bytes of results that are stored (`results::store`) | token | with a result that is truncated or late | `max_kept_bytes` |
+//! | bytes of streams that can be resumed (`mcp::event_log`) | token | with each event | `max_replay_bytes` |
+//! | bytes of answers that are not read | token | with an answer of 64 KiB or more | `max_unread_bytes` |
+//! | turns of processors, and the JSON that waits for them | token | with work of more than about a millisecond | |
+//! | requests for conversations | token | with each request | |
+//!
+//! "Page" and "token" mean an address, and within it the origin of the page, or the token.
+//!
+//! A `tools/call` of ordinary size takes no lock of a budget: its body, its arguments, the message to
+//! the page and its answer are only compared with the size from which they count. A large one asks
+//! once for each piece of work (`Hub::run_work`: the bytes that wait, and the turn), and once for its
+//! answer (`Hub::lease_answer`). It cannot ask for everything when it begins, because nobody knows
+//! how long its answer will be.
+//!
+//! Limits of one token alone (`max_calls`, `max_sessions`, `max_clients` and others) are part of its
+//! [realm](bridge_realm::realm::RealmLimits). Limits of one socket, such as its rate of frames, are in
+//! the module that reads it.
 
 mod auth_failures;
 mod byte_budget;
+mod conversation_permits;
 mod cpu_pool;
 mod fair_queue;
 mod holdings;
@@ -22,20 +54,67 @@ mod refusals;
 mod unread_answers;
 mod work_order;
 
-pub(crate) use auth_failures::AuthFailures;
+use std::sync::Arc;
+
+use crate::config::Config;
+use auth_failures::AuthFailures;
+use conversation_permits::ConversationPermits;
+use cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
+use pending_pages::PendingPages;
+use realm_slots::RealmSlots;
+use refusals::RefusalLog;
+
 pub(crate) use byte_budget::{BudgetExceeded, ByteBudget, ByteLease};
 #[cfg(test)]
 pub(crate) use cpu_pool::MAX_WAITING_BYTES;
 #[cfg(test)]
 pub(crate) use cpu_pool::tests::occupy;
-pub(crate) use cpu_pool::{
-    CpuPool, MAX_WAITING_BYTES_OF_ALL, ScanTurn, WorkError, is_multi_threaded,
-};
+pub(crate) use cpu_pool::{ScanTurn, WorkError, is_multi_threaded};
 pub(crate) use holdings::Holdings;
 pub(crate) use party::{PageParty, Party};
-pub(crate) use pending_pages::{PendingPagePermit, PendingPages};
+pub(crate) use pending_pages::PendingPagePermit;
 pub(crate) use pool::{PoolPermit, PoolUse, SharedPool};
-pub(crate) use realm_slots::{RealmClass, RealmPermit, RealmSlots};
-pub(crate) use refusals::{RefusalKind, RefusalLog, RefusalRecord};
+pub(crate) use realm_slots::{RealmClass, RealmPermit};
+pub(crate) use refusals::{RefusalKind, RefusalRecord};
 pub(crate) use unread_answers::{AnswerBody, AnswerLease, UnreadAnswers};
 pub(crate) use work_order::{INLINE_LIMIT, WorkLength, WorkOrder};
+
+/// The budgets of a bridge, except for those of its connections, its MCP sessions and its stores,
+/// which hold their own.
+#[derive(Debug)]
+pub(crate) struct Budgets {
+    /// Counts the refused tokens of each address.
+    pub(crate) auth_failures: AuthFailures,
+    /// Limits the sockets of pages that have not authenticated yet.
+    pub(crate) pending_pages: PendingPages,
+    pub(crate) realms: RealmSlots,
+    /// The memory of requests, messages and definitions.
+    pub(crate) memory: ByteBudget,
+    pub(crate) unread_answers: UnreadAnswers,
+    /// The JSON in the work that waits for the CPU pool.
+    pub(crate) waiting_work: ByteBudget,
+    /// The threads for work that would block those that serve sockets.
+    pub(crate) cpu_pool: CpuPool,
+    /// Limits the requests to the agent for conversations.
+    pub(crate) conversations: ConversationPermits,
+    /// Logs and counts what is refused.
+    pub(crate) refusals: Arc<RefusalLog>,
+}
+
+impl Budgets {
+    /// Creates the budgets of a configuration, whose memory is divided first.
+    pub(crate) fn new(config: &mut Config) -> Self {
+        let memory = ByteBudget::new(config.divide_memory());
+        Self {
+            auth_failures: AuthFailures::new(config.identity.max_refused_tokens),
+            pending_pages: PendingPages::new(config.tabs.max_pending_pages),
+            realms: RealmSlots::new(config),
+            memory,
+            unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
+            waiting_work: ByteBudget::new(MAX_WAITING_BYTES_OF_ALL),
+            cpu_pool: CpuPool::new(),
+            conversations: ConversationPermits::default(),
+            refusals: Arc::default(),
+        }
+    }
+}

@@ -11,8 +11,7 @@ mod client_notifications;
 mod clients;
 pub(crate) mod limits;
 mod outbox;
-mod page_refusals;
-mod pool_work;
+mod party;
 mod realm_admission;
 mod session_id_leases;
 mod timer;
@@ -29,16 +28,13 @@ use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
-    CallFailure, ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm,
-    RealmLimits, Refusal,
+    ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm, RealmLimits,
+    Refusal,
 };
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
-use crate::budget::{
-    AnswerLease, ByteBudget, CpuPool, MAX_WAITING_BYTES_OF_ALL, PageParty, Party, PendingPages,
-    RealmClass, RealmPermit, RealmSlots, RefusalKind, RefusalLog, UnreadAnswers,
-};
+use crate::budget::{Budgets, PageParty, Party, RealmClass, RealmPermit};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::results::store::ResultStore;
@@ -62,24 +58,15 @@ pub(crate) struct Hub {
     pub(crate) page_limits: PageMessageLimits,
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
-    /// The memory of requests and messages.
-    pub(crate) memory: ByteBudget,
     pub(crate) counters: Counters,
-    pub(crate) refusals: Arc<RefusalLog>,
-    unread_answers: UnreadAnswers,
-    /// The bytes of the work that waits for the CPU pool.
-    waiting_work: ByteBudget,
-    /// The threads for work that would block those that serve sockets.
-    pub(crate) cpu_pool: CpuPool,
+    /// What the realms share with each other.
+    pub(crate) budgets: Budgets,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
     /// The limits of each realm, shared by all of them.
     realm_limits: Arc<RealmLimits>,
-    realm_slots: RealmSlots,
     catalogue_bytes: CatalogueBytes,
-    /// Limits the sockets of pages that have not authenticated yet.
-    pub(crate) pending_pages: PendingPages,
     /// The session ids that pages of mcp-web 0.1 use.
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
@@ -113,20 +100,14 @@ impl Hub {
         definitions: DefinitionRegistry,
         agent: Arc<dyn AgentPort>,
     ) -> Arc<Self> {
-        let memory = ByteBudget::new(config.divide_memory());
+        let budgets = Budgets::new(&mut config);
         let hub = Arc::new(Self {
-            realm_slots: RealmSlots::new(&config),
             catalogue_bytes: CatalogueBytes::new(config.tabs.max_catalogue_bytes),
-            pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             session_id_leases: Arc::default(),
             counters: Counters::default(),
-            refusals: Arc::default(),
+            budgets,
             definitions,
-            memory,
             result_store: ResultStore::new(&config.results),
-            unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
-            waiting_work: ByteBudget::new(MAX_WAITING_BYTES_OF_ALL),
-            cpu_pool: CpuPool::new(),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),
             realm_limits: Arc::new(limits::realm_limits(&config)),
@@ -149,15 +130,16 @@ impl Hub {
         hello: PageHello,
     ) -> Result<(ConnectionId, OutboxReceiver), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let memory = self.memory.lease(Party::new(party.address, realm));
-        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.protocol, memory);
+        let memory = &self.budgets.memory;
+        let outbox_lease = memory.lease(Party::new(party.address, realm));
+        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.protocol, outbox_lease);
         let session = hello.session.clone();
         let hello = PageHello {
             heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),
             ..hello
         };
         let knows_page = |realm: &Realm| realm.knows_session_id(&session);
-        if self.memory.is_scarce() && self.with_realm(realm, knows_page) != Some(true) {
+        if memory.is_scarce() && self.with_realm(realm, knows_page) != Some(true) {
             return Err(Refusal {
                 code: ErrorCode::MemoryLimitExceeded,
                 message: NO_MEMORY_FOR_NEWCOMERS.to_owned(),
@@ -203,29 +185,6 @@ impl Hub {
         self.remove_if_empty(realm);
     }
 
-    /// Acquires a lease on the bytes of an answer to a client of this realm, until the client has
-    /// read them. Returns `None` for an answer that is too small to be counted.
-    ///
-    /// # Errors
-    ///
-    /// When too many answers wait to be read.
-    pub(crate) fn lease_answer(
-        &self,
-        realm: RealmId,
-        bytes: usize,
-    ) -> Result<Option<AnswerLease>, CallFailure> {
-        if !UnreadAnswers::counts(bytes) {
-            return Ok(None);
-        }
-        let party = self.party(realm);
-        let address = party.address;
-        let lease = self.unread_answers.acquire(party, bytes);
-        lease.map(Some).inspect_err(|failure| {
-            let (kind, reason) = (RefusalKind::MaxUnreadBytes, &failure.message);
-            self.refusals.record(kind, address, "answer", reason);
-        })
-    }
-
     /// Calls `f` with a realm. Returns `None` when the realm does not exist.
     pub(crate) fn with_realm<T>(&self, realm: RealmId, f: impl FnOnce(&Realm) -> T) -> Option<T> {
         self.realms.get(&realm).map(|entry| f(&entry.realm))
@@ -258,7 +217,7 @@ impl Hub {
         for effect in effects {
             if let Effect::Send { message, .. } = &effect {
                 let address = || entry.permit.party().address;
-                page_refusals::record(&self.refusals, message, address);
+                self.budgets.refusals.record_message(message, address);
             }
             entry.perform(id, effect, &*self.agent);
         }

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent_queries::AgentQueries;
-use crate::budget::AuthFailures;
 use crate::compat::CompatService;
 use crate::config::Config;
 use crate::http::{self, App};
@@ -77,16 +76,13 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     }
     let stopping = CancellationToken::new();
     let authenticator = Arc::new(checked.authenticator);
-    let max_refused_tokens = hub.config.identity.max_refused_tokens;
-    let auth_failures = Arc::new(AuthFailures::new(max_refused_tokens));
     let compat = hub.config.compat.map(|_| {
-        let service = CompatService::new(&hub, &agent_queries, &authenticator, &auth_failures);
+        let service = CompatService::new(&hub, &agent_queries, &authenticator);
         Arc::new(service)
     });
     let state = AppState {
         policy: Arc::new(checked.policy),
         authenticator,
-        auth_failures,
         protected_resource: checked.protected_resource.map(Arc::new),
         page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),
@@ -134,7 +130,7 @@ fn connection_limits(hub: &Hub) -> ConnectionLimits {
             limit_reached: TOO_MANY_CONNECTIONS,
             address_share: TOO_MANY_OF_ADDRESS,
         },
-        observer: Some(Arc::clone(&hub.refusals) as _),
+        observer: Some(Arc::clone(&hub.budgets.refusals) as _),
         traffic: Arc::default(),
     }
 }

@@ -50,7 +50,7 @@ impl AgentQueries {
         });
         let page = page.unwrap_or_else(|| Err(no_page_error()))?;
         let caller = self.caller(principal.realm, page);
-        let _permit = self.conversation_permits.acquire(principal.realm)?;
+        let _permit = hub.budgets.conversations.acquire(principal.realm)?;
         let (method, conversation) = (request.method, request.conversation);
         let answer = agent.fetch_conversations(method, conversation, &caller, has_room);
         check_answer(answer.await?)

@@ -14,7 +14,6 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::agent_client::{AgentClient, QueryCredentials};
 use super::agent_process;
-use super::conversation_permits::ConversationPermits;
 use super::query_lifetime::QueryLifetime;
 use super::query_task::QueryTask;
 use crate::config::Config;
@@ -29,7 +28,6 @@ pub(crate) struct AgentQueries {
     pub(super) agent: Option<Arc<AgentClient>>,
     pub(super) active: DashMap<QueryId, ActiveQuery>,
     pub(super) tokens: DashMap<TokenHash, QueryId>,
-    pub(super) conversation_permits: ConversationPermits,
     /// Whether pages generate their tokens themselves.
     pub(super) tokens_are_self_made: bool,
     tasks: TaskTracker,

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bridge_protocol::{BridgeToPage, ErrorCode};
 use bridge_service::ClientAddress;
 use bridge_service::connections::{ConnectionObserver, ConnectionRefusal};
 use tokio::time::Instant;
@@ -68,6 +69,34 @@ impl RefusalLog {
             let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
             let kind = kind.as_str();
             tracing::warn!(target: LOG_TARGET, kind, %address, route, reason, suppressed, "refused");
+        }
+    }
+
+    /// Records what a message to a page refuses, if it refuses something.
+    pub(crate) fn record_message(
+        &self,
+        message: &BridgeToPage,
+        address: impl Fn() -> ClientAddress,
+    ) {
+        let record = |code, reason: &str| {
+            if let Some(kind) = RefusalKind::from_code(code) {
+                self.record(kind, address(), "/ws", reason);
+            }
+        };
+        match message {
+            BridgeToPage::Registered(registered) => {
+                for error in &registered.errors {
+                    record(error.code, &error.message);
+                }
+            }
+            BridgeToPage::RenewalFailed(failed) => record(failed.code, &failed.error),
+            // Agents report codes of their own.
+            BridgeToPage::QueryFailure(failure)
+                if failure.code == ErrorCode::QueryLimitExceeded =>
+            {
+                record(failure.code, &failure.error);
+            }
+            _ => {}
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) const INLINE_LIMIT: usize = 256 * 1024;
 
 /// More definitions than this, in bytes, are parsed and analysed in the pool. A few small tools take
 /// less time than a change of threads would.
-pub(crate) const INLINE_DEFINITION_BYTES: usize = 8 * 1024;
+const INLINE_DEFINITION_BYTES: usize = 8 * 1024;
 
 /// Work on more JSON than this, in bytes, is long.
 const MAX_SHORT_BYTES: usize = 1024 * 1024;

@@ -91,7 +91,7 @@ async fn store_result(
         pending_result.complete(result, bytes);
     };
     // If the task panics, dropping `pending_result` tells readers that the result was lost.
-    let _ = hub.cpu_pool.run_admitted(order, work).await;
+    let _ = hub.budgets.cpu_pool.run_admitted(order, work).await;
 }
 
 /// Returns the result with the handle of a running call. Clients that require structured content

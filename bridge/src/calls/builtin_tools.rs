@@ -38,7 +38,10 @@ pub(crate) async fn call(
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
     let arguments = std::mem::take(&mut request.arguments);
     let realm = request.caller.realm;
-    let scan_turn = hub.cpu_pool.scan_turn(realm, arguments.scan_bytes());
+    let scan_turn = hub
+        .budgets
+        .cpu_pool
+        .scan_turn(realm, arguments.scan_bytes());
     let scan_turn = match scan_turn.await {
         Ok(scan_turn) => scan_turn,
         Err(error) => return Ok(ToolResult::from_failure(&error.into()).into()),

@@ -95,7 +95,7 @@ impl Drop for CallRecord<'_> {
         if self.end == CallEnd::Failed(Some(ErrorCode::CallLimitExceeded)) {
             let reason = "as many calls of the token are in flight as may be (`max_calls`), or too \
                           much of their work waits";
-            let (refusals, kind) = (&self.hub.refusals, RefusalKind::MaxCalls);
+            let (refusals, kind) = (&self.hub.budgets.refusals, RefusalKind::MaxCalls);
             refusals.record(kind, self.address, self.route, reason);
         }
     }

@@ -221,7 +221,7 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
     let default_target = request.caller.target();
     let realm = request.caller.realm;
     let scan_bytes = request.arguments.scan_bytes();
-    let scan_turn = async || hub.cpu_pool.scan_turn(realm, scan_bytes).await;
+    let scan_turn = async || hub.budgets.cpu_pool.scan_turn(realm, scan_bytes).await;
     let turn = scan_turn().await.map_err(RouteFailure::Work)?;
     let session = request.arguments.session_argument();
     drop(turn);

@@ -84,7 +84,7 @@ impl CompatService {
 
     /// Waits until a part of a request may be scanned on this thread.
     async fn scan_turn(&self, realm: RealmId, bytes: usize) -> Result<Option<ScanTurn>, RpcError> {
-        let turn = self.hub.cpu_pool.scan_turn(realm, bytes).await;
+        let turn = self.hub.budgets.cpu_pool.scan_turn(realm, bytes).await;
         turn.map_err(work_failed)
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::agent_queries::AgentQueries;
-use crate::budget::AuthFailures;
 use crate::compat::sessions::CompatSessions;
 use crate::hub::Hub;
 use bridge_auth::{Authenticator, Principal};
@@ -16,7 +15,6 @@ pub(crate) struct CompatService {
     pub(super) hub: Arc<Hub>,
     pub(super) agent_queries: Arc<AgentQueries>,
     pub(super) authenticator: Arc<Authenticator>,
-    pub(super) auth_failures: Arc<AuthFailures>,
     pub(crate) sessions: CompatSessions,
 }
 
@@ -37,13 +35,11 @@ impl CompatService {
         hub: &Arc<Hub>,
         agent_queries: &Arc<AgentQueries>,
         authenticator: &Arc<Authenticator>,
-        auth_failures: &Arc<AuthFailures>,
     ) -> Self {
         Self {
             hub: Arc::clone(hub),
             agent_queries: Arc::clone(agent_queries),
             authenticator: Arc::clone(authenticator),
-            auth_failures: Arc::clone(auth_failures),
             sessions: CompatSessions::new(hub),
         }
     }

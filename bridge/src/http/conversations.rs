@@ -65,7 +65,7 @@ impl AppState {
             return Err(Problem::new(ErrorCode::ProtocolViolation, message));
         }
         let caller = Party::new(client_address(&parts.extensions), principal.realm);
-        let mut lease = self.hub.memory.lease(caller);
+        let mut lease = self.hub.budgets.memory.lease(caller);
         let request = ConversationRequest {
             method,
             conversation,

@@ -73,7 +73,7 @@ impl RequestHandler {
         };
         if let Some(refusal) = response.extensions_mut().remove::<RefusalRecord>() {
             let RefusalRecord { kind, reason } = refusal;
-            let refusals = &self.state.hub.refusals;
+            let refusals = &self.state.hub.budgets.refusals;
             refusals.record(kind, address, route, &reason);
         }
         response

@@ -163,7 +163,13 @@ async fn open_connection(
 ) -> Option<Box<PageConnection>> {
     let config = &context.state.hub.config;
     let mut socket = WebSocket::new(connection.await?, unauthenticated_limits(config));
-    let accepted = match context.state.hub.pending_pages.try_acquire(&context.party) {
+    let accepted = match context
+        .state
+        .hub
+        .budgets
+        .pending_pages
+        .try_acquire(&context.party)
+    {
         // The permit is released when the handshake ends.
         Some(permit) => tokio::select! {
             biased;
@@ -192,7 +198,7 @@ async fn reject(context: &HandshakeContext, socket: &mut PageSocket, error: Hand
     if let Some(refusal) = &rejection.refusal {
         let address = context.party.address;
         let RefusalRecord { kind, reason } = refusal;
-        let refusals = &context.state.hub.refusals;
+        let refusals = &context.state.hub.budgets.refusals;
         refusals.record(*kind, address, "/ws", reason);
     }
     if let Some(failure) = rejection.message {

@@ -233,9 +233,12 @@ impl AppState {
                 let verified = self.authenticator.verify(Some(token)).await;
                 if let Err(error) = &verified {
                     let address = client_address(&parts.extensions);
-                    self.auth_failures.record(address, error);
+                    self.hub.budgets.auth_failures.record(address, error);
                     let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
-                    self.hub.refusals.record(kind, address, "/query", reason);
+                    self.hub
+                        .budgets
+                        .refusals
+                        .record(kind, address, "/query", reason);
                 }
                 verified.is_ok_and(|principal| principal.realm == realm)
             }

@@ -90,7 +90,11 @@ where
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(malformed_call("it is an array"));
     }
-    let scan_turn = state.hub.cpu_pool.scan_turn(principal.realm, body.len());
+    let scan_turn = state
+        .hub
+        .budgets
+        .cpu_pool
+        .scan_turn(principal.realm, body.len());
     let scan_turn = scan_turn.await.map_err(CallFailure::from)?;
     let body: ToolCallBody =
         serde_json::from_slice(&body).map_err(|error| malformed_call(&error.to_string()))?;

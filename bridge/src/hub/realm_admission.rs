@@ -1,18 +1,16 @@
 //! Which realms there are: a realm is created for its first page or client, counts for the share of
 //! a party, makes room for the realms of others, and is removed when it has no content.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::{Effects, Now, Realm, Refusal};
-use bridge_service::ClientAddress;
 use dashmap::mapref::entry::Entry as MapEntry;
 use dashmap::mapref::one::RefMut;
 
 use super::{Hub, RealmEntry};
-use crate::budget::{PageParty, Party, RealmClass};
+use crate::budget::{PageParty, RealmClass};
 
 /// How many realms may be evicted for one. Several are needed only if others take their places.
 const MAX_EVICTIONS: usize = 8;
@@ -35,7 +33,7 @@ impl Hub {
         drop(entry);
         match &outcome {
             Ok(_) if class == RealmClass::Pages => {
-                self.realm_slots.set_idle(id, false);
+                self.budgets.realms.set_idle(id, false);
                 // The page may have taken the place of another one.
                 self.limit_catalogues();
             }
@@ -73,12 +71,12 @@ impl Hub {
             MapEntry::Occupied(mut occupied) => {
                 let entry = occupied.get_mut();
                 if entry.permit.class() < class {
-                    entry.permit = self.realm_slots.try_acquire(class, party, id)?;
+                    entry.permit = self.budgets.realms.try_acquire(class, party, id)?;
                 }
                 Some(occupied.into_ref())
             }
             MapEntry::Vacant(vacant) => {
-                let permit = self.realm_slots.try_acquire(class, party, id)?;
+                let permit = self.budgets.realms.try_acquire(class, party, id)?;
                 let realm = Realm::new(Arc::clone(&self.realm_limits));
                 Some(vacant.insert(Box::new(RealmEntry::new(realm, permit))))
             }
@@ -116,7 +114,7 @@ impl Hub {
             let class = RealmClass::for_realm(&entry.realm);
             if !is_empty && class < entry.permit.class() {
                 let party = entry.permit.party().clone();
-                match self.realm_slots.try_acquire(class, &party, id) {
+                match self.budgets.realms.try_acquire(class, &party, id) {
                     Some(permit) => entry.permit = permit,
                     // The limit of tokens with waiting clients is reached: this realm retains its
                     // higher permit.
@@ -125,7 +123,7 @@ impl Hub {
                 }
             }
             let is_idle = class == RealmClass::Pages && !entry.realm.is_in_use();
-            self.realm_slots.set_idle(id, is_idle);
+            self.budgets.realms.set_idle(id, is_idle);
             is_empty
         });
         shortage
@@ -165,7 +163,7 @@ impl Hub {
     /// Takes the place of a realm of this class for one more of the party. Returns false when no
     /// realm makes room.
     fn evict_realm(&self, class: RealmClass, party: &PageParty) -> bool {
-        let Some(id) = self.realm_slots.realm_to_evict(class, party) else {
+        let Some(id) = self.budgets.realms.realm_to_evict(class, party) else {
             return false;
         };
         // Otherwise the realm has left the class meanwhile.
@@ -185,18 +183,9 @@ impl Hub {
         true
     }
 
-    /// Returns whose share of the stored bytes those of a realm count for: the address of the page or
-    /// client with which it began.
-    pub(crate) fn party(&self, realm: RealmId) -> Party<RealmId> {
-        let entry = self.realms.get(&realm);
-        let address = entry.map(|entry| entry.permit.party().address);
-        let unknown = || ClientAddress::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        Party::new(address.unwrap_or_else(unknown), realm)
-    }
-
     /// The refusal of a page when the limit of tokens with pages is reached.
     pub(super) fn too_many_realms(&self, party: &PageParty) -> Refusal {
-        let used = self.realm_slots.pages_of(party);
+        let used = self.budgets.realms.pages_of(party);
         Refusal {
             code: ErrorCode::RealmLimitExceeded,
             message: format!(

@@ -73,7 +73,7 @@ mod tests {
             Arc::<AgentQueries>::default(),
         );
         let [a, b] = ["a", "b"].map(RealmId::from_token);
-        let occupied = occupy(&hub.cpu_pool, a, WorkLength::Short, 0);
+        let occupied = occupy(&hub.budgets.cpu_pool, a, WorkLength::Short, 0);
         let (short, long) = (unparsed_tool(100), unparsed_tool(20_000));
         assert_eq!(hub.parse_tool(a, &short).now_or_never(), Some(Ok(())));
         assert_eq!(hub.parse_tool(a, &long).now_or_never(), None);

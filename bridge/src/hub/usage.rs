@@ -37,12 +37,12 @@ impl Hub {
     /// all of them.
     pub(crate) fn usage(&self) -> HubUsage {
         let mut usage = HubUsage {
-            pending_sockets: self.pending_pages.count(),
-            waiting_work: self.cpu_pool.waiting_count(),
+            pending_sockets: self.budgets.pending_pages.count(),
+            waiting_work: self.budgets.cpu_pool.waiting_count(),
             kept_result_bytes: self.result_store.bytes(),
-            unread_answer_bytes: self.unread_answers.bytes(),
-            memory_bytes: self.memory.used_bytes(),
-            waiting_work_bytes: self.waiting_work.used_bytes(),
+            unread_answer_bytes: self.budgets.unread_answers.bytes(),
+            memory_bytes: self.budgets.memory.used_bytes(),
+            waiting_work_bytes: self.budgets.waiting_work.used_bytes(),
             catalogue_bytes: self.catalogue_bytes.total(),
             ..HubUsage::default()
         };

@@ -329,7 +329,7 @@ async fn scan_turn(
     principal: &Principal,
     body: &Bytes,
 ) -> Result<Option<ScanTurn>, Box<Response>> {
-    let cpu_pool = &mcp.state.hub.cpu_pool;
+    let cpu_pool = &mcp.state.hub.budgets.cpu_pool;
     let turn = cpu_pool.scan_turn(principal.realm, body.len()).await;
     turn.map_err(|error| rejected(Problem::from(CallFailure::from(error))))
 }

@@ -41,7 +41,7 @@ pub(super) fn serve(
     if !allow_initialize(headers, &params.protocol_version) {
         return None;
     }
-    if mcp.state.hub.memory.is_scarce() {
+    if mcp.state.hub.budgets.memory.is_scarce() {
         let code = ErrorCode::MemoryLimitExceeded;
         return Some(Problem::new(code, NO_MEMORY_FOR_NEWCOMERS).into_response());
     }

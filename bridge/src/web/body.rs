@@ -41,7 +41,7 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let max_bytes = state.hub.config.max_request_bytes;
-    let mut lease = state.hub.memory.lease(caller);
+    let mut lease = state.hub.budgets.memory.lease(caller);
     let mut exceeded = None;
     let read = body::read_to_end_with_room(pin!(body), max_bytes, |bytes| {
         exceeded = lease.resize_counted(bytes).err();

@@ -98,7 +98,7 @@ impl AppState {
 
     /// Counts a refused token for the address of its client, and returns the response.
     pub(crate) fn token_refused(&self, address: ClientAddress, error: AuthError) -> Problem {
-        match self.auth_failures.record(address, &error) {
+        match self.hub.budgets.auth_failures.record(address, &error) {
             Some(retry_after) => Problem::too_many_refused_tokens(retry_after),
             None => error.into(),
         }

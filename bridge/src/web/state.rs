@@ -10,7 +10,6 @@ use tokio_util::task::TaskTracker;
 
 use super::protected_resource::ProtectedResource;
 use crate::agent_queries::AgentQueries;
-use crate::budget::AuthFailures;
 use crate::hub::Hub;
 
 /// The state of all routes. MCP and the endpoint of mcp-web 0.1 wrap it in states of their own.
@@ -20,8 +19,6 @@ pub(crate) struct AppState {
     pub(crate) agent_queries: Arc<AgentQueries>,
     pub(crate) policy: Arc<HostOriginPolicy>,
     pub(crate) authenticator: Arc<Authenticator>,
-    /// The refused tokens of each address.
-    pub(crate) auth_failures: Arc<AuthFailures>,
     /// The metadata for OAuth clients, when there is an authorization server.
     pub(crate) protected_resource: Option<Arc<ProtectedResource>>,
     /// The page sockets, so that a shutdown can wait for them.

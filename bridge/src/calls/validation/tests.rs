@@ -50,13 +50,13 @@ async fn validate_numbers(hub: &Hub, token: &str, count: usize) -> Result<(), Ca
 async fn only_cheap_validations_run_on_the_thread_of_the_call() {
     let hub = hub();
     let mut occupied = occupy(
-        &hub.cpu_pool,
+        &hub.budgets.cpu_pool,
         RealmId::from_token("a"),
         WorkLength::Short,
         1,
     );
     occupied.extend(occupy(
-        &hub.cpu_pool,
+        &hub.budgets.cpu_pool,
         RealmId::from_token("a"),
         WorkLength::Long,
         1,
@@ -80,7 +80,7 @@ async fn only_cheap_validations_run_on_the_thread_of_the_call() {
 async fn validations_over_the_limit_of_a_token_are_refused_with_a_code() {
     let hub = hub();
     let occupied = occupy(
-        &hub.cpu_pool,
+        &hub.budgets.cpu_pool,
         RealmId::from_token("a"),
         WorkLength::Short,
         256,
@@ -107,7 +107,12 @@ async fn a_validation_that_is_not_short_continues_as_long_work() {
     let definition = json!({ "name": "t", "inputSchema": schema });
     let tool = Arc::new(Tool::parse(&raw(&definition)).unwrap());
     let realm = RealmId::from_token("a");
-    let occupied = occupy(&hub.cpu_pool, RealmId::from_token("a"), WorkLength::Long, 0);
+    let occupied = occupy(
+        &hub.budgets.cpu_pool,
+        RealmId::from_token("a"),
+        WorkLength::Long,
+        0,
+    );
 
     let validate = |value: &Value| {
         let (hub, tool) = (Arc::clone(&hub), Arc::clone(&tool));

@@ -74,10 +74,13 @@ impl CompatService {
             None => {
                 let verified = self.authenticator.verify(token).await;
                 if let Err(error) = &verified {
-                    self.auth_failures.record(address, error);
+                    self.hub.budgets.auth_failures.record(address, error);
                     if error.code != ErrorCode::MissingAuthentication {
                         let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
-                        self.hub.refusals.record(kind, address, "compat", reason);
+                        self.hub
+                            .budgets
+                            .refusals
+                            .record(kind, address, "compat", reason);
                     }
                 }
                 verified

@@ -142,7 +142,7 @@ impl BridgeCollector {
         let help = "Requests, pages and connections that were refused, by kind";
         let mut refusals = metrics.counters("refusals", help)?;
         for kind in RefusalKind::ALL {
-            let count = self.state.hub.refusals.count(kind);
+            let count = self.state.hub.budgets.refusals.count(kind);
             refusals.write_counter(&[("kind", kind.as_str())], count)?;
         }
         Ok(())
@@ -233,7 +233,10 @@ impl BridgeCollector {
             ("max_replay_bytes", config.max_replay_bytes),
             ("max_unread_bytes", results.max_unread_bytes),
             ("max_catalogue_bytes", tabs.max_catalogue_bytes),
-            ("max_memory_bytes", self.state.hub.memory.max_bytes()),
+            (
+                "max_memory_bytes",
+                self.state.hub.budgets.memory.max_bytes(),
+            ),
         ] {
             limits.write_gauge(&[("setting", setting)], limit)?;
         }

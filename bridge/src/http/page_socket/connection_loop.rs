@@ -289,7 +289,7 @@ impl PageConnection {
         let invalid = self.codec.invalid_frame(reason);
         let hub = Arc::clone(&self.page.hub);
         self.decoding = Some(Box::pin(async move {
-            let decoded = hub.cpu_pool.run_admitted(order, decode).await;
+            let decoded = hub.budgets.cpu_pool.run_admitted(order, decode).await;
             decoded.unwrap_or(InboundMessage::Invalid(invalid))
         }));
     }

@@ -38,7 +38,7 @@ impl DefinitionMemory {
         let hub = &page.hub;
         let lease = self
             .0
-            .get_or_insert_with(|| Box::new(hub.memory.lease(hub.party(page.realm))));
+            .get_or_insert_with(|| Box::new(hub.memory_lease(page.realm)));
         let resized = lease.resize_counted(bytes);
         if lease.is_empty() {
             self.0 = None;

@@ -155,7 +155,8 @@ pub(super) async fn authenticate(
     let principal = tokio::select! {
         principal = verify_page_token(&state.authenticator, hello.auth_token.as_deref()) => principal
             .map_err(|error| {
-                state.auth_failures.record(party.address, &error);
+                let auth_failures = &state.hub.budgets.auth_failures;
+                auth_failures.record(party.address, &error);
                 reject(error.code, error.message)
             })?,
         () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),

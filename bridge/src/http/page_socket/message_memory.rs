@@ -24,7 +24,7 @@ impl MessageMemory {
         let hub = &page.hub;
         let lease = self
             .0
-            .get_or_insert_with(|| Box::new(hub.memory.lease(hub.party(page.realm))));
+            .get_or_insert_with(|| Box::new(hub.memory_lease(page.realm)));
         lease.resize_counted(bytes).map_err(no_memory)
     }
 }

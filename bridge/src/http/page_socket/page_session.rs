@@ -46,7 +46,7 @@ impl PageSession {
             _ => "the protocol does not allow a message",
         };
         let address = self.hub.party(self.realm).address;
-        let refusals = &self.hub.refusals;
+        let refusals = &self.hub.budgets.refusals;
         refusals.record(kind, address, "/ws", reason);
     }
 
@@ -107,7 +107,7 @@ impl PageSession {
             }
             Some(state) => {
                 let party = self.hub.party(self.realm);
-                match self.hub.memory.acquire(party, state.get().len()) {
+                match self.hub.budgets.memory.acquire(party, state.get().len()) {
                     Ok(lease) => {
                         HandOverRequest::Arm(HandOverState::new(state, Some(Box::new(lease))))
                     }

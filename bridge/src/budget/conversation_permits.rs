@@ -10,7 +10,7 @@ const MAX_CONVERSATION_REQUESTS: usize = 16;
 
 /// The number of permits that are held for each token.
 #[derive(Debug, Default)]
-pub(super) struct ConversationPermits(DashMap<RealmId, usize>);
+pub(crate) struct ConversationPermits(DashMap<RealmId, usize>);
 
 impl ConversationPermits {
     /// Counts a request until the permit is dropped.
@@ -18,7 +18,7 @@ impl ConversationPermits {
     /// # Errors
     ///
     /// When too many requests of the token run.
-    pub(super) fn acquire(&self, realm: RealmId) -> Result<ConversationPermit<'_>, QueryError> {
+    pub(crate) fn acquire(&self, realm: RealmId) -> Result<ConversationPermit<'_>, QueryError> {
         let mut running = self.0.entry(realm).or_default();
         if *running >= MAX_CONVERSATION_REQUESTS {
             let error =
@@ -40,7 +40,7 @@ impl ConversationPermits {
 }
 
 /// Counts a request while it is held.
-pub(super) struct ConversationPermit<'a> {
+pub(crate) struct ConversationPermit<'a> {
     permits: &'a ConversationPermits,
     realm: RealmId,
 }

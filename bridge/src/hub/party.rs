@@ -1,9 +1,56 @@
-//! Work in the CPU pool, and the bytes of all work that waits for it.
+//! The party of a realm, which its messages, its work and its answers count for.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use bridge_auth::RealmId;
+use bridge_realm::realm::CallFailure;
+use bridge_service::ClientAddress;
 
 use super::Hub;
-use crate::budget::{WorkError, WorkOrder};
+use crate::budget::{
+    AnswerLease, ByteLease, Party, RefusalKind, UnreadAnswers, WorkError, WorkOrder,
+};
 
 impl Hub {
+    /// Returns whose share of the stored bytes those of a realm count for: the address of the page or
+    /// client with which it began.
+    pub(crate) fn party(&self, realm: RealmId) -> Party<RealmId> {
+        let entry = self.realms.get(&realm);
+        let address = entry.map(|entry| entry.permit.party().address);
+        let unknown = || ClientAddress::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        Party::new(address.unwrap_or_else(unknown), realm)
+    }
+
+    /// Returns a lease on memory for a realm, without any bytes.
+    pub(crate) fn memory_lease(&self, realm: RealmId) -> ByteLease {
+        self.budgets.memory.lease(self.party(realm))
+    }
+
+    /// Acquires a lease on the bytes of an answer to a client of this realm, until the client has
+    /// read them. Returns `None` for an answer that is too small to be counted.
+    ///
+    /// # Errors
+    ///
+    /// When too many answers wait to be read.
+    pub(crate) fn lease_answer(
+        &self,
+        realm: RealmId,
+        bytes: usize,
+    ) -> Result<Option<AnswerLease>, CallFailure> {
+        if !UnreadAnswers::counts(bytes) {
+            return Ok(None);
+        }
+        let party = self.party(realm);
+        let address = party.address;
+        let lease = self.budgets.unread_answers.acquire(party, bytes);
+        lease.map(Some).inspect_err(|failure| {
+            let (kind, reason) = (RefusalKind::MaxUnreadBytes, &failure.message);
+            self.budgets
+                .refusals
+                .record(kind, address, "answer", reason);
+        })
+    }
+
     /// Runs work in the CPU pool when it is the token's turn. Dropping the future removes work that
     /// has not begun.
     ///
@@ -15,16 +62,15 @@ impl Hub {
         order: WorkOrder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let permit = self
-            .waiting_work
-            .acquire_one(self.party(order.realm), order.bytes)
-            .map_err(|_| WorkError::QueueFull)?;
+        let waiting = &self.budgets.waiting_work;
+        let permit = waiting.acquire_one(self.party(order.realm), order.bytes);
+        let permit = permit.map_err(|_| WorkError::QueueFull)?;
         let work = move || {
             drop(permit);
             work()
         };
         // Boxed, because the futures of all calls contain this one, and few calls need it.
-        Box::pin(self.cpu_pool.run(order, work)).await
+        Box::pin(self.budgets.cpu_pool.run(order, work)).await
     }
 
     /// Runs work like [`Self::run_work`], or on this thread if it is so little that it has no order.
@@ -63,7 +109,8 @@ mod tests {
         let agent = Arc::<AgentQueries>::default();
         let hub = Hub::new(Config::default(), definitions, agent);
         let tokens = ["a", "b", "c", "d", "e"].map(RealmId::from_token);
-        let occupied = tokens.map(|realm| occupy(&hub.cpu_pool, realm, WorkLength::Long, 0));
+        let occupied =
+            tokens.map(|realm| occupy(&hub.budgets.cpu_pool, realm, WorkLength::Long, 0));
         // The tokens have no page, so that they count for one address.
         let mut waiting: Vec<_> = tokens
             .into_iter()
@@ -75,15 +122,15 @@ mod tests {
         let polled: Vec<_> = waiting.iter_mut().map(|work| work.now_or_never()).collect();
         let refused = Some(Err(WorkError::QueueFull));
         assert_eq!(polled, [None, None, None, refused, refused]);
-        assert_eq!(hub.waiting_work.used_bytes(), 3 * MAX_WAITING_BYTES);
+        assert_eq!(hub.budgets.waiting_work.used_bytes(), 3 * MAX_WAITING_BYTES);
 
         // Work that nobody waits for any more does not count, and neither does work that has begun.
         drop(waiting.remove(0));
-        assert_eq!(hub.waiting_work.used_bytes(), 2 * MAX_WAITING_BYTES);
+        assert_eq!(hub.budgets.waiting_work.used_bytes(), 2 * MAX_WAITING_BYTES);
         drop(occupied);
         for work in waiting.drain(..2) {
             assert_eq!(work.await, Ok(()));
         }
-        assert_eq!(hub.waiting_work.used_bytes(), 0);
+        assert_eq!(hub.budgets.waiting_work.used_bytes(), 0);
     }
 }
