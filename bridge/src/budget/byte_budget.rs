@@ -133,9 +133,9 @@ impl ByteLease {
         }
     }
 
-    /// Whether the lease has no bytes.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bytes == 0
+    /// The bytes of the lease.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {

@@ -14,9 +14,8 @@ use tokio::time::timeout;
 
 use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
-use super::definition_memory::DefinitionMemory;
 use super::long_registration::{parser, work_order};
-use super::message_memory::MessageMemory;
+use super::memory::{DefinitionMemory, MessageMemory};
 use super::page_session::PageSession;
 use super::probe::Probe;
 use super::socket::{PageSocket, frame_too_big};
