@@ -1,40 +1,42 @@
-//! Whose turn, whose share, whose bytes: the limits that all clients of a bridge share, and how they
-//! are divided when they are reached.
+//! The limits that all clients of a bridge share, and how they are divided: whose turn, whose share,
+//! whose bytes.
 //!
-//! A budget is held by a [`Party`]: an address, and within it a token or the origin of a page. Any
-//! party may use a budget to the full as long as nobody else needs it. When it is used up, what makes
-//! room for a newcomer belongs to the address that holds the most, and there to the token or origin
-//! that holds the most: nobody loses anything because others hold more. [`Holdings`] says who holds
-//! how much, and there are three ways to hold a part of a budget:
+//! A budget is held by a [`Party`]: an address, and within it a token or the origin of a page. A party
+//! may use all of a budget that no other party needs. When a budget is used up, the address that holds
+//! the most makes room for a newcomer, and there the token or origin that holds the most. A party
+//! never loses anything because others hold more. [`Holdings`] records how much each party holds.
+//! There are three ways to hold a part of a budget:
 //!
-//! - an entry of a [`SharedPool`], of which those go first that nobody uses;
-//! - a [lease](ByteLease) on bytes of a [`ByteBudget`]. Bytes that are in use cannot make room: what
-//!   is refused there is more of the party that holds much already;
+//! - an entry of a [`SharedPool`]. Idle entries make room first;
+//! - a [lease](ByteLease) on bytes of a [`ByteBudget`]. Bytes in use cannot make room, so a party that
+//!   holds many already is refused more;
 //! - a turn in the [`CpuPool`], whose queue is fair to tokens.
 //!
-//! | what is limited | for whom | when it is asked for | setting |
+//! [`RefusalLog`] logs and counts what is refused.
+//!
+//! | limit | held by | acquired | setting |
 //! |---|---|---|---|
 //! | [connections](bridge_service::connections::ConnectionSlots) | address | when one is accepted | `max_connections` |
-//! | refused tokens | address | when a token is refused | `max_refused_tokens` |
+//! | refused tokens in a minute | address | with each refused token | `max_refused_tokens` |
 //! | sockets before they have authenticated | page | when a page connects | `max_pending_pages` |
-//! | tokens with pages or waiting clients | page | with the first page or client | `max_realms` |
-//! | tokens whose apps are closed | page | with the last page | `max_catalogues` |
-//! | bytes of the apps that are closed | token | when one is closed | `max_catalogue_bytes` |
-//! | MCP sessions (`mcp::sessions`, `compat::sessions`) | token | `initialize` | `max_mcp_sessions` |
-//! | bytes of requests, messages and definitions | token | as they arrive, from 8 KiB on | `max_memory_bytes` |
-//! | bytes of results that are stored (`results::store`) | token | with a result that is truncated or late | `max_kept_bytes` |
+//! | tokens with pages, or with waiting clients | page | with the first page or client | `max_realms` |
+//! | tokens whose apps are closed | page | with the end of the last page | `max_catalogues` |
+//! | bytes of closed apps | token | when an app is closed | `max_catalogue_bytes` |
+//! | MCP sessions (`mcp::sessions`, `compat::sessions`) | token | by `initialize` | `max_mcp_sessions` |
+//! | bytes of requests, messages and definitions | token | as they arrive, if there are many | `max_memory_bytes` |
+//! | bytes of stored results (`results::store`) | token | with a result that is truncated or late | `max_kept_bytes` |
 //! | bytes of streams that can be resumed (`mcp::event_log`) | token | with each event | `max_replay_bytes` |
-//! | bytes of answers that are not read | token | with an answer of 64 KiB or more | `max_unread_bytes` |
+//! | bytes of answers that wait to be read | token | with an answer of 64 KiB or more | `max_unread_bytes` |
 //! | turns of processors, and the JSON that waits for them | token | with work of more than about a millisecond | |
 //! | requests for conversations | token | with each request | |
 //!
-//! "Page" and "token" mean an address, and within it the origin of the page, or the token.
+//! "Page" means the address and origin of a page, "token" an address and a token.
 //!
 //! A `tools/call` of ordinary size takes no lock of a budget: its body, its arguments, the message to
 //! the page and its answer are only compared with the size from which they count. A large one asks
 //! once for each piece of work (`Hub::run_work`: the bytes that wait, and the turn), and once for its
-//! answer (`Hub::lease_answer`). It cannot ask for everything when it begins, because nobody knows
-//! how long its answer will be.
+//! answer (`Hub::lease_answer`). It cannot acquire everything when it begins, because the length of
+//! its answer is not known then.
 //!
 //! Limits of one token alone (`max_calls`, `max_sessions`, `max_clients` and others) are part of its
 //! [realm](bridge_realm::realm::RealmLimits). Limits of one socket, such as its rate of frames, are in
@@ -88,6 +90,8 @@ pub(crate) struct Budgets {
     /// Limits the sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: PendingPages,
     pub(crate) realms: RealmSlots,
+    /// The definitions that stay listed after their apps were closed.
+    pub(crate) catalogues: ByteBudget,
     /// The memory of requests, messages and definitions.
     pub(crate) memory: ByteBudget,
     pub(crate) unread_answers: UnreadAnswers,
@@ -97,7 +101,7 @@ pub(crate) struct Budgets {
     pub(crate) cpu_pool: CpuPool,
     /// Limits the requests to the agent for conversations.
     pub(crate) conversations: ConversationPermits,
-    /// Logs and counts what is refused.
+    /// The log and the counts of refusals.
     pub(crate) refusals: Arc<RefusalLog>,
 }
 
@@ -109,6 +113,7 @@ impl Budgets {
             auth_failures: AuthFailures::new(config.identity.max_refused_tokens),
             pending_pages: PendingPages::new(config.tabs.max_pending_pages),
             realms: RealmSlots::new(config),
+            catalogues: ByteBudget::new(config.tabs.max_catalogue_bytes),
             memory,
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
             waiting_work: ByteBudget::new(MAX_WAITING_BYTES_OF_ALL),

@@ -6,7 +6,6 @@
 mod agent_port;
 mod call_channel;
 mod calls;
-mod catalogue_bytes;
 mod client_notifications;
 mod clients;
 pub(crate) mod limits;
@@ -34,12 +33,11 @@ use bridge_realm::realm::{
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
 
-use crate::budget::{Budgets, PageParty, Party, RealmClass, RealmPermit};
+use crate::budget::{Budgets, ByteLease, PageParty, Party, RealmClass, RealmPermit};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::results::store::ResultStore;
 use call_channel::CallSender;
-use catalogue_bytes::CatalogueBytes;
 use outbox::OutboxSender;
 use timer::{Timer, TimerHandler};
 
@@ -59,14 +57,13 @@ pub(crate) struct Hub {
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
     pub(crate) counters: Counters,
-    /// What the realms share with each other.
+    /// The limits that the realms share.
     pub(crate) budgets: Budgets,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
     /// The limits of each realm, shared by all of them.
     realm_limits: Arc<RealmLimits>,
-    catalogue_bytes: CatalogueBytes,
     /// The session ids that pages of mcp-web 0.1 use.
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
@@ -86,8 +83,8 @@ struct RealmEntry {
     /// When the timer will next report to this realm.
     scheduled_at: Option<Instant>,
     permit: RealmPermit,
-    /// The bytes of the realm's catalogue that are recorded in [`Hub::catalogue_bytes`].
-    catalogue_bytes: usize,
+    /// The lease on the bytes of the realm's catalogue.
+    catalogue: ByteLease,
 }
 
 /// Why a page or a client is refused while others use the memory.
@@ -102,7 +99,6 @@ impl Hub {
     ) -> Arc<Self> {
         let budgets = Budgets::new(&mut config);
         let hub = Arc::new(Self {
-            catalogue_bytes: CatalogueBytes::new(config.tabs.max_catalogue_bytes),
             session_id_leases: Arc::default(),
             counters: Counters::default(),
             budgets,
@@ -312,7 +308,7 @@ fn first_heartbeat_delay(connection: ConnectionId, interval: Duration) -> Durati
 }
 
 impl RealmEntry {
-    fn new(realm: Realm, permit: RealmPermit) -> Self {
+    fn new(realm: Realm, permit: RealmPermit, catalogue: ByteLease) -> Self {
         Self {
             realm,
             outboxes: HashMap::default(),
@@ -320,7 +316,7 @@ impl RealmEntry {
             notification_queues: HashMap::new(),
             scheduled_at: None,
             permit,
-            catalogue_bytes: 0,
+            catalogue,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bridge_auth::RealmId;
 use bytes::Bytes;
 
-use super::holdings::Holdings;
+use super::holdings::{ADDRESS_FREE_FACTOR, Holdings};
 use super::party::Party;
 
 /// Fewer bytes than this are not counted: each connection needs about as many.
@@ -13,9 +13,6 @@ const MIN_COUNTED_BYTES: usize = 8 * 1024;
 
 /// A token gets no further bytes when it has this many times what is free: alone it gets half.
 const TOKEN_FREE_FACTOR: usize = 1;
-
-/// The same for an address: alone it gets three quarters.
-const ADDRESS_FREE_FACTOR: usize = 3;
 
 /// When less than this part of the limit is free, there is nothing for newcomers.
 const SCARCE_DIVISOR: usize = 8;
@@ -62,7 +59,7 @@ impl ByteBudget {
         bytes: usize,
     ) -> Result<ByteLease, BudgetExceeded> {
         let mut lease = self.lease(party);
-        lease.grow_to(bytes)?;
+        lease.grow_to(bytes, false)?;
         Ok(lease)
     }
 
@@ -73,15 +70,8 @@ impl ByteBudget {
         party: Party<RealmId>,
         bytes: usize,
     ) -> Result<ByteLease, BudgetExceeded> {
-        let mut holdings = self.lock();
-        if holdings.total() > 0 {
-            drop(holdings);
-            return self.acquire(party, bytes);
-        }
-        holdings.add(&party, bytes);
-        drop(holdings);
         let mut lease = self.lease(party);
-        lease.bytes = bytes;
+        lease.grow_to(bytes, true)?;
         Ok(lease)
     }
 
@@ -109,6 +99,12 @@ impl ByteBudget {
         self.max_bytes.saturating_sub(self.used_bytes()) < self.max_bytes / SCARCE_DIVISOR
     }
 
+    /// Returns the party that makes room while the leases have more than the limit: the token with
+    /// the most bytes at the address with the most.
+    pub(crate) fn largest_over_limit(&self) -> Option<Party<RealmId>> {
+        self.lock().find_over(self.max_bytes, Some)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Holdings<RealmId>> {
         self.holdings.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,11 +122,20 @@ impl ByteLease {
             self.shrink_to(0);
             Ok(())
         } else if bytes > self.bytes {
-            self.grow_to(bytes)
+            self.grow_to(bytes, false)
         } else {
             self.shrink_to(bytes);
             Ok(())
         }
+    }
+
+    /// Changes the lease to this many bytes of a party, even if that exceeds the limit: then
+    /// [`ByteBudget::largest_over_limit`] returns who makes room.
+    pub(crate) fn set(&mut self, party: Party<RealmId>, bytes: usize) {
+        let mut holdings = self.budget.lock();
+        holdings.remove(&self.party, self.bytes);
+        holdings.add(&party, bytes);
+        (self.party, self.bytes) = (party, bytes);
     }
 
     /// The bytes of the lease.
@@ -138,17 +143,20 @@ impl ByteLease {
         self.bytes
     }
 
-    fn grow_to(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
+    /// `may_exceed_alone`: whether a lease that is the only one may exceed the limit.
+    fn grow_to(&mut self, bytes: usize, may_exceed_alone: bool) -> Result<(), BudgetExceeded> {
         let added = bytes - self.bytes;
         let mut holdings = self.budget.lock();
         let free = self.budget.max_bytes.saturating_sub(holdings.total());
         let free = free.checked_sub(added);
         let of_token = holdings.of_party(&self.party);
         let of_address = holdings.of_address(self.party.address);
-        let fits = free.is_some_and(|free| {
+        let is_within_share = |free: usize| {
             of_token + added <= free.saturating_mul(TOKEN_FREE_FACTOR)
                 && of_address + added <= free.saturating_mul(ADDRESS_FREE_FACTOR)
-        });
+        };
+        let is_alone = may_exceed_alone && holdings.total() == 0;
+        let fits = is_alone || free.is_some_and(is_within_share);
         if !fits {
             return Err(BudgetExceeded {
                 of_token,
@@ -173,10 +181,7 @@ impl ByteLease {
         if self.bytes == 0 {
             return bytes;
         }
-        Bytes::from_owner(LeasedBytes {
-            bytes,
-            _lease: self,
-        })
+        LeasedBytes::attach(bytes, self)
     }
 }
 
@@ -186,13 +191,22 @@ impl Drop for ByteLease {
     }
 }
 
-/// Bytes with the lease on them.
-struct LeasedBytes {
+/// Bytes with the lease on them, which is a [`ByteLease`] or shares one.
+pub(super) struct LeasedBytes<L> {
     bytes: Bytes,
-    _lease: ByteLease,
+    _lease: L,
 }
 
-impl AsRef<[u8]> for LeasedBytes {
+impl<L: Send + 'static> LeasedBytes<L> {
+    pub(super) fn attach(bytes: Bytes, lease: L) -> Bytes {
+        Bytes::from_owner(Self {
+            bytes,
+            _lease: lease,
+        })
+    }
+}
+
+impl<L> AsRef<[u8]> for LeasedBytes<L> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -239,6 +253,28 @@ mod tests {
         assert!(budget.acquire_one(party(2, "b"), 1).is_err());
         drop(lease);
         assert!(budget.acquire_one(party(2, "b"), 1_000).is_ok());
+    }
+
+    #[test]
+    fn the_token_with_the_most_bytes_at_the_largest_address_makes_room() {
+        let budget = ByteBudget::new(100);
+        let [mut one, mut two, mut three] =
+            [party(1, "one"), party(2, "two"), party(2, "three")].map(|party| budget.lease(party));
+        one.set(party(1, "one"), 45);
+        two.set(party(2, "two"), 20);
+        three.set(party(2, "three"), 35);
+        assert_eq!(budget.largest_over_limit(), None);
+        two.set(party(2, "two"), 21);
+        assert_eq!(budget.largest_over_limit(), Some(party(2, "three")));
+        three.set(party(2, "three"), 5);
+        assert_eq!(budget.largest_over_limit(), None);
+        // Its bytes may count for another address later.
+        one.set(party(3, "one"), 80);
+        assert_eq!(budget.largest_over_limit(), Some(party(3, "one")));
+        for lease in [&mut one, &mut two, &mut three] {
+            lease.set(party(3, "one"), 0);
+        }
+        assert_eq!(budget.used_bytes(), 0);
     }
 
     #[test]

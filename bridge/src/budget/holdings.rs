@@ -7,6 +7,10 @@ use bridge_service::ClientAddress;
 
 use super::party::Party;
 
+/// Where nothing makes room, an address gets no more when it holds this many times what is free:
+/// alone it gets three quarters, and something is left for an address that has nothing yet.
+pub(super) const ADDRESS_FREE_FACTOR: usize = 3;
+
 /// How much each party holds, in entries or in bytes, ordered by amount.
 #[derive(Debug)]
 pub(crate) struct Holdings<M> {
@@ -63,6 +67,17 @@ impl<M: Clone + Ord + Hash> Holdings<M> {
         if of_address == 0 {
             self.members.remove(&party.address);
         }
+    }
+
+    /// Finds what makes room while all parties together hold more than `max`: the first thing that
+    /// `find` returns for one of the parties, the largest first.
+    pub(crate) fn find_over<T>(
+        &self,
+        max: usize,
+        find: impl FnMut(Party<M>) -> Option<T>,
+    ) -> Option<T> {
+        let is_over = self.total > max;
+        is_over.then(|| self.largest_first().find_map(find))?
     }
 
     /// All parties with an amount: those of the address with the most first, and of these the party

@@ -1,10 +1,10 @@
-//! Who holds a part of a budget.
+//! The parties that hold parts of a budget.
 
 use std::sync::Arc;
 
 use bridge_service::{ClientAddress, OriginCheck};
 
-/// Who holds a part of a shared limit: a member of those who use one address.
+/// The holder of a part of a budget: one member of those who use an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Party<M> {
     pub(crate) address: ClientAddress,

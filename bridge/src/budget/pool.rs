@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::holdings::Holdings;
+use super::holdings::{ADDRESS_FREE_FACTOR, Holdings};
 use super::party::Party;
 
 /// An entry that has been idle for this time makes room for a party that holds only one less, so
@@ -16,10 +16,6 @@ const LONG_IDLE: Duration = Duration::from_secs(60);
 
 /// An entry in use makes room only if its party holds more than this fraction of a full pool.
 const IN_USE_SHARE_DIVISOR: usize = 4;
-
-/// In a pool whose entries are always in use, an address gets no further entry when it holds this
-/// many times what is free: alone it gets three quarters.
-const FREE_FACTOR: usize = 3;
 
 /// A limited number of entries. Clones share them.
 #[derive(Debug)]
@@ -85,7 +81,8 @@ impl<M: Clone + Ord + Hash, T: Clone> SharedPool<M, T> {
         let mut state = self.lock();
         let free = state.capacity.saturating_sub(state.holdings.total());
         let by_address = state.holdings.of_address(party.address);
-        if free == 0 || state.has_reserve && by_address >= FREE_FACTOR.saturating_mul(free) {
+        if free == 0 || state.has_reserve && by_address >= ADDRESS_FREE_FACTOR.saturating_mul(free)
+        {
             return None;
         }
         state.last_number += 1;

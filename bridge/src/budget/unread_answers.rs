@@ -16,7 +16,7 @@ use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::byte_budget::{BudgetExceeded, ByteBudget, ByteLease};
+use super::byte_budget::{BudgetExceeded, ByteBudget, ByteLease, LeasedBytes};
 use super::party::Party;
 use bridge_results::segments::EncodedBody;
 
@@ -88,10 +88,7 @@ impl AnswerLease {
         if part.len() < MIN_COUNTED_BYTES {
             return part;
         }
-        Bytes::from_owner(LeasedPart {
-            part,
-            _lease: self.clone(),
-        })
+        LeasedBytes::attach(part, self.clone())
     }
 }
 
@@ -128,18 +125,6 @@ impl Body for AnswerBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-/// A part of an answer with the lease of the answer.
-struct LeasedPart {
-    part: Bytes,
-    _lease: AnswerLease,
-}
-
-impl AsRef<[u8]> for LeasedPart {
-    fn as_ref(&self) -> &[u8] {
-        &self.part
     }
 }
 

@@ -12,8 +12,8 @@ use crate::budget::{
 };
 
 impl Hub {
-    /// Returns whose share of the stored bytes those of a realm count for: the address of the page or
-    /// client with which it began.
+    /// Returns the party that the bytes and the work of a realm count for: the address of the page or
+    /// client with which it began, and its token.
     pub(crate) fn party(&self, realm: RealmId) -> Party<RealmId> {
         let entry = self.realms.get(&realm);
         let address = entry.map(|entry| entry.permit.party().address);

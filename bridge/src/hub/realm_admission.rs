@@ -10,7 +10,7 @@ use dashmap::mapref::entry::Entry as MapEntry;
 use dashmap::mapref::one::RefMut;
 
 use super::{Hub, RealmEntry};
-use crate::budget::{PageParty, RealmClass};
+use crate::budget::{PageParty, Party, RealmClass};
 
 /// How many realms may be evicted for one. Several are needed only if others take their places.
 const MAX_EVICTIONS: usize = 8;
@@ -78,7 +78,8 @@ impl Hub {
             MapEntry::Vacant(vacant) => {
                 let permit = self.budgets.realms.try_acquire(class, party, id)?;
                 let realm = Realm::new(Arc::clone(&self.realm_limits));
-                Some(vacant.insert(Box::new(RealmEntry::new(realm, permit))))
+                let catalogue = self.budgets.catalogues.lease(Party::new(party.address, id));
+                Some(vacant.insert(Box::new(RealmEntry::new(realm, permit, catalogue))))
             }
         }
     }
@@ -141,7 +142,8 @@ impl Hub {
     /// Removes closed apps from the catalogues of those who have the most bytes, until the limit of
     /// all is met.
     fn limit_catalogues(&self) {
-        while let Some(id) = self.catalogue_bytes.realm_over_limit() {
+        while let Some(largest) = self.budgets.catalogues.largest_over_limit() {
+            let id = largest.member;
             let evicted = self.apply(id, |realm, _| ((), realm.oldest_app_evicted()));
             if evicted.is_none() {
                 return;
@@ -153,10 +155,9 @@ impl Hub {
     /// Records the bytes of a realm's catalogue, if they have changed.
     pub(super) fn record_catalogue(&self, id: RealmId, entry: &mut RealmEntry) {
         let bytes = entry.realm.catalogue_bytes();
-        if entry.catalogue_bytes != bytes {
-            entry.catalogue_bytes = bytes;
+        if entry.catalogue.bytes() != bytes {
             let address = entry.permit.party().address;
-            self.catalogue_bytes.record(id, address, bytes);
+            entry.catalogue.set(Party::new(address, id), bytes);
         }
     }
 

@@ -43,7 +43,7 @@ impl Hub {
             unread_answer_bytes: self.budgets.unread_answers.bytes(),
             memory_bytes: self.budgets.memory.used_bytes(),
             waiting_work_bytes: self.budgets.waiting_work.used_bytes(),
-            catalogue_bytes: self.catalogue_bytes.total(),
+            catalogue_bytes: self.budgets.catalogues.used_bytes(),
             ..HubUsage::default()
         };
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();

@@ -214,12 +214,11 @@ impl State {
     /// Evicts logs of the party with the most bytes, until the size fits. The log of the stream
     /// `growing` is not evicted.
     fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
-        while self.holdings.total() > max_bytes {
-            let mut parties = self.holdings.largest_first();
-            let Some(log) = parties.find_map(|party| self.oldest_log(&party, growing)) else {
-                return;
-            };
-            drop(parties);
+        let oldest = |state: &Self| {
+            let log_of = |party| state.oldest_log(&party, growing);
+            state.holdings.find_over(max_bytes, log_of)
+        };
+        while let Some(log) = oldest(self) {
             self.remove_stream(&log);
         }
     }

@@ -243,14 +243,11 @@ impl<Owner: Copy + Ord + Hash, T> RetentionState<Owner, T> {
             self.evict(oldest);
         }
         self.holdings.add(party, bytes);
-        while self.holdings.total() > self.limits.bytes {
-            let largest = self.holdings.largest_first();
-            let mut oldest =
-                largest.filter_map(|party| self.oldest_of(party.member, Some(party.address)));
-            let Some(sequence) = oldest.next() else {
-                return;
-            };
-            drop(oldest);
+        let oldest = |state: &Self| {
+            let oldest_of = |party: Party<_>| state.oldest_of(party.member, Some(party.address));
+            state.holdings.find_over(state.limits.bytes, oldest_of)
+        };
+        while let Some(sequence) = oldest(self) {
             self.evict(sequence);
         }
     }
