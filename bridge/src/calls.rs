@@ -38,7 +38,6 @@ mod tool_outcome;
 mod validation;
 
 pub(crate) use bridge_results::arguments::Arguments;
-pub(crate) use builtin_tools::LEGACY_LIST_SESSIONS;
 pub(crate) use call_options::{CallOptions, DeliveryLimits};
 pub(crate) use call_request::CallRequest;
 pub(crate) use client_channel::ClientChannel;

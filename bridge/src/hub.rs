@@ -64,7 +64,7 @@ pub(crate) struct Hub {
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
     /// The limits of each realm, shared by all of them.
     realm_limits: Arc<RealmLimits>,
-    /// The session ids that pages of mcp-web 0.1 use.
+    /// The session ids that are shared by all tokens.
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
     agent: Arc<dyn AgentPort>,
@@ -128,7 +128,7 @@ impl Hub {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let memory = &self.budgets.memory;
         let outbox_lease = memory.lease(Party::new(party.address, realm));
-        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.protocol, outbox_lease);
+        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.abilities, outbox_lease);
         let session = hello.session.clone();
         let hello = PageHello {
             heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),

@@ -40,7 +40,7 @@ mod ids;
 mod limits;
 mod now;
 mod overdue_calls;
-mod page_protocol;
+mod page_abilities;
 mod query;
 mod query_events;
 mod receipt;
@@ -87,7 +87,7 @@ pub use ids::{ClientId, ConnectionId};
 pub use limits::{QueryLimits, RealmLimits};
 pub use now::Now;
 pub use overdue_calls::ProbeAnswer;
-pub use page_protocol::PageProtocol;
+pub use page_abilities::PageAbilities;
 pub use query::{QueryPage, QueryPolicy, QueryResult, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
 pub use receipt::Receipt;
@@ -382,16 +382,15 @@ impl Realm {
                 );
             }
             assert!(session.items.len() <= self.limits.definitions_per_session);
-            if session.protocol() == PageProtocol::V1 {
-                assert!(
-                    session.phase.connection().is_some(),
-                    "the V1 session {id} is disconnected"
-                );
-                assert!(
-                    self.unreceived_calls(id).next().is_none(),
-                    "the V1 session {id} has unacknowledged calls"
-                );
-            }
+            let abilities = session.abilities();
+            assert!(
+                abilities.resumes_sessions || session.phase.connection().is_some(),
+                "{id} cannot resume and is disconnected"
+            );
+            assert!(
+                abilities.sends_receipts || self.unreceived_calls(id).next().is_none(),
+                "{id} sends no receipts and has unacknowledged calls"
+            );
             self.check_hand_overs(id, session);
             let subscribed = self.subscribed_uris();
             let served = subscribed.iter().filter(|uri| session.serves(uri));

@@ -14,6 +14,7 @@ use super::page_tools::{Invocation, call_page_tool};
 use crate::budget::WorkOrder;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
+use bridge_compat::lists::LIST_SESSIONS;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::CallFailure;
 use bridge_results::arguments::BuiltinArguments;
@@ -27,9 +28,6 @@ pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
 
 /// The built-in tool that calls a tool of a page.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
-
-/// The name of `list_active_sessions` in mcp-web 0.1.
-pub(crate) const LEGACY_LIST_SESSIONS: &str = "list_sessions";
 
 /// Calls a built-in tool.
 pub(crate) async fn call(
@@ -61,7 +59,7 @@ pub(crate) async fn call(
             let result = get_result(hub, &request.caller, &arguments.members).await;
             return Ok(result.into());
         }
-        "list_active_sessions" | LEGACY_LIST_SESSIONS => list_active_sessions(hub, &request),
+        "list_active_sessions" | LIST_SESSIONS => list_active_sessions(hub, &request),
         "list_session_tools" => list_session_tools(hub, &request, &arguments.members).await,
         _ => get_connection_status(hub, &request),
     };

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use bridge_compat::lists::LIST_SESSIONS;
 use bridge_protocol::Kind;
 use bridge_realm::definition::reserved::is_builtin_tool;
 use bridge_realm::realm::{Realm, RouteError, Target};
 
-use super::builtin_tools::{self, LEGACY_LIST_SESSIONS};
+use super::builtin_tools;
 use super::call_record::CallRecord;
 use super::call_request::CallRequest;
 use super::outcome::RoundOutcome;
@@ -66,6 +67,6 @@ fn is_legacy_alias(hub: &Hub, request: &CallRequest<'_>) -> bool {
             Err(RouteError::NoSessions | RouteError::NotFound { .. })
         )
     };
-    request.tool == LEGACY_LIST_SESSIONS
+    request.tool == LIST_SESSIONS
         && hub.with_realm(request.caller.realm, is_page_tool) != Some(true)
 }

@@ -18,7 +18,7 @@ use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{
-    CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
+    CallFailure, CallOutcome, PageAbilities, PageRequest, RouteError, Target,
 };
 use bridge_results::arguments::SessionArgument;
 use bridge_results::tool_call::{invalid_arguments, route_error_result};
@@ -134,17 +134,16 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     let Destination {
         session,
         tool,
-        dialect,
+        abilities,
     } = destination;
     if let Err(failure) = query_scope::check_destination(hub, request, &session, &tool) {
         return Ok(CallStart::from(&failure));
     }
     let arguments = std::mem::take(&mut request.arguments);
-    let input = match dialect {
-        // Pages of mcp-web 0.1 parse their arguments themselves, and accept some that their
-        // published schema rejects. The bridge of mcp-web 0.1 did not validate them.
-        PageProtocol::V1 => arguments.into_raw().map_err(invalid_arguments),
-        PageProtocol::V2 => validate_input(hub, request.caller.realm, &tool, arguments).await,
+    let input = if abilities.validates_arguments {
+        arguments.into_raw().map_err(invalid_arguments)
+    } else {
+        validate_input(hub, request.caller.realm, &tool, arguments).await
     };
     let input = match input {
         Ok(input) => input,
@@ -177,8 +176,8 @@ pub(super) async fn validate_input(
 struct Destination {
     session: SessionId,
     tool: Arc<Tool>,
-    /// The protocol of the session's page.
-    dialect: PageProtocol,
+    /// The abilities of the session's page.
+    abilities: PageAbilities,
 }
 
 /// Why a call cannot be routed.
@@ -200,12 +199,12 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
     let find = |target: &Target| {
         let found = hub.with_realm_mut(request.caller.realm, |realm| {
             let (session, definition) = realm.route_call(&request.tool, target)?;
-            let dialect = realm.session(&session).map(|(_, page)| page.protocol());
-            match (definition, dialect) {
-                (Definition::Tool(tool), Some(dialect)) => Ok(Destination {
+            let abilities = realm.session(&session).map(|(_, page)| page.abilities());
+            match (definition, abilities) {
+                (Definition::Tool(tool), Some(abilities)) => Ok(Destination {
                     session,
                     tool,
-                    dialect,
+                    abilities,
                 }),
                 _ => Err(RouteError::NoSessions),
             }

@@ -9,21 +9,22 @@ mod scope;
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
+use bridge_compat::arguments::Arguments;
+use bridge_compat::call_rejection::CallRejection;
+use bridge_compat::json_rpc::{self, Message, Params, Reply, RpcError};
+use bridge_compat::lists::{CONNECTION_STATUS, ItemList, NOT_CONNECTED, ToolList, empty_list};
+use bridge_compat::page_selector::PageSelector;
+use bridge_compat::results::{self, ResultWriter};
 use bridge_protocol::{ClientInfo, ErrorCode};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::arguments::Arguments;
-use super::results::{self, ResultWriter};
-use super::{json_rpc, lists};
+use super::lists;
 use crate::budget::{INLINE_LIMIT, ScanTurn, WorkError, WorkOrder};
 use crate::calls;
-use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
-use crate::compat::lists::{CallRejection, ItemList, ToolList};
 use crate::compat::service::{CompatRequest, CompatService};
-use crate::compat::visible_pages::PageSelector;
 use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{CallFailure, CallOutcome, PageProtocol, PageRequest};
+use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
@@ -148,10 +149,9 @@ impl CompatService {
         match message.method.as_ref() {
             "tools/call" => self.call_tool(scope, params, &mut out).await?,
             "tools/list" => {
-                let tools =
-                    self.with_pages(scope, |pages| ToolList::from_pages(pages, &selector()));
+                let tools = self.with_pages(scope, |pages| lists::tools(pages, &selector()));
                 let order = match &tools {
-                    Some(Some(tools)) => tools.work_order(scope.realm()),
+                    Some(Some(tools)) => lists::work_order(tools, scope.realm()),
                     _ => None,
                 };
                 let write = move || {
@@ -161,11 +161,11 @@ impl CompatService {
                 out = written.map_err(work_failed)??;
             }
             "resources/list" => {
-                let items = self.with_pages(scope, |pages| ItemList::resources(pages, &selector()));
+                let items = self.with_pages(scope, |pages| lists::resources(pages, &selector()));
                 write_list(items, "resources/list", &mut out, ItemList::write)?;
             }
             "prompts/list" => {
-                let items = self.with_pages(scope, |pages| ItemList::prompts(pages, &selector()));
+                let items = self.with_pages(scope, |pages| lists::prompts(pages, &selector()));
                 write_list(items, "prompts/list", &mut out, ItemList::write)?;
             }
             "resources/read" => self.read_resource(scope, params, &mut out).await?,
@@ -205,8 +205,8 @@ impl CompatService {
                 out.extend_from_slice(&answer);
                 return Ok(());
             }
-            None if name.as_deref() == Some(lists::CONNECTION_STATUS) => {
-                results.write_success(&lists::NOT_CONNECTED, out);
+            None if name.as_deref() == Some(CONNECTION_STATUS) => {
+                results.write_success(&NOT_CONNECTED, out);
                 return Ok(());
             }
             None => {
@@ -218,7 +218,7 @@ impl CompatService {
             results.write_error(&CallRejection::invalid_arguments(), out);
             return Ok(());
         };
-        let results = results.for_protocol(target.dialect);
+        let results = results.for_page(target.abilities);
         let outcome = self.run_tool(scope, target, arguments.input).await;
         self.write_outcome(scope, results, outcome, out).await;
         Ok(())
@@ -234,13 +234,10 @@ impl CompatService {
         if let Err(error) = self.hub.parse_tool(scope.realm(), &tool).await {
             return CallOutcome::Failed(error.into());
         }
-        let input = match target.dialect {
-            // The page validates its arguments itself, as pages of v1 had to do with their own
-            // bridge.
-            PageProtocol::V1 => Ok(input),
-            PageProtocol::V2 => {
-                calls::validate_raw_arguments(&self.hub, scope.realm(), &tool, input).await
-            }
+        let input = if target.abilities.validates_arguments {
+            Ok(input)
+        } else {
+            calls::validate_raw_arguments(&self.hub, scope.realm(), &tool, input).await
         };
         let input = match input {
             Ok(input) => input,
@@ -290,7 +287,7 @@ impl CompatService {
         });
         let no_page = || match uri.as_deref() {
             Some(bridge_protocol::STATUS_URI) => {
-                let status = json!(lists::NOT_CONNECTED);
+                let status = json!(NOT_CONNECTED);
                 Ok(Err(builtin_resource(bridge_protocol::STATUS_URI, &status)))
             }
             _ => Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound)),
@@ -323,7 +320,7 @@ fn write_list<T>(
         Some(Some(list)) => write(&list, out),
         Some(None) => return Err(RpcError::NoSuchSession),
         None => {
-            let empty = lists::empty_list(method).unwrap_or_default();
+            let empty = empty_list(method).unwrap_or_default();
             out.extend_from_slice(empty.as_bytes());
         }
     }

@@ -1,30 +1,10 @@
 //! The pages that a request can see, and which of them it selects.
 
+use bridge_compat::json_rpc::Meta;
+use bridge_compat::page_entry::PageEntry;
+use bridge_compat::page_selector::PageSelector;
 use bridge_protocol::{QueryId, SessionId};
-use serde::Serialize;
-
-use crate::compat::json_rpc::Meta;
 use bridge_realm::realm::{Realm, Session};
-
-/// The page that a request selects.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PageSelector {
-    /// The only page.
-    Any,
-    Session(SessionId),
-    /// The request has a selector that cannot be a session id.
-    Invalid,
-}
-
-impl PageSelector {
-    /// This selector, or `other` if this one is [`Self::Any`].
-    pub(super) fn or_else(self, other: impl FnOnce() -> Self) -> Self {
-        match self {
-            PageSelector::Any => other(),
-            selector => selector,
-        }
-    }
-}
 
 /// The pages of a token, or the page of a query.
 #[derive(Clone, Copy)]
@@ -104,7 +84,7 @@ impl<'a> VisiblePages<'a> {
     /// The entries of all pages for clients.
     pub(super) fn entries(self) -> Vec<PageEntry> {
         self.iter()
-            .map(|(id, page)| PageEntry::new(id, page, self.tool_names(page)))
+            .map(|(id, page)| PageEntry::new(page.summary(id), self.tool_names(page)))
             .collect()
     }
 
@@ -116,35 +96,5 @@ impl<'a> VisiblePages<'a> {
             .filter(|name| self.check_tool_allowed(name).is_ok())
             .map(str::to_owned)
             .collect()
-    }
-}
-
-/// A page as clients see it.
-#[derive(Debug, Serialize)]
-pub(super) struct PageEntry {
-    session_id: SessionId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page_title: Option<String>,
-    connected_at: String,
-    last_activity: String,
-    available_tools: Vec<String>,
-}
-
-impl PageEntry {
-    fn new(id: &SessionId, page: &Session, available_tools: Vec<String>) -> Self {
-        let summary = page.summary(id);
-        Self {
-            session_id: summary.session_id,
-            session_name: summary.session_name,
-            origin: summary.origin,
-            page_title: summary.page_title,
-            connected_at: summary.connected_at,
-            last_activity: summary.last_activity,
-            available_tools,
-        }
     }
 }

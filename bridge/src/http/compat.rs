@@ -10,6 +10,7 @@ use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use bridge_auth::Scope;
+use bridge_compat::json_rpc::Reply;
 use bridge_protocol::ErrorCode;
 use bridge_service::ClientAddress;
 use bytes::Bytes;
@@ -27,7 +28,7 @@ use tower::ServiceExt;
 use super::{page_socket, rest};
 use crate::budget::{Party, RefusalKind, RefusalRecord};
 use crate::compat;
-use crate::compat::{CompatRequest, CompatService, CompatSession, Reply};
+use crate::compat::{CompatRequest, CompatService, CompatSession};
 use crate::web::body::{read_to_end_in_session, read_unauthenticated};
 use crate::web::{AppState, client_address, guard};
 

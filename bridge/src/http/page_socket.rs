@@ -11,6 +11,7 @@ mod early_frames;
 mod handshake;
 mod long_registration;
 mod memory;
+mod page_protocol;
 mod page_session;
 mod probe;
 mod reassembly;
@@ -20,14 +21,14 @@ mod token_renewal;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use bridge_compat::page_codec;
 use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode, SessionId, limits};
-use bridge_realm::realm::{Disconnect, PageProtocol};
+use bridge_realm::realm::Disconnect;
 use bridge_service::{ClientAddress, OriginCheck};
 use http::Uri;
 use serde::Deserialize;
 
 use crate::budget::{PageParty, RefusalRecord};
-use crate::compat::page_codec;
 use crate::hub::OutboxReceiver;
 use crate::web::{AppState, Parameters, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
@@ -35,6 +36,7 @@ use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
 use context::HandshakeContext;
 use handshake::{HandshakeError, accept, authenticate};
+use page_protocol::PageProtocol;
 use page_session::PageSession;
 use socket::{
     PageSocket, authenticated_limits, close, silent_page_evicted, too_many_pending_pages,
@@ -97,7 +99,7 @@ async fn run(connection: impl Future<Output = Option<UpgradedIo>>, context: Box<
         return;
     };
     // Only pages of mcp-web 0.1 authenticate more than once.
-    let context = (connection.page.protocol == PageProtocol::V1).then_some(context);
+    let context = (connection.page.protocol == PageProtocol::Compat).then_some(context);
     loop {
         let end = connection.serve().await;
         match Box::pin(on_connection_end(&mut connection, end, context.as_deref())).await {

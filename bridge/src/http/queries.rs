@@ -226,7 +226,7 @@ impl AppState {
             let problem = Problem::new(ErrorCode::MissingAuthentication, missing);
             return Err(ReportError::Problem(problem));
         };
-        // Clients of v1 send the token of the page, or none.
+        // Clients of mcp-web 0.1 send the token of the page, or none.
         let own = match token.as_deref() {
             None => true,
             Some(token) => {

@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use tokio::sync::Notify;
 
 /// The maximum number of changes of the tool list that are counted for a client that does not read.
-/// Only clients of mcp-web 0.1 receive more than one notification for them.
+/// Only clients that receive one notification for each change need their number.
 const MAX_TOOL_CHANGES: usize = 1024;
 
 /// What has changed since the client last received its notifications.

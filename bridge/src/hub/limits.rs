@@ -3,7 +3,7 @@
 use bridge_realm::PageMessageLimits;
 use bridge_realm::realm::{QueryLimits, RealmLimits};
 
-use crate::config::{Compat, Config};
+use crate::config::Config;
 
 /// The closed apps of one token may have this fraction of the bytes of those of all tokens.
 const CATALOGUE_BYTES_DIVISOR: usize = 16;
@@ -38,7 +38,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
             max_tool_call_bytes: config.agent.max_query_bytes,
             query_ids_are_credentials: config.query_ids_are_credentials(),
         },
-        notify_every_change: config.compat == Some(Compat::McpWeb),
+        notify_every_change: config.compat.is_some(),
     }
 }
 

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use bridge_protocol::{BridgeToPage, CloseCode};
 use serde_json::value::RawValue;
 
-use bridge_realm::realm::PageProtocol;
+use bridge_realm::realm::PageAbilities;
 
 use crate::budget::ByteLease;
 
@@ -114,7 +114,8 @@ impl SocketCommand {
 struct Shared {
     /// The maximum number of queued messages.
     max_messages: usize,
-    /// Whether a silent peer stays connected, see [`PageProtocol`].
+    /// Whether a silent peer stays connected: its page does not answer heartbeats, and may not
+    /// connect again.
     tolerates_silence: bool,
     /// Whether the peer has sent anything since the last heartbeat.
     has_read: AtomicBool,
@@ -167,12 +168,12 @@ pub(super) struct OutboxFull;
 /// `memory` is the lease on the queued bytes, which has none yet.
 pub(super) fn channel(
     max_calls: usize,
-    dialect: PageProtocol,
+    abilities: PageAbilities,
     memory: ByteLease,
 ) -> (OutboxSender, OutboxReceiver) {
     let shared = Arc::new(Shared {
         max_messages: MAX_MESSAGES + MESSAGES_PER_CALL * max_calls,
-        tolerates_silence: dialect == PageProtocol::V1,
+        tolerates_silence: !abilities.answers_heartbeats,
         has_read: AtomicBool::new(true),
         has_written: AtomicBool::new(true),
         state: Mutex::new(State {
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn queued_bytes_draw_from_the_memory_and_an_outbox_over_its_share_is_aborted() {
         let budget = ByteBudget::new(1_000_000);
-        let (line, mut outbox) = channel(256, PageProtocol::V2, lease_of(&budget));
+        let (line, mut outbox) = channel(256, PageAbilities::SDK, lease_of(&budget));
         for _ in 0..4 {
             line.try_send(call(100_000)).unwrap();
         }
@@ -412,7 +413,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_queue_is_bounded_in_bytes() {
-        let (line, mut outbox) = channel(256, PageProtocol::V2, memory());
+        let (line, mut outbox) = channel(256, PageAbilities::SDK, memory());
         for _ in 0..2 {
             line.try_send(call(MAX_BYTES / 2)).unwrap();
         }
@@ -422,7 +423,7 @@ mod tests {
         assert!(!is_aborted(&mut outbox));
         line.try_send(call(2)).unwrap_err();
         assert!(is_aborted(&mut outbox));
-        let (line, _outbox) = channel(256, PageProtocol::V2, memory());
+        let (line, _outbox) = channel(256, PageAbilities::SDK, memory());
         line.try_send(call(MAX_BYTES + 1)).unwrap();
     }
 
@@ -446,7 +447,7 @@ mod tests {
             BridgeToPage::Subscriptions(wanted),
             BridgeToPage::Unregistered(gone),
         ] {
-            let (line, mut outbox) = channel(256, PageProtocol::V2, memory());
+            let (line, mut outbox) = channel(256, PageAbilities::SDK, memory());
             line.try_send(SocketCommand::Message(told.clone())).unwrap();
             line.try_send(SocketCommand::Message(told)).unwrap_err();
             assert!(is_aborted(&mut outbox));
@@ -455,7 +456,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_queue_is_bounded_in_messages() {
-        let (line, mut outbox) = channel(1, PageProtocol::V2, memory());
+        let (line, mut outbox) = channel(1, PageAbilities::SDK, memory());
         for _ in 0..MAX_MESSAGES + MESSAGES_PER_CALL {
             line.try_send(call(2)).unwrap();
         }
@@ -465,10 +466,10 @@ mod tests {
 
     /// Returns the number of pings until the connection is aborted, at most ten.
     async fn pings_until_aborted(
-        dialect: PageProtocol,
+        abilities: PageAbilities,
         between: impl AsyncFn(&mut OutboxReceiver),
     ) -> usize {
-        let (line, mut outbox) = channel(1, dialect, memory());
+        let (line, mut outbox) = channel(1, abilities, memory());
         for n in 0..10 {
             if line.try_send(SocketCommand::Ping).is_err() {
                 assert!(is_aborted(&mut outbox));
@@ -484,28 +485,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_silent_for_three_heartbeats_is_aborted_except_v1() {
+    async fn a_peer_silent_for_three_heartbeats_is_aborted_if_it_answers_them() {
         let silent = async |outbox: &mut OutboxReceiver| recv_ping(outbox).await;
         // The first ping counts the time before it.
-        assert_eq!(pings_until_aborted(PageProtocol::V2, silent).await, 3);
-        assert_eq!(pings_until_aborted(PageProtocol::V1, silent).await, 10);
+        assert_eq!(pings_until_aborted(PageAbilities::SDK, silent).await, 3);
+        assert_eq!(
+            pings_until_aborted(PageAbilities::default(), silent).await,
+            10
+        );
         let answers = async |outbox: &mut OutboxReceiver| {
             recv_ping(outbox).await;
             outbox.record_read();
         };
-        assert_eq!(pings_until_aborted(PageProtocol::V2, answers).await, 10);
+        assert_eq!(pings_until_aborted(PageAbilities::SDK, answers).await, 10);
     }
 
     #[tokio::test]
     async fn a_peer_that_sends_but_does_not_read_is_aborted() {
         let speaks = async |outbox: &mut OutboxReceiver| outbox.record_read();
         // The first ping finds an empty queue, and the second one counts the time before it.
-        assert_eq!(pings_until_aborted(PageProtocol::V2, speaks).await, 4);
+        assert_eq!(pings_until_aborted(PageAbilities::SDK, speaks).await, 4);
     }
 
     #[tokio::test]
     async fn a_numbered_ping_overtakes_messages() {
-        let (line, mut outbox) = channel(1, PageProtocol::V2, memory());
+        let (line, mut outbox) = channel(1, PageAbilities::SDK, memory());
         line.try_send(call(2)).unwrap();
         line.try_send(SocketCommand::Probe(7)).unwrap();
         let mut cx = Context::from_waker(Waker::noop());
@@ -522,7 +526,7 @@ mod tests {
 
     #[tokio::test]
     async fn queued_commands_are_sent_after_the_sender_is_dropped() {
-        let (line, mut outbox) = channel(1, PageProtocol::V2, memory());
+        let (line, mut outbox) = channel(1, PageAbilities::SDK, memory());
         line.try_send(call(2)).unwrap();
         drop(line);
         assert!(!is_aborted(&mut outbox));

@@ -1,5 +1,5 @@
-//! Leases of session ids. In mcp-web 0.1 a session id is shared by all tokens: it belongs to the
-//! first token that uses it, as long as one of that token's sockets is open.
+//! Leases of session ids that are shared by all tokens. Such an id belongs to the first token that
+//! uses it, as long as one of that token's sockets is open.
 
 use std::sync::Arc;
 

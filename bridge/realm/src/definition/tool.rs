@@ -184,15 +184,15 @@ impl Tool {
             .map_or("{}", RawValue::get)
     }
 
-    /// The list entries for clients of mcp-web 0.1.
-    pub fn compat_listings(&self) -> &ListingCache {
-        &self.parsed().compat_listings
+    /// The list entries of an interface that encodes them itself.
+    pub fn listing_cache(&self) -> &ListingCache {
+        &self.parsed().listing_cache
     }
 
-    /// Whether the list entry for such a client of mcp-web 0.1 is in memory.
-    pub fn has_compat_listing(&self, several_pages: bool) -> bool {
+    /// Whether such a list entry is in memory.
+    pub fn is_listing_cached(&self, several_pages: bool) -> bool {
         let parsed = self.parsed.get();
-        parsed.is_some_and(|parsed| parsed.compat_listings.is_encoded(several_pages))
+        parsed.is_some_and(|parsed| parsed.listing_cache.is_encoded(several_pages))
     }
 
     /// The size of the definition as registered, in bytes.

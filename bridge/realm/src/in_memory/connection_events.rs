@@ -13,7 +13,7 @@ use super::connection::InMemoryConnection;
 use super::{ABNORMAL_CLOSURE, DEFINITIONS, InMemoryBridge, Output, connection_id};
 use crate::page_messages;
 use crate::page_messages::PageEvent;
-use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol, ProbeAnswer};
+use crate::realm::{ConnectionId, Disconnect, Now, PageAbilities, PageHello, ProbeAnswer};
 
 impl InMemoryBridge {
     /// A page has opened a socket for the session in its URL.
@@ -145,7 +145,10 @@ impl InMemoryBridge {
         let (app, app_description) = hello.app.map(|app| (app.name, app.description)).unzip();
         let hello = PageHello {
             session: line.session.clone(),
-            protocol: PageProtocol::V2,
+            abilities: PageAbilities {
+                checks_late_calls: hello.checks_late_calls,
+                ..PageAbilities::SDK
+            },
             document: hello.document_id,
             name: hello.session_name,
             origin: None,
@@ -157,7 +160,6 @@ impl InMemoryBridge {
             subject: None,
             written_ms: hello.timestamp,
             heartbeat_after: None,
-            checks_late_calls: hello.checks_late_calls,
         };
         let session = hello.session.clone();
         match self.realm.page_connected(connection, hello, now) {

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use bridge_protocol::{CallId, ErrorCode, SessionId};
 
 use super::{
-    CloseCode, ConnectionId, Effect, Effects, Now, PageHello, PageProtocol, Phase, Realm, Receipt,
-    Refusal, Session,
+    CloseCode, ConnectionId, Effect, Effects, Now, PageHello, Phase, Realm, Receipt, Refusal,
+    Session,
 };
 use crate::policy::{DuplicateNames, SessionLimitPolicy};
 use crate::realm::hand_over_events::is_successor;
@@ -113,7 +113,7 @@ impl Realm {
             .update_session(id, |session| {
                 let former = session.phase.connection();
                 session.resume(hello, name, phase, now);
-                let drop_items = session.protocol() == PageProtocol::V1;
+                let drop_items = !session.abilities().resumes_sessions;
                 (former, drop_items.then(|| session.take_items()))
             })
             .unwrap_or_default();
@@ -133,18 +133,20 @@ impl Realm {
     }
 
     /// Fails the calls that a previous document may have started and does not hand over, because the
-    /// new one must not run them again. A V1 session has only one document, because each document generates its own
-    /// session id.
+    /// new one must not run them again. A page that does not resume its session connects again only
+    /// from the same document.
     fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
-        let both_v1 = [session.protocol(), hello.protocol] == [PageProtocol::V1; 2];
-        if both_v1 || session.is_same_document(hello.document.as_ref()) {
+        let abilities = [session.abilities(), hello.abilities];
+        if abilities.iter().all(|page| !page.resumes_sessions)
+            || session.is_same_document(hello.document.as_ref())
+        {
             return Effects::new();
         }
         let origins = [session.origin(), hello.origin.as_deref()];
-        let is_successor = is_successor(hello.protocol, origins[0], origins[1]);
+        let is_successor = is_successor(hello.abilities, origins[0], origins[1]);
         let mut effects = self.detach_queries(id, now);
         effects.extend(self.calls_of_replaced_document(id, is_successor, now));
         effects
@@ -194,10 +196,10 @@ impl Realm {
             let mut others = others.filter(|(id, _)| Some(*id) != evicted);
             others.any(|(_, session)| session.name.as_deref() == Some(name))
         };
-        let policy = match hello.protocol {
-            PageProtocol::V2 => self.limits.duplicate_names,
-            // A V1 page could not be informed of a changed name.
-            PageProtocol::V1 => DuplicateNames::Reject,
+        let policy = if hello.abilities.accepts_other_name {
+            self.limits.duplicate_names
+        } else {
+            DuplicateNames::Reject
         };
         match policy {
             _ if !is_taken(requested) => Ok(Some(requested.clone())),

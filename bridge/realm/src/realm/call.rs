@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::client_requests::PendingClientRequests;
 use super::hand_over::{Arming, HandOver};
-use super::{CallFailure, CallOutcome, ConnectionId, Now, PageProtocol, Receipt};
+use super::{CallFailure, CallOutcome, ConnectionId, Now, PageAbilities, Receipt};
 use crate::definition::tool::Tool;
 
 /// The parameters of a new call.
@@ -23,7 +23,8 @@ pub struct NewCall {
     pub request: PageRequest,
     /// The context that the page receives with the call, such as the client and the caller.
     pub context: CallContext,
-    /// The maximum duration for V2 pages; V1 pages have a fixed timeout.
+    /// The maximum duration, unless the page relies on its own
+    /// ([`PageAbilities::call_timeout`]).
     pub timeout: Duration,
     /// Responses to requests that the handler is going to send to the client.
     pub client_responses: Vec<ClientResponse>,
@@ -84,9 +85,9 @@ pub struct Call {
     pub(super) session: SessionId,
     pub(super) request: PageRequest,
     pub(super) context: CallContext,
-    /// The protocol of the page.
-    protocol: PageProtocol,
     timeout: Duration,
+    /// Whether the timeout is that of the page, and cannot be raised.
+    has_fixed_timeout: bool,
     pub(super) receipt: Receipt,
     /// How often the call was sent: again on each connection on which the page has not acknowledged
     /// it.
@@ -110,20 +111,20 @@ pub struct Call {
 impl Call {
     pub(super) fn new(
         call: NewCall,
-        protocol: PageProtocol,
+        abilities: PageAbilities,
         session: SessionId,
         receipt_timeout: Duration,
         input_timeout: Duration,
         now: Now,
     ) -> Self {
-        let timeout = protocol.call_timeout(call.timeout);
+        let timeout = abilities.call_timeout.unwrap_or(call.timeout);
         Self {
             session,
-            protocol,
             request: call.request,
             context: call.context,
             timeout,
-            receipt: protocol.receipt(now.instant + receipt_timeout),
+            has_fixed_timeout: abilities.call_timeout.is_some(),
+            receipt: abilities.receipt(now.instant + receipt_timeout),
             send_count: 0,
             expires: now.instant + timeout,
             final_read: None,
@@ -394,7 +395,7 @@ impl Call {
     /// The advice on how to get a longer timeout.
     fn timeout_remedy(&self) -> &'static str {
         match &self.request {
-            _ if self.protocol == PageProtocol::V1 => "let the page load the SDK of this bridge",
+            _ if self.has_fixed_timeout => "let the page load the SDK of this bridge",
             PageRequest::Tool { tool, .. } => match tool.timeout() {
                 Some(own) if own <= self.timeout => {
                     "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"

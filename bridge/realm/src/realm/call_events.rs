@@ -40,7 +40,7 @@ impl Realm {
         let id = call.id.clone();
         let mut call = Call::new(
             call,
-            session.protocol(),
+            session.abilities(),
             session_id.clone(),
             session.receipt_timeout(self.limits.receipt_timeout),
             self.limits.input_timeout,

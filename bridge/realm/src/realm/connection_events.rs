@@ -1,8 +1,6 @@
 //! The events of a connected page, and the end of connections and sessions. The module `admission`
 //! handles pages that connect, and `session_events` the deadlines of sessions.
 
-use std::time::Duration;
-
 use bridge_protocol::{Heartbeat, Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
 use super::session::Session;
@@ -42,8 +40,10 @@ impl Realm {
 
     /// Disconnects the session for the grace period, or ends it if there is no grace period.
     pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
-        let protocol = self.sessions.get(id).map(Session::protocol);
-        let grace = protocol.map_or(Duration::ZERO, |it| it.grace(self.limits.page_grace));
+        let abilities = self.sessions.get(id).map(Session::abilities);
+        let grace = abilities
+            .unwrap_or_default()
+            .return_timeout(self.limits.page_grace);
         if grace.is_zero() {
             return self.document_gone(id, "the page lost its connection", &[], now);
         }

@@ -14,8 +14,8 @@ use super::hand_over::HandOver;
 use super::hand_over::{Arming, HandOverRequest, StateTotals, return_deadline};
 use super::session::Session;
 use super::{
-    CallFailure, CallOutcome, ConnectionId, Effect, Effects, Now, PageProtocol, PageRequest, Phase,
-    Realm, Receipt,
+    CallFailure, CallOutcome, ConnectionId, Effect, Effects, Now, PageAbilities, PageRequest,
+    Phase, Realm, Receipt,
 };
 use crate::definition::Definition;
 use crate::definition::tool::Tool;
@@ -33,9 +33,9 @@ impl Realm {
         request: HandOverRequest,
     ) {
         let is_unconfirmed = self.unconfirmed_calls(id, connection).any(|it| it == call);
-        let is_v2 = |session: &mut Session| session.protocol() == PageProtocol::V2;
+        let may_return = |session: &mut Session| session.abilities().resumes_sessions;
         if !is_unconfirmed
-            && (!self.session_on(id, connection).is_some_and(is_v2)
+            && (!self.session_on(id, connection).is_some_and(may_return)
                 || self.call_on(id, connection, call).is_none())
         {
             return;
@@ -171,8 +171,7 @@ impl Realm {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
-        // A V1 session ends with its connection.
-        let may_return = session.protocol() == PageProtocol::V2;
+        let may_return = session.abilities().resumes_sessions;
         let mut effects = Effects::new();
         for call in session.calls.clone() {
             let Some(open) = self.calls.get(&call) else {
@@ -370,7 +369,7 @@ impl Realm {
             return Effects::new();
         };
         let until = now.instant + session.receipt_timeout(self.limits.receipt_timeout);
-        let receipt = session.protocol().receipt(until);
+        let receipt = session.abilities().receipt(until);
         // Without a new receipt timeout the call could end while its message is in transit, and the
         // page would run it anyway.
         let message = self.update_call(id, |call| {
@@ -431,8 +430,7 @@ enum RequestedItem<'a> {
 
 impl Session {
     fn find_requested(&self, request: &PageRequest) -> RequestedItem<'_> {
-        // Arguments for V1 pages are not validated.
-        let validates = self.protocol() == PageProtocol::V2;
+        let validates = !self.abilities().validates_arguments;
         let found = match request {
             _ if self.items_are_former() => false,
             PageRequest::Tool { tool, .. } => match self.item(Kind::Tool, tool.name()) {
@@ -457,9 +455,9 @@ impl Session {
 
 /// Whether a page that connects may go on with the calls of the former document.
 pub(super) fn is_successor(
-    protocol: PageProtocol,
+    abilities: PageAbilities,
     former_origin: Option<&str>,
     origin: Option<&str>,
 ) -> bool {
-    protocol == PageProtocol::V2 && former_origin == origin
+    abilities.resumes_sessions && former_origin == origin
 }

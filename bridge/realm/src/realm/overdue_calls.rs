@@ -220,7 +220,8 @@ impl Realm {
         let call = self.calls.get(id);
         call.is_some_and(|call| {
             let session = self.sessions.get(&call.session);
-            call.send_count <= 1 && session.is_some_and(|session| session.checks_late_calls())
+            call.send_count <= 1
+                && session.is_some_and(|session| session.abilities().checks_late_calls)
         })
     }
 

@@ -12,7 +12,7 @@ use web_time::Instant;
 use bridge_protocol::{Query, QueryId, QueryTool, SessionId};
 use serde_json::value::RawValue;
 
-use super::{Call, CallOutcome, Now, PageProtocol, QueryLimits};
+use super::{Call, CallOutcome, Now, PageAbilities, QueryLimits};
 
 pub(super) use approvals::{AfterSending, Approvals, with_time_left};
 pub(super) use delivery::QueryDelivery;
@@ -24,7 +24,7 @@ pub(super) use tool_calls::ToolCalls;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryOrigin {
     /// A page, which receives the answer on its socket.
-    Page(PageProtocol),
+    Page(PageAbilities),
     /// A frontend, which receives the answer from its agent. Nothing is sent on the socket of its
     /// page.
     Frontend,
@@ -113,15 +113,18 @@ impl RunningQuery {
         limits: &QueryLimits,
         now: Now,
     ) -> Self {
-        let is_ours = origin == QueryOrigin::Page(PageProtocol::V2);
+        let (is_replayable, cancel_agent_on_end) = match origin {
+            QueryOrigin::Page(page) => (page.resumes_sessions, page.has_controllable_agent),
+            QueryOrigin::Frontend => (false, true),
+        };
         Self {
             session,
             origin,
             page_presence: PagePresence::Attached,
-            delivery: QueryDelivery::new(is_ours && !limits.attach_timeout.is_zero()),
+            delivery: QueryDelivery::new(is_replayable && !limits.attach_timeout.is_zero()),
             tool_calls: ToolCalls::new(limits.max_tool_call_bytes),
             approvals: Approvals::default(),
-            cancel_agent_on_end: origin != QueryOrigin::Page(PageProtocol::V1),
+            cancel_agent_on_end,
             expires: now.instant + policy.effective_timeout(limits.timeout),
             policy,
             is_streaming: false,

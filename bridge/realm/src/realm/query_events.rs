@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::deadlines::Deadline;
 use super::query::{self, PagePresence, QueryOrigin, QueryPolicy, RunningQuery};
-use super::{AgentEffect, ConnectionId, Effect, Effects, Now, PageProtocol, QueryPage, Realm};
+use super::{AgentEffect, ConnectionId, Effect, Effects, Now, QueryPage, Realm};
 
 pub(super) use ending::QueryOutcome;
 pub use errors::{QueryError, ReportRejected};
@@ -38,14 +38,14 @@ impl Realm {
         let Some(page) = self.session_on(session, connection) else {
             return Effects::new();
         };
-        let protocol = page.protocol();
+        let abilities = page.abilities();
         let query_page = page.query_page(session);
-        if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
+        if abilities.resumes_sessions && self.can_attach_query(session, &query.uuid) {
             // The page repeats the query because it does not know that the query has arrived. The
             // agent must not receive it twice.
             return self.query_attached(session, connection, &query.uuid, now);
         }
-        if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
+        if !abilities.resumes_sessions && self.is_running_for(session, &query.uuid) {
             return Effects::new();
         }
         let has_agent = if self.limits.queries.has_agent {
@@ -60,7 +60,7 @@ impl Realm {
                 message: error.into_message(query.uuid),
             }]);
         }
-        let origin = QueryOrigin::Page(protocol);
+        let origin = QueryOrigin::Page(abilities);
         self.begin_query(
             query.uuid.clone(),
             QueryPolicy::from_query(&query),
@@ -70,7 +70,7 @@ impl Realm {
         );
         Effects::from([Effect::Agent(AgentEffect::Start {
             query: Box::new(query),
-            with_token: protocol == PageProtocol::V2
+            with_token: abilities.has_controllable_agent
                 || !self.limits.queries.query_ids_are_credentials,
             page: Box::new(query_page),
         })])

@@ -17,7 +17,7 @@ use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
 use super::receipt::EARLIEST_PROOF;
-use super::{ConnectionId, Now, PageProtocol, QueryPage};
+use super::{ConnectionId, Now, PageAbilities, QueryPage};
 use crate::fast_hash::FastHash;
 use crate::realm::app_key::AppKey;
 use bridge_protocol::Subject;
@@ -31,7 +31,7 @@ pub use summary::SessionSummary;
 #[derive(Clone, Debug)]
 pub struct PageHello {
     pub session: SessionId,
-    pub protocol: PageProtocol,
+    pub abilities: PageAbilities,
     /// Identifies the document in the tab. With `None` each connection counts as another document.
     pub document: Option<String>,
     pub name: Option<String>,
@@ -54,9 +54,6 @@ pub struct PageHello {
     /// The time until the first heartbeat, which spreads the heartbeats of pages that connect
     /// together. With `None` it is one heartbeat interval.
     pub heartbeat_after: Option<Duration>,
-    /// Whether the page checks late calls, see
-    /// [`Authenticate::checks_late_calls`](bridge_protocol::Authenticate::checks_late_calls).
-    pub checks_late_calls: bool,
 }
 
 /// The maximum difference in milliseconds by which a hello that is older than the current
@@ -147,7 +144,7 @@ impl Phase {
 /// The data of a [`PageHello`] that is stored with the session.
 #[derive(Debug)]
 struct SessionInfo {
-    protocol: PageProtocol,
+    abilities: PageAbilities,
     may_query: bool,
     subject: Option<Arc<Subject>>,
     document: Option<Box<str>>,
@@ -156,13 +153,12 @@ struct SessionInfo {
     app: Option<Box<str>>,
     app_description: Option<Box<str>>,
     written_ms: Option<u64>,
-    checks_late_calls: bool,
 }
 
 impl From<PageHello> for SessionInfo {
     fn from(hello: PageHello) -> Self {
         Self {
-            protocol: hello.protocol,
+            abilities: hello.abilities,
             may_query: hello.may_query,
             subject: hello.subject,
             document: hello.document.map(Into::into),
@@ -171,7 +167,6 @@ impl From<PageHello> for SessionInfo {
             app: hello.app.map(Into::into),
             app_description: hello.app_description.map(Into::into),
             written_ms: hello.written_ms,
-            checks_late_calls: hello.checks_late_calls,
         }
     }
 }
@@ -210,19 +205,9 @@ pub struct Session {
     pub(super) last_activity_ms: u64,
 }
 
-/// The time of the last activity at the start of a connection. V1 pages send a time with each
-/// message, from their own clock.
-fn initial_activity_ms(hello: &PageHello, now: Now) -> u64 {
-    let own = hello
-        .written_ms
-        .filter(|_| hello.protocol == PageProtocol::V1);
-    own.unwrap_or(now.unix_ms)
-}
-
 impl Session {
     /// Creates a session. `name` is the name that people and models see.
     pub(super) fn new(hello: PageHello, name: Option<String>, phase: Phase, now: Now) -> Self {
-        let last_activity_ms = initial_activity_ms(&hello, now);
         Self {
             info: hello.into(),
             name,
@@ -241,7 +226,7 @@ impl Session {
             last_probe: (0, None),
             last_read_probe: 0,
             connected_at_ms: now.unix_ms,
-            last_activity_ms,
+            last_activity_ms: now.unix_ms,
         }
     }
 
@@ -253,11 +238,11 @@ impl Session {
         phase: Phase,
         now: Now,
     ) {
-        self.last_activity_ms = initial_activity_ms(&hello, now);
+        self.last_activity_ms = now.unix_ms;
         self.info = hello.into();
         self.name = name;
         self.phase = phase;
-        self.items_are_former = self.info.protocol == PageProtocol::V2;
+        self.items_are_former = self.info.abilities.resumes_sessions;
         self.sent_subscriptions.clear();
         self.last_part_at = None;
         self.last_probe.1 = None;
@@ -289,9 +274,9 @@ impl Session {
         (at, Deadline::Session(id.clone()))
     }
 
-    /// The protocol of the page.
-    pub fn protocol(&self) -> PageProtocol {
-        self.info.protocol
+    /// What the page can do.
+    pub fn abilities(&self) -> PageAbilities {
+        self.info.abilities
     }
 
     /// Whether the hello is late: it was written before the hello of the current connection, by an
@@ -300,18 +285,13 @@ impl Session {
         let (Some(connected_ms), Some(sent_ms)) = (self.info.written_ms, hello.written_ms) else {
             return false;
         };
-        let connected = self.phase.connection().is_some() && hello.protocol == PageProtocol::V2;
+        let connected = self.phase.connection().is_some();
         connected && sent_ms < connected_ms && connected_ms - sent_ms < LATE_HELLO_WINDOW_MS
-    }
-
-    /// Whether the page checks late calls before it starts them.
-    pub(super) fn checks_late_calls(&self) -> bool {
-        self.info.checks_late_calls
     }
 
     /// The time in which the page must acknowledge a call.
     pub(super) fn receipt_timeout(&self, configured: Duration) -> Duration {
-        if self.checks_late_calls() {
+        if self.info.abilities.checks_late_calls {
             configured.max(EARLIEST_PROOF)
         } else {
             configured

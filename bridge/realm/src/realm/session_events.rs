@@ -127,7 +127,7 @@ impl Realm {
     fn heartbeat_due(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
         let next = now.instant + self.limits.heartbeat_interval;
         let heartbeat = self.update_session(id, |session| {
-            let answers_heartbeats = session.protocol().answers_heartbeats();
+            let answers_heartbeats = session.abilities().answers_heartbeats;
             let Phase::Connected {
                 heartbeat_due,
                 sequence,

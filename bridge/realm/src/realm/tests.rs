@@ -1,9 +1,9 @@
 //! Tests of the realm without a runtime: named behaviours and random schedules.
 
+mod abilities;
 mod asking;
 mod calls;
 mod connections;
-mod dialects;
 mod hand_over;
 mod many;
 mod queries;
@@ -57,10 +57,23 @@ pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
     notify_every_change: false,
 };
 
+/// The abilities of a page that can do little besides answering calls.
+const BASIC_ABILITIES: PageAbilities = PageAbilities {
+    resumes_sessions: false,
+    sends_receipts: false,
+    checks_late_calls: false,
+    answers_heartbeats: false,
+    accepts_other_name: false,
+    has_controllable_agent: false,
+    validates_arguments: true,
+    fails_with_results: true,
+    call_timeout: Some(Duration::from_secs(30)),
+};
+
 pub(super) fn page_hello(session: &str) -> PageHello {
     PageHello {
         session: SessionId::from(session),
-        protocol: PageProtocol::V2,
+        abilities: PageAbilities::SDK,
         document: Some("document".to_owned()),
         name: None,
         origin: None,
@@ -72,7 +85,6 @@ pub(super) fn page_hello(session: &str) -> PageHello {
         subject: None,
         written_ms: None,
         heartbeat_after: None,
-        checks_late_calls: true,
     }
 }
 

@@ -1,5 +1,4 @@
-//! Read access to sessions for the interface of mcp-web 0.1, which lists and routes by different
-//! rules.
+//! Read access to sessions for interfaces that list and route by rules of their own.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use crate::calls::{CallRequest, DeliveryLimits, call_tool};
 use crate::config::Config;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_realm::definition::DefinitionRegistry;
-use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageHello, PageProtocol};
+use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageAbilities, PageHello};
 use bridge_results::tool_result::ToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -75,7 +75,7 @@ impl Page {
         let realm = RealmId::from_token("token");
         let hello = PageHello {
             session: SessionId::from(SESSION),
-            protocol: PageProtocol::V2,
+            abilities: PageAbilities::SDK,
             document: None,
             name: None,
             origin: None,
@@ -87,7 +87,6 @@ impl Page {
             subject: None,
             written_ms: None,
             heartbeat_after: None,
-            checks_late_calls: true,
         };
         let party = PageParty::new(std::net::IpAddr::from([127, 0, 0, 1]).into(), None);
         let (connection, outbox) = hub.page_connected(realm, &party, hello).unwrap();

@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
+use bridge_compat::call_rejection::CallRejection;
+use bridge_compat::lists::LIST_SESSIONS;
+use bridge_compat::page_selector::PageSelector;
+use bridge_compat::results::{self, ResultWriter};
 use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::json;
 
-use crate::calls::LEGACY_LIST_SESSIONS;
-use crate::compat::lists::CallRejection;
-use crate::compat::results;
-use crate::compat::results::ResultWriter;
-use crate::compat::visible_pages::{PageSelector, VisiblePages};
+use crate::compat::lists;
+use crate::compat::visible_pages::VisiblePages;
 use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{PageProtocol, PageRequest, ResourceMatch, Session};
+use bridge_realm::realm::{PageAbilities, PageRequest, ResourceMatch, Session};
 
 /// The page that receives a request, with the requested item of that page.
 pub(super) struct CallTarget<T> {
     pub(super) session: SessionId,
-    pub(super) dialect: PageProtocol,
+    pub(super) abilities: PageAbilities,
     pub(super) item: T,
 }
 
@@ -27,7 +28,7 @@ impl<T> CallTarget<T> {
     fn new(id: &SessionId, page: &Session, item: T) -> Self {
         Self {
             session: id.clone(),
-            dialect: page.protocol(),
+            abilities: page.abilities(),
             item,
         }
     }
@@ -45,14 +46,14 @@ pub(super) fn route_call(
         None => CallRejection::from_code(ErrorCode::ToolNameRequired),
         Some(name) => match (pages.check_tool_allowed(name), pages.selected(selector)) {
             (Err(allowed), _) => CallRejection::tool_not_allowed(allowed),
-            (Ok(()), _) if name == LEGACY_LIST_SESSIONS && !pages.has_tool(name) => {
+            (Ok(()), _) if name == LIST_SESSIONS && !pages.has_tool(name) => {
                 results.write_success(&json!({ "sessions": pages.entries() }), &mut answer);
                 return Err(answer);
             }
-            (Ok(()), None) => CallRejection::unresolved_session(pages),
+            (Ok(()), None) => lists::unresolved_session(pages),
             (Ok(()), Some((id, page))) => match page.tool(name) {
                 Some(tool) => return Ok(CallTarget::new(id, page, Arc::clone(tool))),
-                None => CallRejection::unknown_tool(pages, page),
+                None => CallRejection::unknown_tool(pages.tool_names(page)),
             },
         },
     };

@@ -1,12 +1,12 @@
 //! Authentication of requests, and the pages that they can see.
 
+use bridge_compat::json_rpc::{Message, RpcError};
 use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_queries::QueryLifetime;
 use crate::budget::RefusalKind;
 use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
-use crate::compat::json_rpc::{Message, RpcError};
 use crate::compat::service::{Caller, CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};

@@ -3,6 +3,7 @@
 mod compat;
 mod v2;
 
+use bridge_compat::page_codec::ResourceContent;
 use bridge_json::JsonSlice;
 use bridge_protocol::{Authenticate, BridgeToPage, CallId, PageToBridge};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
@@ -10,7 +11,6 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::page_session::PageSession;
 use super::socket::PageSocket;
-use crate::compat::page_codec::ResourceContent;
 
 pub(super) use compat::{CompatCodec, invalid_json};
 pub(super) use v2::V2Codec;

@@ -4,6 +4,7 @@
 //! receives pings: they keep idle connections open in proxies, and let TCP notice that the peer is
 //! gone.
 
+use bridge_compat::page_codec::{self, ResourceContent};
 use bridge_json::RawJson;
 use bridge_protocol::{BridgeToPage, CallId, ErrorCode};
 use bridge_realm::page_messages::PageEvent;
@@ -11,8 +12,6 @@ use bridge_realm::realm::{Answer, CallFailure};
 
 use super::page_session::PageSession;
 use super::socket::PageSocket;
-use crate::compat::page_codec;
-use crate::compat::page_codec::ResourceContent;
 use crate::hub::{OutboxReceiver, SocketCommand};
 
 /// Queues the messages that were in the outbox when the page authenticated again: its calls continue.

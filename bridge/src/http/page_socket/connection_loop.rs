@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bridge_protocol::{Leaving, PageToBridge};
 use bridge_realm::page_messages::CloseFrame;
-use bridge_realm::realm::{Disconnect, PageProtocol};
+use bridge_realm::realm::Disconnect;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -16,6 +16,7 @@ use super::codec::{CompatCodec, Decoding, InboundMessage, PageCodec, V2Codec};
 use super::connection_end::{ConnectionEnd, disconnect_for_code};
 use super::long_registration::{parser, work_order};
 use super::memory::{DefinitionMemory, MessageMemory};
+use super::page_protocol::PageProtocol;
 use super::page_session::PageSession;
 use super::probe::Probe;
 use super::socket::{PageSocket, frame_too_big};
@@ -71,7 +72,7 @@ fn codec_for(page: &PageSession) -> Box<dyn PageCodec> {
     let config = &page.hub.config;
     match page.protocol {
         PageProtocol::V2 => Box::new(V2Codec::new(config.max_message_bytes())),
-        PageProtocol::V1 => Box::new(CompatCodec::new(config.compat.is_some())),
+        PageProtocol::Compat => Box::new(CompatCodec::new(config.compat.is_some())),
     }
 }
 

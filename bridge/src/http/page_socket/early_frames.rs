@@ -1,7 +1,6 @@
 //! What a page may send before it has authenticated, besides `authenticate`.
 
-use crate::compat::page_codec;
-use crate::compat::page_codec::{CompatInbound, StrictMode};
+use bridge_compat::page_codec::{self, Inbound, StrictMode};
 
 /// The number of frames per second, of any kind, that are read before a page has authenticated. A
 /// page of mcp-web 0.1 sends one for each movement of the mouse, which browsers report as often as
@@ -45,13 +44,13 @@ impl EarlyFrames {
             return text.starts_with(ACTIVITY_PREFIX);
         }
         let message = page_codec::decode(text, StrictMode(false));
-        let is_activity = matches!(message, Ok(CompatInbound::Activity(_)));
+        let is_activity = matches!(message, Ok(Inbound::Activity(_)));
         self.activity += u8::from(is_activity);
         is_activity
     }
 
     /// Whether the page has sent `activity`, so that it is a page of mcp-web 0.1.
-    pub(super) fn is_v1(&self) -> bool {
+    pub(super) fn is_compat(&self) -> bool {
         self.activity > 0
     }
 }
@@ -67,17 +66,17 @@ mod tests {
         let mut early = EarlyFrames::default();
         let allowed = (0..20).filter(|_| early.allows_ping()).count();
         assert_eq!(allowed, usize::from(MAX_EARLY_PINGS));
-        assert!(!early.is_v1());
+        assert!(!early.is_compat());
     }
 
     #[test]
     fn activity_is_allowed_however_often_it_comes() {
         let mut early = EarlyFrames::default();
         assert!(!early.allows_activity(r#"{"type":"authenticate"}"#));
-        assert!(!early.is_v1());
+        assert!(!early.is_compat());
         for n in 0..10_000 {
             assert!(early.allows_activity(ACTIVITY), "{n}");
-            assert!(early.is_v1());
+            assert!(early.is_compat());
         }
         assert!(!early.allows_activity(r#"{"type":"authenticate"}"#));
     }

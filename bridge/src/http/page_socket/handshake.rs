@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
+use bridge_compat::page_codec;
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, CloseCode, DecodeError, ErrorCode, PROTOCOL_VERSION,
     PageToBridge, SessionId, limits,
 };
 use bridge_realm::page_messages::CloseFrame;
-use bridge_realm::realm::{PageHello, PageProtocol};
+use bridge_realm::realm::PageHello;
 use bridge_service::OriginCheck;
 use tokio::time::timeout;
 
 use super::codec::invalid_json;
 use super::context::HandshakeContext;
 use super::early_frames::EarlyFrames;
+use super::page_protocol::PageProtocol;
 use super::page_session::PageSession;
 use super::socket::{PageSocket, binary_unsupported};
 use crate::budget::{PendingPagePermit, RefusalKind, RefusalRecord};
-use crate::compat::page_codec;
 use crate::hub::OutboxReceiver;
 use crate::web::{AppState, guard};
 use crate::websocket::{Frame, SocketError};
@@ -164,16 +165,18 @@ pub(super) async fn authenticate(
     let realm = principal.realm;
     let lease = match protocol {
         PageProtocol::V2 => None,
-        PageProtocol::V1 => {
+        PageProtocol::Compat => {
             let lease = state.hub.session_id_leases.try_acquire(realm, session);
             let message = "another token uses this session id: reload the page".to_owned();
             Some(lease.ok_or_else(|| reject(ErrorCode::InvalidSession, message))?)
         }
     };
+    let abilities = protocol.abilities(&hello);
+    let timestamp = hello.timestamp;
     let (app, app_description) = hello.app.map(|app| (app.name, app.description)).unzip();
     let hello = PageHello {
         session: session.clone(),
-        protocol,
+        abilities,
         document: hello.document_id,
         name: hello.session_name,
         origin: match origin {
@@ -186,9 +189,8 @@ pub(super) async fn authenticate(
         expires: principal.expires_at().map(tokio::time::Instant::into_std),
         may_query: principal.scopes.contains(Scope::Query),
         subject: principal.subject(),
-        written_ms: hello.timestamp,
+        written_ms: timestamp.filter(|_| protocol == PageProtocol::V2),
         heartbeat_after: None,
-        checks_late_calls: hello.checks_late_calls,
     };
     let hub = Arc::clone(&state.hub);
     let (connection, outbox) =
@@ -203,18 +205,19 @@ pub(super) async fn authenticate(
                 code => reject(code, refusal.message),
             })?;
     tracing::debug!(?realm, ?session, "page connected");
-    Ok((
-        PageSession {
-            hub,
-            realm,
-            session: session.clone(),
-            protocol,
-            connection,
-            authenticator: Arc::clone(&state.authenticator),
-            _lease: lease,
-        },
-        outbox,
-    ))
+    let page = PageSession {
+        hub,
+        realm,
+        session: session.clone(),
+        protocol,
+        connection,
+        authenticator: Arc::clone(&state.authenticator),
+        _lease: lease,
+    };
+    if protocol == PageProtocol::Compat {
+        page.on_activity(timestamp);
+    }
+    Ok((page, outbox))
 }
 
 /// Verifies a token that must have the scope of a page.
@@ -240,7 +243,7 @@ pub(super) fn require_page_scope(principal: &Principal) -> Result<(), AuthError>
 fn page_protocol(hello: &Authenticate) -> Result<PageProtocol, HandshakeError> {
     match hello.protocol {
         Some(PROTOCOL_VERSION) => Ok(PageProtocol::V2),
-        None => Ok(PageProtocol::V1),
+        None => Ok(PageProtocol::Compat),
         Some(_) => {
             let message = format!(
                 "this bridge speaks version {PROTOCOL_VERSION} of the page protocol: load the SDK \
@@ -265,7 +268,7 @@ fn bridge_stopping(protocol: PageProtocol) -> HandshakeError {
     let close_frame = CloseFrame::new(CloseCode::ServiceRestart, "the bridge is shutting down");
     let close_frame = match protocol {
         PageProtocol::V2 => close_frame,
-        PageProtocol::V1 => page_codec::close_frame(close_frame, None),
+        PageProtocol::Compat => page_codec::close_frame(close_frame, None),
     };
     HandshakeError::close(close_frame)
 }
@@ -300,7 +303,9 @@ async fn recv_authenticate(
         () = state.stopping.cancelled() => return Err(bridge_stopping(PageProtocol::V2)),
     };
     match PageToBridge::decode(&text) {
-        Ok(PageToBridge::Authenticate(hello)) if !(early.is_v1() && hello.protocol.is_some()) => {
+        Ok(PageToBridge::Authenticate(hello))
+            if !(early.is_compat() && hello.protocol.is_some()) =>
+        {
             Ok(*hello)
         }
         // The page has not named its protocol: pages of both understand this reason.

@@ -8,9 +8,10 @@ use bridge_protocol::limits::MAX_HAND_OVER_BYTES;
 use bridge_protocol::{CallHandOver, CallId, CloseCode, PageToBridge, SessionId};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{
-    ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, PageProtocol, ProbeAnswer,
+    ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, ProbeAnswer,
 };
 
+use super::page_protocol::PageProtocol;
 use crate::budget::RefusalKind;
 use crate::hub::{Hub, SessionIdLease};
 

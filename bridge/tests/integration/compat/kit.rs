@@ -66,7 +66,7 @@ impl CompatPage {
     /// Authenticates like a page in a browser, with these members added or replaced.
     pub(crate) async fn authenticate(&mut self, session: &str, members: Value) {
         let message = json!({ "type": "authenticate", "sessionId": session, "authToken": TOKEN,
-            "origin": "http://localhost:5173", "pageTitle": "A v1 page", "userAgent": "a browser",
+            "origin": "http://localhost:5173", "pageTitle": "A compat page", "userAgent": "a browser",
             "timestamp": 1_700_000_000_000_u64 });
         self.send(with_members(message, members)).await;
     }

@@ -121,7 +121,7 @@ async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
     }
     // The origin in the page's message is ignored.
     assert_eq!(sessions[1]["origin"], "http://localhost:4000");
-    assert_eq!(sessions[1]["page_title"], "A v1 page");
+    assert_eq!(sessions[1]["page_title"], "A compat page");
     assert_eq!(sessions[1]["last_activity"], "2023-11-14T22:13:20.000Z");
 }
 

@@ -1,4 +1,4 @@
-//! The list entries of a tool for clients of mcp-web 0.1, encoded on first use.
+//! The list entries of a tool for an interface that has one format for them, encoded on first use.
 
 use std::sync::OnceLock;
 

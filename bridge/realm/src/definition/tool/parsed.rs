@@ -33,8 +33,7 @@ pub(super) struct ParsedTool {
     pub(super) max_text_chars: Option<usize>,
     /// The encoded list entries for modern and for legacy clients, encoded on first use.
     pub(super) list_entries: [OnceLock<Option<Box<str>>>; 2],
-    /// The list entries for clients of mcp-web 0.1.
-    pub(super) compat_listings: ListingCache,
+    pub(super) listing_cache: ListingCache,
 }
 
 impl ParsedTool {
@@ -110,7 +109,7 @@ impl ParsedTool {
             output_validator: output,
             max_text_chars: text_chars,
             list_entries: Default::default(),
-            compat_listings: ListingCache::default(),
+            listing_cache: ListingCache::default(),
         })
     }
 }

@@ -140,7 +140,7 @@ fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
     }
 }
 
-/// The failure of a call as JSON. V1 pages send a whole error object, which is in the failure's
+/// The failure of a call as JSON. Some pages fail with a whole result, which is in the failure's
 /// data.
 fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
     let is_whole = |data: &RawValue| {

@@ -4,7 +4,7 @@ use bridge_protocol::{QueryAnswer, QueryContent, QueryId, SessionId};
 
 use super::QueryError;
 use crate::realm::query::{AfterSending, QueryOrigin};
-use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, PageProtocol, Realm};
+use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Realm};
 
 impl Realm {
     /// A person has answered a request for approval. Ignored if nothing waits for the answer: the
@@ -19,7 +19,7 @@ impl Realm {
             return Effects::new();
         }
         let query = self.queries.get_mut(&answer.uuid).filter(|query| {
-            let is_of_page = query.origin == QueryOrigin::Page(PageProtocol::V2);
+            let is_of_page = query.origin != QueryOrigin::Frontend;
             query.session == *session && is_of_page && !query.has_response
         });
         let Some(round) = query.and_then(|query| query.approvals.begin_sending(&answer.id)) else {

@@ -4,14 +4,15 @@ use bridge_protocol::{QueryId, SessionId};
 
 use super::QueryError;
 use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
-use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm};
+use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm, Session};
 
 impl Realm {
     /// The document of a page is gone: its queries end, or wait for another document to attach.
     pub(in crate::realm) fn detach_queries(&mut self, session: &SessionId, now: Now) -> Effects {
-        let protocol = self.sessions.get(session).map(|session| session.protocol());
-        let wait = protocol.map(|it| it.attach_timeout(self.limits.queries.attach_timeout));
-        let wait = wait.unwrap_or_default();
+        let abilities = self.sessions.get(session).map(Session::abilities);
+        let wait = abilities
+            .unwrap_or_default()
+            .return_timeout(self.limits.queries.attach_timeout);
         let until = now.instant + wait;
         let mut effects = Effects::new();
         for id in self.session_query_ids(session) {

@@ -1,4 +1,4 @@
-//! The errors of queries. The texts in `error` are those of mcp-web 0.1; `reason` gives the next
+//! The errors of queries. The texts in `error` do not change; `reason` gives the next
 //! step.
 
 use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};

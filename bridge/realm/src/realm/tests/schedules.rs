@@ -141,13 +141,13 @@ impl ScheduleRun {
     fn connect(&mut self, tab: u8, expires: Option<Instant>) -> Effects {
         let hello = PageHello {
             expires,
-            protocol: if tab == 2 {
-                PageProtocol::V1
+            abilities: if tab == 2 {
+                BASIC_ABILITIES
             } else {
-                PageProtocol::V2
+                PageAbilities::SDK
             },
             app: Some(format!("app{}", tab % 2)),
-            // A V1 page with a duplicate name would be refused.
+            // A basic page with a duplicate name would be refused.
             name: (tab != 2).then(|| "tab".to_owned()),
             ..page_hello(Self::session(tab).as_str())
         };
@@ -184,9 +184,9 @@ impl ScheduleRun {
         let number = self.next;
         match step {
             Step::Connect { tab } => self.connect(tab, None),
-            Step::ConnectV1 { tab, named } => {
+            Step::ConnectBasic { tab, named } => {
                 let hello = PageHello {
-                    protocol: PageProtocol::V1,
+                    abilities: BASIC_ABILITIES,
                     document: None,
                     name: named.then(|| "tab".to_owned()),
                     ..page_hello(Self::session(tab).as_str())

@@ -2,14 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use bridge_compat::page_codec::{self, BadFrame, Inbound, StrictMode};
 use bridge_protocol::limits::MAX_AUTHENTICATE_BYTES;
 use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode};
 use bridge_realm::page_messages::CloseFrame;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::{Decoding, InboundMessage, MAX_INLINE_DECODE_BYTES, PageCodec};
-use crate::compat::page_codec;
-use crate::compat::page_codec::{BadFrame, CompatInbound, StrictMode};
 use crate::http::page_socket::page_session::PageSession;
 use crate::http::page_socket::socket::PageSocket;
 
@@ -63,16 +62,16 @@ impl PageCodec for CompatCodec {
 
 fn decode_text(text: &str, is_strict: bool) -> InboundMessage {
     match page_codec::decode(text, StrictMode(is_strict)) {
-        Ok(CompatInbound::Message(message)) => InboundMessage::Known(message),
-        Ok(CompatInbound::Authenticate(_)) if text.len() > MAX_AUTHENTICATE_BYTES => {
+        Ok(Inbound::Message(message)) => InboundMessage::Known(message),
+        Ok(Inbound::Authenticate(_)) if text.len() > MAX_AUTHENTICATE_BYTES => {
             InboundMessage::Invalid(authenticate_too_long())
         }
-        Ok(CompatInbound::Authenticate(hello)) => InboundMessage::Reauthenticate(hello),
-        Ok(CompatInbound::Activity(at_ms)) => InboundMessage::Activity(at_ms),
-        Ok(CompatInbound::ResourceResponse(call, content)) => {
+        Ok(Inbound::Authenticate(hello)) => InboundMessage::Reauthenticate(hello),
+        Ok(Inbound::Activity(at_ms)) => InboundMessage::Activity(at_ms),
+        Ok(Inbound::ResourceResponse(call, content)) => {
             InboundMessage::ResourceResponse(call, content)
         }
-        Ok(CompatInbound::Unknown(kind)) => InboundMessage::UnknownType(kind),
+        Ok(Inbound::Unknown(kind)) => InboundMessage::UnknownType(kind),
         Err(BadFrame) => InboundMessage::Invalid(invalid_json()),
     }
 }

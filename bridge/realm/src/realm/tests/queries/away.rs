@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_query_waits_for_a_closed_page_except_with_v1() {
+fn a_query_waits_for_a_closed_page_unless_the_page_does_not_resume() {
     let mut scene = Harness::with_accepted_query();
     scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
     assert!(scene.effect_log().is_empty());
@@ -19,40 +19,40 @@ fn a_query_waits_for_a_closed_page_except_with_v1() {
     assert!(scene.realm.is_inactive());
 
     let mut scene = Harness::new();
-    let v1 = PageHello {
-        protocol: PageProtocol::V1,
+    let basic = PageHello {
+        abilities: BASIC_ABILITIES,
         ..page_hello(TAB)
     };
     let (_, effects) = scene
         .realm
-        .page_connected(FIRST_CONNECTION, v1.clone(), scene.now)
+        .page_connected(FIRST_CONNECTION, basic.clone(), scene.now)
         .unwrap();
     scene
         .apply(effects)
         .ask_agent(query_message(QUERY))
         .accept();
     scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
-    // The agent of a V1 page is only notified when the page cancels its query.
+    // The agent of a basic page is only notified when the page cancels its query.
     assert_eq!(scene.effect_log(), ["ended q"]);
     assert_eq!(scene.progress("late"), Err(ReportRejected::PageGone));
     // The page reconnects and still waits for an answer.
     let (_, effects) = scene
         .realm
-        .page_connected(SECOND_CONNECTION, v1, scene.now)
+        .page_connected(SECOND_CONNECTION, basic, scene.now)
         .unwrap();
     assert_eq!(scene.apply(effects).effect_log(), ["failure PageGone"]);
 }
 
 #[test]
-fn a_v1_page_that_repeats_a_running_query_is_sent_nothing() {
+fn a_basic_page_that_repeats_a_running_query_is_sent_nothing() {
     let mut scene = Harness::new();
-    let v1 = PageHello {
-        protocol: PageProtocol::V1,
+    let basic = PageHello {
+        abilities: BASIC_ABILITIES,
         ..page_hello(TAB)
     };
     let connected = scene
         .realm
-        .page_connected(FIRST_CONNECTION, v1, scene.now)
+        .page_connected(FIRST_CONNECTION, basic, scene.now)
         .unwrap();
     scene
         .apply(connected.1)

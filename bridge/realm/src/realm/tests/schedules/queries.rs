@@ -205,8 +205,8 @@ impl ScheduleRun {
                 asked.response_tool = (query % 2 == 1).then(|| query_tool("t0"));
                 let session = Self::session(tab);
                 let page = self.realm.session_on(&session, connection);
-                // The realm ignores a V1 page that repeats a running query.
-                let attaches = page.is_some_and(|page| page.protocol() == PageProtocol::V2)
+                // The realm ignores a basic page that repeats a running query.
+                let attaches = page.is_some_and(|page| page.abilities().resumes_sessions)
                     && self.realm.can_attach_query(&session, &asked.uuid);
                 if attaches {
                     self.queries.reset_delivery(&asked.uuid);

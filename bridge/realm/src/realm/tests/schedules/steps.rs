@@ -10,7 +10,7 @@ pub(super) enum Step {
     Connect {
         tab: u8,
     },
-    ConnectV1 {
+    ConnectBasic {
         tab: u8,
         /// Whether the page sends a name, which another page may already have.
         named: bool,
@@ -137,7 +137,7 @@ pub(super) fn any_step() -> impl Strategy<Value = Step> {
     let call = any::<u8>();
     prop_oneof![
         3 => tab.clone().prop_map(|tab| Step::Connect { tab }),
-        2 => (tab.clone(), any::<bool>()).prop_map(|(tab, named)| Step::ConnectV1 { tab, named }),
+        2 => (tab.clone(), any::<bool>()).prop_map(|(tab, named)| Step::ConnectBasic { tab, named }),
         2 => (tab.clone(), 0..60u8)
             .prop_map(|(tab, seconds)| Step::ConnectUntil { tab, seconds }),
         1 => (tab.clone(), 0..60u8).prop_map(|(tab, seconds)| Step::Renew { tab, seconds }),

@@ -132,7 +132,10 @@ fn a_call_may_have_run_when_a_ping_is_not_answered() {
 fn a_call_may_have_run_in_a_page_that_does_not_check_late_calls() {
     let mut scene = Harness::new();
     let hello = PageHello {
-        checks_late_calls: false,
+        abilities: PageAbilities {
+            checks_late_calls: false,
+            ..PageAbilities::SDK
+        },
         ..page_hello(TAB)
     };
     let connected = scene

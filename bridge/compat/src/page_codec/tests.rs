@@ -9,14 +9,14 @@ use bridge_realm::page_messages::CloseFrame;
 
 const LENIENT: StrictMode = StrictMode(false);
 
-fn decode_lenient(frame: &Value) -> CompatInbound {
+fn decode_lenient(frame: &Value) -> Inbound {
     decode(&frame.to_string(), LENIENT).unwrap()
 }
 
 /// Decodes a frame and returns the resulting message of this bridge as JSON.
 fn decode_to_json(frame: &Value, strict: StrictMode) -> Value {
     match decode(&frame.to_string(), strict) {
-        Ok(CompatInbound::Message(message)) => serde_json::from_str(&message.encode()).unwrap(),
+        Ok(Inbound::Message(message)) => serde_json::from_str(&message.encode()).unwrap(),
         other => panic!("{frame}: {other:?}"),
     }
 }
@@ -33,13 +33,13 @@ fn activity_carries_the_page_time_if_valid() {
     ] {
         let told = decode_lenient(&json!({ "type": "activity", "timestamp": timestamp }));
         assert!(
-            matches!(told, CompatInbound::Activity(told) if told == at),
+            matches!(told, Inbound::Activity(told) if told == at),
             "{told:?}"
         );
     }
     assert!(matches!(
         decode_lenient(&json!({ "type": "activity" })),
-        CompatInbound::Activity(None)
+        Inbound::Activity(None)
     ));
 }
 
@@ -47,8 +47,7 @@ fn activity_carries_the_page_time_if_valid() {
 fn registrations_keep_their_definition_verbatim() {
     let tool = r#"{"z":1,"name":"t","inputSchema":{"b":1.0,"a":{}}}"#;
     let frame = format!(r#"{{"type":"register-tool","tool":{tool}}}"#);
-    let Ok(CompatInbound::Message(PageToBridge::Register(registration))) = decode(&frame, LENIENT)
-    else {
+    let Ok(Inbound::Message(PageToBridge::Register(registration))) = decode(&frame, LENIENT) else {
         panic!()
     };
     assert_eq!(registration.items[0].kind, Kind::Tool);
@@ -95,7 +94,7 @@ fn a_frame_without_its_object_is_rejected() {
 fn a_failure_keeps_the_whole_result_as_its_data() {
     let result = r#"{"b":1,"error":"no","a":2.0}"#;
     let frame = format!(r#"{{"type":"tool-response","requestId":"c","result":{result}}}"#);
-    let Ok(CompatInbound::Message(PageToBridge::CallError(error))) = decode(&frame, LENIENT) else {
+    let Ok(Inbound::Message(PageToBridge::CallError(error))) = decode(&frame, LENIENT) else {
         panic!()
     };
     assert_eq!(error.code, ErrorCode::HandlerFailed);
@@ -103,7 +102,7 @@ fn a_failure_keeps_the_whole_result_as_its_data() {
     assert_eq!(error.data.unwrap().get(), result);
     // The key may be written in any way that JSON allows.
     let frame = r#"{"type":"tool-response","requestId":"c","result":{"\u0065rror":"no"}}"#;
-    let Ok(CompatInbound::Message(PageToBridge::CallError(_))) = decode(frame, LENIENT) else {
+    let Ok(Inbound::Message(PageToBridge::CallError(_))) = decode(frame, LENIENT) else {
         panic!()
     };
 }
@@ -196,7 +195,7 @@ fn encoded_frames_have_exactly_the_expected_keys() {
     assert_eq!(encode(&refused(RESOURCE_REGISTRATION)), None);
 }
 
-/// All error codes of v1.
+/// All error codes of mcp-web 0.1.
 const COMPAT_CODES: &str = "MissingAuthentication InvalidAuthentication InvalidSession NoSessionsFound \
     SessionNotFound SessionNotSpecified SessionLimitExceeded SessionExpired SessionNameAlreadyInUse \
     ToolNotFound ToolNameRequired ToolNotAllowed ToolSchemaConflict QueryNotFound QueryNotActive \
@@ -206,7 +205,7 @@ const COMPAT_CODES: &str = "MissingAuthentication InvalidAuthentication InvalidS
 fn every_error_code_maps_to_the_closed_list() {
     let list: Vec<_> = COMPAT_CODES.split_whitespace().collect();
     for ours in ErrorCode::ALL {
-        let told = compat_code(*ours);
+        let told = similar_code(*ours);
         assert!(list.contains(&told.as_str()), "{ours} is mapped to {told}");
         if list.contains(&ours.as_str()) {
             assert_eq!(*ours, told);
@@ -215,7 +214,7 @@ fn every_error_code_maps_to_the_closed_list() {
 }
 
 #[test]
-fn close_frames_use_the_compat_codes() {
+fn close_frames_use_the_similar_codes() {
     for (ours, told, code, reason) in [
         (
             CloseCode::ServiceRestart,

@@ -1,4 +1,4 @@
-//! JSON-RPC in the dialect of mcp-web 0.1: one message per request, and HTTP 200 for errors.
+//! JSON-RPC as mcp-web 0.1 uses it: one message per request, and HTTP 200 for errors.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,11 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::json_text::decode_string;
+
 /// The response to a request, which the HTTP route converts to a status and a body.
 #[derive(Debug)]
-pub(crate) enum Reply {
+pub enum Reply {
     /// Status 200 with a JSON-RPC message. `mcp_session` is the id of the MCP session that the
     /// request opened.
     Message {
@@ -28,23 +30,23 @@ pub(crate) enum Reply {
 
 /// A message of a client. A field of the wrong type counts as absent.
 #[derive(Debug, Default)]
-pub(super) struct Message<'a> {
+pub struct Message<'a> {
     /// The id as the client wrote it. It is only repeated in the response: two concurrent calls may
     /// have the same id.
-    pub(super) id: Option<&'a RawValue>,
-    pub(super) method: Cow<'a, str>,
-    pub(super) params: Params<'a>,
+    pub id: Option<&'a RawValue>,
+    pub method: Cow<'a, str>,
+    pub params: Params<'a>,
 }
 
 /// The parameters of a request that this bridge uses.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Params<'a> {
+pub struct Params<'a> {
     #[serde(borrow, default)]
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     uri: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub(super) arguments: Option<&'a RawValue>,
+    pub arguments: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "clientInfo")]
@@ -53,10 +55,10 @@ pub(super) struct Params<'a> {
 
 /// The `_meta` of a request.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Meta<'a> {
+pub struct Meta<'a> {
     /// The session under the key of this bridge, which `/mcp` uses too.
     #[serde(borrow, default, rename = "mcp-web/sessionId")]
-    pub(super) own_session: Option<&'a RawValue>,
+    pub own_session: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "sessionId")]
     bare_session: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "queryId")]
@@ -65,7 +67,7 @@ pub(super) struct Meta<'a> {
 
 impl<'a> Message<'a> {
     /// Parses the body of a request. Returns `None` if the body is not JSON or is `null`.
-    pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
+    pub fn parse(body: &'a [u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Sent<'a> {
             /// `null` is repeated, unlike an id that is absent.
@@ -92,35 +94,35 @@ impl<'a> Message<'a> {
 
 impl<'a> Params<'a> {
     /// The name of the tool; `None` if it is absent or empty.
-    pub(super) fn name(&self) -> Option<Cow<'a, str>> {
+    pub fn name(&self) -> Option<Cow<'a, str>> {
         self.name
             .and_then(raw_string)
             .filter(|name| !name.is_empty())
     }
 
     /// The URI of the resource; `None` if it is absent or empty.
-    pub(super) fn uri(&self) -> Option<Cow<'a, str>> {
+    pub fn uri(&self) -> Option<Cow<'a, str>> {
         self.uri.and_then(raw_string).filter(|uri| !uri.is_empty())
     }
 
-    pub(super) fn meta(&self) -> Meta<'a> {
+    pub fn meta(&self) -> Meta<'a> {
         self.meta.and_then(parse_object).unwrap_or_default()
     }
 
     /// The client's `clientInfo`. Clients of mcp-web 0.1 do not send one.
-    pub(super) fn client_info<T: Deserialize<'a>>(&self) -> Option<T> {
+    pub fn client_info<T: Deserialize<'a>>(&self) -> Option<T> {
         self.client.and_then(parse_object)
     }
 }
 
 impl<'a> Meta<'a> {
     /// The page that the request names. The key of this bridge takes precedence over `sessionId`.
-    pub(super) fn session(&self) -> Option<&'a RawValue> {
+    pub fn session(&self) -> Option<&'a RawValue> {
         self.own_session.or(self.bare_session)
     }
 
     /// The query that the request belongs to.
-    pub(super) fn query(&self) -> Option<Cow<'a, str>> {
+    pub fn query(&self) -> Option<Cow<'a, str>> {
         self.query
             .and_then(raw_string)
             .filter(|query| !query.is_empty())
@@ -128,17 +130,7 @@ impl<'a> Meta<'a> {
 }
 
 fn raw_string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    json_string(raw.get())
-}
-
-/// Decodes a JSON string; `None` if the JSON is not a string.
-pub(super) fn json_string(json: &str) -> Option<Cow<'_, str>> {
-    let inside = json.strip_prefix('"')?.strip_suffix('"')?;
-    if !inside.contains('\\') {
-        Some(Cow::Borrowed(inside))
-    } else {
-        serde_json::from_str(json).ok()
-    }
+    decode_string(raw.get())
 }
 
 /// Deserializes the fields of an object; `None` if the JSON is not an object.
@@ -148,7 +140,7 @@ fn parse_object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
 }
 
 /// Writes the beginning of a response, up to its result.
-pub(super) fn begin_response(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
+pub fn begin_response(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
     let mut body = Vec::with_capacity(capacity);
     body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
     if let Some(id) = id {
@@ -161,14 +153,14 @@ pub(super) fn begin_response(id: Option<&RawValue>, capacity: usize) -> Vec<u8> 
 }
 
 /// The response with this result.
-pub(super) fn result_reply(id: Option<&RawValue>, result: &[u8]) -> Reply {
+pub fn result_reply(id: Option<&RawValue>, result: &[u8]) -> Reply {
     let mut body = begin_response(id, result.len() + 64);
     body.extend_from_slice(result);
     finish_response(body)
 }
 
 /// Writes the end of a response, after its result.
-pub(super) fn finish_response(mut body: Vec<u8>) -> Reply {
+pub fn finish_response(mut body: Vec<u8>) -> Reply {
     body.push(b'}');
     Reply::Message {
         body: body.into(),
@@ -178,7 +170,7 @@ pub(super) fn finish_response(mut body: Vec<u8>) -> Reply {
 
 /// A JSON-RPC error. Its message is one of those that clients of mcp-web 0.1 know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RpcError {
+pub enum RpcError {
     /// The message is invalid, or its sender is not allowed to send it.
     InvalidRequest(ErrorCode),
     UnknownMethod,
@@ -189,7 +181,7 @@ pub(super) enum RpcError {
 }
 
 impl RpcError {
-    pub(super) fn into_reply(self, id: Option<&RawValue>) -> Reply {
+    pub fn into_reply(self, id: Option<&RawValue>) -> Reply {
         let error = match self {
             RpcError::InvalidRequest(code) => json!({ "code": -32600, "message": code.as_str() }),
             RpcError::UnknownMethod => {

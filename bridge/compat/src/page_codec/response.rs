@@ -59,7 +59,7 @@ fn error_message(result: &RawValue, strict: StrictMode) -> Option<String> {
 
 /// The content of a resource, as JSON text.
 #[derive(Debug)]
-pub(crate) struct ResourceContent {
+pub struct ResourceContent {
     /// A string.
     text: Option<Box<RawValue>>,
     /// Base64.
@@ -88,7 +88,7 @@ fn to_json_string(raw: &RawValue) -> Box<RawValue> {
 }
 
 /// The content as an MCP `ReadResourceResult`, under the requested URI.
-pub(crate) fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box<RawValue>> {
+pub fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
     struct Contents<'a> {
         contents: [Entry<'a>; 1],

@@ -10,10 +10,7 @@ const MAX_TIMESTAMP_MS: f64 = 8.64e15;
 
 /// Whether frames are interpreted exactly as by the bridge of mcp-web 0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StrictMode(
-    /// See [`Compat`](crate::Compat).
-    pub(crate) bool,
-);
+pub struct StrictMode(pub bool);
 
 /// The fields of all messages, so that each frame is parsed only once.
 #[derive(Default, Deserialize)]

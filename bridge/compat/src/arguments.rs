@@ -4,31 +4,30 @@
 use std::borrow::Cow;
 
 use bridge_protocol::to_well_formed;
+use bridge_realm::definition::tool::SESSION_ARGUMENT;
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::compat::json_rpc::json_string;
-use crate::compat::visible_pages::PageSelector;
-use bridge_realm::definition::tool::SESSION_ARGUMENT;
+use crate::page_selector::PageSelector;
 
 /// The parsed arguments of a call.
 #[derive(Debug)]
-pub(super) struct Arguments {
+pub struct Arguments {
     /// The arguments without `session_id`, always a JSON object.
-    pub(super) input: Box<RawValue>,
+    pub input: Box<RawValue>,
     /// The page that `session_id` selects.
-    pub(super) selector: PageSelector,
+    pub selector: PageSelector,
 }
 
 /// The error for arguments that are neither an object nor absent nor `null`.
 #[derive(Debug)]
-pub(super) struct NotAnObject;
+pub struct NotAnObject;
 
 impl Arguments {
     /// Parses the `arguments` of a call. Absent arguments become an empty object.
-    pub(super) fn parse(raw: Option<&RawValue>) -> Result<Self, NotAnObject> {
+    pub fn parse(raw: Option<&RawValue>) -> Result<Self, NotAnObject> {
         let verbatim = |input| Self {
             input,
             selector: PageSelector::Any,
@@ -71,22 +70,6 @@ fn may_name_session(written: &str) -> bool {
     let written = written.as_bytes();
     memmem::find(written, SESSION_ARGUMENT.as_bytes()).is_some()
         || memmem::find(written, b"\\u").is_some()
-}
-
-impl PageSelector {
-    /// Converts the id of a session that a client sent. A value that is falsy in JavaScript selects
-    /// no page.
-    pub(super) fn from_raw(raw: Option<&RawValue>) -> Self {
-        let Some(raw) = raw else {
-            return PageSelector::Any;
-        };
-        match (json_string(raw.get()), raw.get()) {
-            (Some(id), _) if id.is_empty() => PageSelector::Any,
-            (Some(id), _) => PageSelector::Session(id.as_ref().into()),
-            (None, "null" | "false" | "0") => PageSelector::Any,
-            (None, _) => PageSelector::Invalid,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use memchr::{memchr, memchr2};
 
 /// The error for output that is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OutputTooLong;
+pub(crate) struct OutputTooLong;
 
 /// Writes valid JSON as JavaScript prints it with an indent of two spaces, escaped as the content
 /// of a JSON string. `max_len` is the maximum length of `out`: deep nesting multiplies the length
 /// of the output, because each line is indented.
-pub(super) fn write_pretty(
+pub(crate) fn write_pretty(
     json: &str,
     max_len: usize,
     out: &mut Vec<u8>,
@@ -168,7 +168,7 @@ fn decode_unicode_escape(rest: &str) -> (CodeUnit, usize) {
 }
 
 /// Writes a literal or a number of JSON as JavaScript prints it.
-pub(super) fn write_scalar(word: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_scalar(word: &str, out: &mut Vec<u8>) {
     // Integers of up to 15 digits are exact in a JavaScript number.
     let is_plain = word.len() <= 15 && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_word = word.starts_with(|first: char| first.is_ascii_alphabetic());

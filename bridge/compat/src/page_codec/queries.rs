@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
-enum CompatQueryMessage<'a> {
+enum QueryMessage<'a> {
     #[serde(rename = "query_accepted")]
     Accepted { uuid: &'a QueryId },
     #[serde(rename = "query_progress")]
@@ -37,24 +37,24 @@ enum CompatQueryMessage<'a> {
     },
 }
 
-/// Encodes a message as one text frame; `None` if v1 has no such message.
+/// Encodes a message as one text frame; `None` if mcp-web 0.1 has no such message.
 pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
     let query = match message {
-        BridgeToPage::QueryAccepted(query) => CompatQueryMessage::Accepted { uuid: &query.uuid },
-        BridgeToPage::QueryProgress(query) => CompatQueryMessage::Progress {
+        BridgeToPage::QueryAccepted(query) => QueryMessage::Accepted { uuid: &query.uuid },
+        BridgeToPage::QueryProgress(query) => QueryMessage::Progress {
             uuid: &query.uuid,
             message: progress_text(&query.content)?,
         },
-        BridgeToPage::QueryComplete(query) => CompatQueryMessage::Complete {
+        BridgeToPage::QueryComplete(query) => QueryMessage::Complete {
             uuid: &query.uuid,
             message: query.result.as_deref().map(to_text),
             tool_calls: &query.tool_calls,
         },
-        BridgeToPage::QueryFailure(query) => CompatQueryMessage::Failure {
+        BridgeToPage::QueryFailure(query) => QueryMessage::Failure {
             uuid: &query.uuid,
             error: &query.error,
         },
-        BridgeToPage::QueryCancel(query) => CompatQueryMessage::Cancel {
+        BridgeToPage::QueryCancel(query) => QueryMessage::Cancel {
             uuid: &query.uuid,
             reason: query.reason.as_deref(),
         },
@@ -92,7 +92,7 @@ fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Converts a value to text, because a page of v1 ignores everything else.
+/// Converts a value to text, because the page ignores everything else.
 fn to_text(raw: &RawValue) -> Cow<'_, str> {
     match serde_json::from_str::<String>(raw.get()) {
         Ok(text) => Cow::Owned(text),

@@ -4,49 +4,47 @@
 use std::borrow::Cow;
 
 use bridge_protocol::ErrorCode;
+use bridge_realm::realm::{Answer, CallFailure, CallOutcome, PageAbilities};
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::js_json;
-use crate::compat::js_json::OutputTooLong;
-use crate::compat::json_rpc::json_string;
-use crate::compat::lists::write_json;
-use bridge_realm::realm::{Answer, CallFailure, CallOutcome, PageProtocol};
+use crate::js_json::{self, OutputTooLong};
+use crate::json_text::{decode_string, write_json};
 
 /// The maximum size of an indented result, as a multiple of the maximum size of a result.
 const MAX_PRETTY_FACTOR: usize = 4;
 
 /// Writes results in the format that clients of mcp-web 0.1 expect.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ResultWriter {
+pub struct ResultWriter {
     /// The maximum length of the text of a result, in bytes.
     max_text_bytes: usize,
-    /// The protocol of the page that answers.
-    protocol: PageProtocol,
+    /// Whether the data of a failure is the whole result of the page.
+    fails_with_results: bool,
 }
 
 impl ResultWriter {
-    pub(super) fn new(max_result_bytes: usize) -> Self {
+    pub fn new(max_result_bytes: usize) -> Self {
         let max_text_bytes = max_result_bytes.saturating_mul(MAX_PRETTY_FACTOR);
         Self {
             max_text_bytes,
-            protocol: PageProtocol::V2,
+            fails_with_results: false,
         }
     }
 
-    /// Returns a writer for results of a page with this protocol.
-    pub(super) fn for_protocol(self, dialect: PageProtocol) -> Self {
+    /// Returns a writer for results of a page with these abilities.
+    pub fn for_page(self, abilities: PageAbilities) -> Self {
         Self {
-            protocol: dialect,
+            fails_with_results: abilities.fails_with_results,
             ..self
         }
     }
 
     /// Writes the outcome of a call.
-    pub(super) fn write_outcome(self, outcome: CallOutcome, out: &mut Vec<u8>) {
+    pub fn write_outcome(self, outcome: CallOutcome, out: &mut Vec<u8>) {
         let start = out.len();
         let written = match &outcome {
             CallOutcome::Answered(Answer::Value(None)) => {
@@ -70,7 +68,7 @@ impl ResultWriter {
     }
 
     /// Writes a failed result with the JSON of `body` as its text.
-    pub(super) fn write_error(self, body: &impl Serialize, out: &mut Vec<u8>) {
+    pub fn write_error(self, body: &impl Serialize, out: &mut Vec<u8>) {
         // Texts of the bridge itself never exceed the limit.
         let _ = self.write_serialized(body, out);
         out.extend_from_slice(b",\"isError\":true}");
@@ -78,7 +76,7 @@ impl ResultWriter {
 
     /// Writes the result of a call while no page is connected. Its text is meant for the model to
     /// repeat to the user.
-    pub(super) fn write_no_page(self, out: &mut Vec<u8>) {
+    pub fn write_no_page(self, out: &mut Vec<u8>) {
         let text =
             "No page is connected with this token: open the app in a browser, then call again.";
         let content = json!([{ "type": "text", "text": text }]);
@@ -86,7 +84,7 @@ impl ResultWriter {
     }
 
     /// Writes a successful result with the JSON of `body` as its text.
-    pub(super) fn write_success(self, body: &impl Serialize, out: &mut Vec<u8>) {
+    pub fn write_success(self, body: &impl Serialize, out: &mut Vec<u8>) {
         let _ = self.write_serialized(body, out);
         out.push(b'}');
     }
@@ -169,7 +167,7 @@ impl ResultWriter {
         Ok(())
     }
 
-    /// Writes the content blocks of a page of v2, which are MCP content blocks already. Clients of
+    /// Writes the content blocks of a page, which are MCP content blocks already. Clients of
     /// mcp-web 0.1 do not know structured content, so it is left out unless the result has no
     /// content blocks.
     fn write_content(
@@ -199,9 +197,7 @@ impl ResultWriter {
                 out.extend_from_slice(b"{\"content\":");
                 out.extend_from_slice(content.get().as_bytes());
             }
-            // A page of mcp-web 0.1 reports a failure as a result with an `error` key. The whole
-            // result is shown.
-            (None, Some(whole)) if self.protocol == PageProtocol::V1 => {
+            (None, Some(whole)) if self.fails_with_results => {
                 self.write_pretty_text(whole.get(), out)?;
             }
             (None, _) => {
@@ -224,7 +220,7 @@ fn write_meta(meta: Option<&RawValue>, out: &mut Vec<u8>) {
 }
 
 /// Writes the outcome of `resources/read`.
-pub(super) fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
+pub fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
     match ending {
         CallOutcome::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
             out.extend_from_slice(raw.get().as_bytes());
@@ -237,7 +233,7 @@ pub(super) fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
 }
 
 /// Writes the reason why a resource cannot be read.
-pub(super) fn write_read_error(why: &str, out: &mut Vec<u8>) {
+pub fn write_read_error(why: &str, out: &mut Vec<u8>) {
     write_json(&json!({ "error": why }), out);
 }
 
@@ -266,7 +262,7 @@ fn image_data_url(raw: &str) -> Option<Cow<'_, str>> {
     let may_be_data_url = ["\"data:", "\"\\"]
         .iter()
         .any(|begin| raw.starts_with(begin));
-    let url = may_be_data_url.then(|| json_string(raw)).flatten()?;
+    let url = may_be_data_url.then(|| decode_string(raw)).flatten()?;
     url.starts_with("data:image/").then_some(url)
 }
 

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use bridge_protocol::{AuthenticationFailed, CloseCode, ErrorCode};
-
 use bridge_realm::page_messages::CloseFrame;
 
 const SESSION_LIMIT_REASON: &str = "Session limit exceeded";
 
-/// The most similar error code that v1 has.
-pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
+/// The most similar error code that mcp-web 0.1 has.
+pub(super) fn similar_code(code: ErrorCode) -> ErrorCode {
     use ErrorCode as Code;
     match code {
         Code::TokenExpired | Code::InsufficientScope => Code::InvalidAuthentication,
@@ -41,7 +40,7 @@ pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
 }
 
 /// The message for a page that is rejected, and the close frame.
-pub(crate) fn rejection(
+pub fn rejection(
     code: ErrorCode,
     message: String,
     name: Option<&str>,
@@ -55,18 +54,18 @@ pub(crate) fn rejection(
             let error = format!("Session name \"{name}\" is already in use");
             (error, "Session name already in use".into())
         }
-        _ => (message, compat_code(code).as_str().into()),
+        _ => (message, similar_code(code).as_str().into()),
     };
     let message = AuthenticationFailed {
         error,
-        code: compat_code(code),
+        code: similar_code(code),
     };
     (message, CloseFrame::new(CloseCode::PolicyViolation, reason))
 }
 
-/// The close frame of v1 for one of this bridge. `sent_code` is the code of the message that ended
+/// The close frame of mcp-web 0.1 for one of this bridge. `sent_code` is the code of the message that ended
 /// the session, if one was sent.
-pub(crate) fn close_frame(frame: CloseFrame, sent_code: Option<ErrorCode>) -> CloseFrame {
+pub fn close_frame(frame: CloseFrame, sent_code: Option<ErrorCode>) -> CloseFrame {
     let policy_violation =
         |reason: &'static str| CloseFrame::new(CloseCode::PolicyViolation, reason);
     match (frame.code, sent_code) {

@@ -1,37 +1,37 @@
-//! The differences between sessions of V1 and V2 pages.
+//! Sessions of pages that have few abilities.
 
 use std::sync::Arc;
 
 use super::*;
 
-fn v1_hello(session: &str) -> PageHello {
+fn basic_hello(session: &str) -> PageHello {
     PageHello {
-        protocol: PageProtocol::V1,
+        abilities: BASIC_ABILITIES,
         document: None,
         ..page_hello(session)
     }
 }
 
 impl Harness {
-    /// Creates a realm with one V1 page that has the tool `echo`.
-    fn with_v1_page() -> Self {
+    /// Creates a realm with one basic page that has the tool `echo`.
+    fn with_basic_page() -> Self {
         let mut scene = Self::new();
-        scene.connect_v1(FIRST_CONNECTION);
+        scene.connect_basic(FIRST_CONNECTION);
         scene.register(FIRST_CONNECTION, &["echo"]);
         scene
     }
 
-    fn connect_v1(&mut self, connection: ConnectionId) {
+    fn connect_basic(&mut self, connection: ConnectionId) {
         let connected = self
             .realm
-            .page_connected(connection, v1_hello(TAB), self.now);
+            .page_connected(connection, basic_hello(TAB), self.now);
         self.apply(connected.unwrap().1);
     }
 }
 
 #[test]
-fn a_v1_page_acknowledges_nothing_and_has_30_seconds_for_a_call_whatever_is_configured() {
-    let mut scene = Harness::with_v1_page();
+fn a_page_without_receipts_has_its_own_call_timeout() {
+    let mut scene = Harness::with_basic_page();
     scene.call("c").unwrap();
     scene.advance_to(29.0);
     assert_eq!(scene.call_outcomes(), []);
@@ -49,8 +49,8 @@ fn a_v1_page_acknowledges_nothing_and_has_30_seconds_for_a_call_whatever_is_conf
 }
 
 #[test]
-fn a_resource_read_of_a_v1_page_times_out_after_30_seconds() {
-    let mut scene = Harness::with_v1_page();
+fn a_resource_read_has_the_call_timeout_of_the_page() {
+    let mut scene = Harness::with_basic_page();
     let call = NewCall {
         request: PageRequest::Resource {
             uri: "app://1".to_owned(),
@@ -74,8 +74,8 @@ fn a_resource_read_of_a_v1_page_times_out_after_30_seconds() {
 }
 
 #[test]
-fn a_v1_page_that_is_idle_is_pinged_and_never_ends() {
-    let mut scene = Harness::with_v1_page();
+fn an_idle_page_without_heartbeats_is_pinged_and_never_ends() {
+    let mut scene = Harness::with_basic_page();
     for _ in 0..1_000 {
         let due = scene.realm.next_deadline().unwrap();
         scene.now.instant = due;
@@ -87,9 +87,9 @@ fn a_v1_page_that_is_idle_is_pinged_and_never_ends() {
 }
 
 #[test]
-fn a_v1_session_ends_with_its_connection() {
+fn a_page_that_does_not_resume_ends_with_its_connection() {
     for parting in [Disconnect::ConnectionLost, Disconnect::DocumentGone] {
-        let mut scene = Harness::with_v1_page();
+        let mut scene = Harness::with_basic_page();
         scene.call("c").unwrap();
         scene.disconnect(FIRST_CONNECTION, parting);
         let ended = [("c".to_owned(), Some(ErrorCode::PageGone))];
@@ -99,10 +99,10 @@ fn a_v1_session_ends_with_its_connection() {
 }
 
 #[test]
-fn a_newer_connection_of_a_v1_page_keeps_calls_and_drops_items() {
-    let mut scene = Harness::with_v1_page();
+fn a_newer_connection_of_a_page_that_does_not_resume_keeps_calls_and_drops_items() {
+    let mut scene = Harness::with_basic_page();
     scene.call("c").unwrap();
-    scene.connect_v1(SECOND_CONNECTION);
+    scene.connect_basic(SECOND_CONNECTION);
     assert_eq!(scene.call_outcomes(), []);
     assert!(scene.tool_list_changed());
     assert!(scene.realm.published(Kind::Tool).is_empty());
@@ -136,7 +136,7 @@ fn conflicting_schemas_are_rejected_by_policy() {
             ] {
                 let connected = scene
                     .realm
-                    .page_connected(connection, v1_hello(id), scene.now);
+                    .page_connected(connection, basic_hello(id), scene.now);
                 scene.apply(connected.unwrap().1);
                 let tools = vec![tool.clone()];
                 let registered = scene.realm.items_registered(
