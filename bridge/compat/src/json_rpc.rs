@@ -241,4 +241,15 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_key_that_occurs_twice_is_invalid_and_in_an_object_makes_it_count_as_absent() {
+        assert!(Message::parse(br#"{"id":1,"id":2,"method":"tools/list"}"#).is_none());
+        let body = br#"{"method":"tools/call","params":{"name":"a","name":"b"}}"#;
+        assert!(Message::parse(body).unwrap().params.name().is_none());
+        let body = br#"{"params":{"name":"a","_meta":{"sessionId":"s","sessionId":"t"}}}"#;
+        let message = Message::parse(body).unwrap();
+        assert_eq!(message.params.name().unwrap(), "a");
+        assert!(message.params.meta().session().is_none());
+    }
 }

@@ -22,6 +22,15 @@ fn decode_to_json(frame: &Value, strict: StrictMode) -> Value {
 }
 
 #[test]
+fn half_of_a_surrogate_pair_becomes_the_replacement_character() {
+    let frame = r#"{"type":"tool-response","requestId":"c","result":"\ud83d"}"#;
+    let Ok(Inbound::Message(PageToBridge::CallResponse(response))) = decode(frame, LENIENT) else {
+        panic!("not a response")
+    };
+    assert_eq!(response.result.unwrap().get(), r#""\ufffd""#);
+}
+
+#[test]
 fn activity_carries_the_page_time_if_valid() {
     for (timestamp, at) in [
         (json!(1_700_000_000_000_u64), Some(1_700_000_000_000)),

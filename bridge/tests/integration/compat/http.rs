@@ -179,6 +179,7 @@ async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
         assert_eq!(header("access-control-expose-headers"), "Mcp-Session-Id");
         if method == Method::OPTIONS {
             assert_eq!(response.status(), 200);
+            assert!(!response.headers().contains_key("content-type"));
             assert_eq!(response.text().await.unwrap(), "");
         }
     }
@@ -189,13 +190,16 @@ async fn cors_headers_are_on_every_response_and_options_is_an_empty_200() {
 }
 
 #[tokio::test]
-async fn other_methods_are_404_not_found() {
+async fn other_methods_are_404_not_found_except_head() {
     let bridge = start_bridge_with(compat_config()).await;
     for method in [Method::PUT, Method::PATCH] {
         let response = send(http_request(&bridge, method, "/any")).await;
         assert_eq!(response.status(), 404);
         assert_eq!(json_body(response).await, json!({ "error": "Not Found" }));
     }
+    let response = send(http_request(&bridge, Method::HEAD, "/any")).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/json");
 }
 
 #[tokio::test]
