@@ -47,6 +47,17 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        crates: &["bridge_compat"],
+        reason: "mcp-web 0.1 ends at the edge: realms, the hub and calls know only what a page can do.",
+        importers: &[
+            "bridge/src/calls/builtin_tools.rs",
+            "bridge/src/calls/dispatch.rs",
+            "bridge/src/compat",
+            "bridge/src/http/compat.rs",
+            "bridge/src/http/page_socket",
+        ],
+    },
+    Rule {
         crates: &["sysinfo"],
         reason: "One module says what the machine has.",
         importers: &["bridge/src/config/machine_memory.rs"],
