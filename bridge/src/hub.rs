@@ -128,7 +128,8 @@ impl Hub {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let memory = &self.budgets.memory;
         let outbox_lease = memory.lease(Party::new(party.address, realm));
-        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.abilities, outbox_lease);
+        let (sender, outbox) =
+            outbox::channel(self.config.max_calls, hello.abilities, outbox_lease);
         let session = hello.session.clone();
         let hello = PageHello {
             heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),

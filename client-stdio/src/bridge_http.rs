@@ -9,11 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
 
-use crate::config::{Config, Token};
+use crate::config::{BearerToken, Config};
 use crate::connect_error::BridgeError;
 use crate::event_stream::SseResponse;
 use crate::loopback::is_loopback_host;
-use crate::message::{self, Message};
+use crate::message::{self, JsonRpcMessage};
 use crate::oversized::BoundedBuffer;
 use crate::shared_text::SharedText;
 use crate::tls;
@@ -37,7 +37,7 @@ pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pro
 pub(crate) struct BridgeHttp {
     http: reqwest::Client,
     url: Url,
-    token: Token,
+    token: BearerToken,
     page_session: Option<HeaderValue>,
     max_message_bytes: usize,
     /// Whether the id of an MCP session is stored. The stateless protocol has no MCP sessions.
@@ -199,8 +199,8 @@ async fn read_error(response: Response) -> (BridgeError, String) {
 /// well, which is a string.
 fn is_json_rpc_error(body: &str) -> bool {
     matches!(
-        Message::parse(body),
-        Ok(Message::Response { is_error: true, .. })
+        JsonRpcMessage::parse(body),
+        Ok(JsonRpcMessage::Response { is_error: true, .. })
     ) && message::error_code(body).is_some_and(|code| code != 0)
 }
 

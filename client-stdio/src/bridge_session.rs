@@ -21,7 +21,7 @@ use crate::connect_error::BridgeError;
 use crate::exchange::{self, BridgeMessage, RequestContext};
 use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
-use crate::message::{self, Message, Request};
+use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
 use crate::request_id::RequestId;
 
 /// The timeout of the whole handshake. When it expires, a client that waits for the answer to
@@ -57,7 +57,7 @@ pub(crate) struct BridgeSession {
     early_messages: VecDeque<BridgeMessage>,
     inbox: mpsc::Receiver<BridgeMessage>,
     inbox_sender: mpsc::Sender<BridgeMessage>,
-    outbox: mpsc::Sender<Message>,
+    outbox: mpsc::Sender<JsonRpcMessage>,
     exchanges: HashMap<RequestId, Exchange>,
     permits: Arc<Semaphore>,
     tasks: JoinSet<()>,
@@ -78,7 +78,7 @@ impl BridgeSession {
         config: Config,
         handshake: ClientHandshake,
         tool_headers: ToolHeaders,
-        replay: Vec<Request>,
+        replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
         let initializing = Self::initialize(&config, handshake, tool_headers, replay);
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, initializing).await {
@@ -92,7 +92,7 @@ impl BridgeSession {
         config: &Config,
         handshake: ClientHandshake,
         tool_headers: ToolHeaders,
-        replay: Vec<Request>,
+        replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
         let default_version = match &handshake {
             ClientHandshake::Session(_) => None,
@@ -129,9 +129,9 @@ impl BridgeSession {
         Ok(session)
     }
 
-    async fn begin_session(&mut self, initialize: &Request) -> Result<(), BridgeError> {
+    async fn begin_session(&mut self, initialize: &JsonRpcRequest) -> Result<(), BridgeError> {
         let invalid = |reason: &str| BridgeError::InvalidResponse(reason.to_owned());
-        let Some(Message::Response { is_error, text, .. }) =
+        let Some(JsonRpcMessage::Response { is_error, text, .. }) =
             self.send_before_ready(initialize).await?
         else {
             return Err(invalid("it did not answer initialize"));
@@ -153,7 +153,7 @@ impl BridgeSession {
         self.context.http.set_version(&version);
         self.initialize_result = Some(result);
         let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        let initialized = Message::parse(initialized).map_err(|_| no_result())?;
+        let initialized = JsonRpcMessage::parse(initialized).map_err(|_| no_result())?;
         self.context.send(&initialized).await?;
         self.tasks.spawn(exchange::run_session_stream(
             self.context.clone(),
@@ -164,7 +164,7 @@ impl BridgeSession {
 
     /// Sends `server/discover`. Any answer shows that the bridge is running, so requests may
     /// follow, even if the answer is an HTTP error of the client other than 403.
-    async fn discover(&mut self, discover: &Request) -> Result<(), BridgeError> {
+    async fn discover(&mut self, discover: &JsonRpcRequest) -> Result<(), BridgeError> {
         match self.send_before_ready(discover).await {
             Ok(_) => Ok(()),
             Err(BridgeError::Refused { status, .. })
@@ -176,9 +176,9 @@ impl BridgeSession {
         }
     }
 
-    async fn replay(&mut self, request: &Request) -> Result<(), BridgeError> {
+    async fn replay(&mut self, request: &JsonRpcRequest) -> Result<(), BridgeError> {
         let response = self.send_before_ready(request).await?;
-        if let Some(Message::Response {
+        if let Some(JsonRpcMessage::Response {
             is_error: true,
             text,
             ..
@@ -193,15 +193,17 @@ impl BridgeSession {
     /// that arrive meanwhile are stored for the client.
     async fn send_before_ready(
         &mut self,
-        request: &Request,
-    ) -> Result<Option<Message>, BridgeError> {
+        request: &JsonRpcRequest,
+    ) -> Result<Option<JsonRpcMessage>, BridgeError> {
         let (sender, mut receiver) = mpsc::channel(INBOX_CAPACITY);
         let context = self.context.clone();
         let sending = exchange::send_request(&context, request, &sender, || ());
         tokio::pin!(sending);
         let mut response = None;
         let mut on_message = |message| match message {
-            BridgeMessage::Message(message @ Message::Response { .. }) if response.is_none() => {
+            BridgeMessage::Message(message @ JsonRpcMessage::Response { .. })
+                if response.is_none() =>
+            {
                 response = Some(message);
             }
             other => self.early_messages.push_back(other),
@@ -221,7 +223,7 @@ impl BridgeSession {
 
     /// Sends a request. Its answer and all other messages that belong to it are received with
     /// [`recv`](Self::recv).
-    pub(crate) fn send_request(&mut self, request: Request) {
+    pub(crate) fn send_request(&mut self, request: JsonRpcRequest) {
         let (context, sender) = (self.context.clone(), self.inbox_sender.clone());
         let (delivered_sender, delivered) = watch::channel(false);
         let permits = self.permits.clone();
@@ -234,7 +236,7 @@ impl BridgeSession {
     }
 
     /// Sends a notification or a reply. The bridge receives them in the order of the calls.
-    pub(crate) fn send(&mut self, message: Message) {
+    pub(crate) fn send(&mut self, message: JsonRpcMessage) {
         if self.outbox.try_send(message).is_err() {
             self.early_messages
                 .push_back(BridgeMessage::Lost(BridgeError::ConnectionLost));
@@ -243,7 +245,7 @@ impl BridgeSession {
 
     /// Cancels a request that was sent. `notification` is the `notifications/cancelled` of the
     /// client.
-    pub(crate) fn cancel(&mut self, id: &RequestId, notification: Message) {
+    pub(crate) fn cancel(&mut self, id: &RequestId, notification: JsonRpcMessage) {
         let Some(Exchange {
             task,
             mut delivered,
@@ -277,7 +279,7 @@ impl BridgeSession {
                 else => break BridgeMessage::Lost(BridgeError::ConnectionLost),
             }
         };
-        if let BridgeMessage::Message(Message::Response { id: Some(id), .. })
+        if let BridgeMessage::Message(JsonRpcMessage::Response { id: Some(id), .. })
         | BridgeMessage::Failed { id, .. } = &message
         {
             self.exchanges.remove(id);
@@ -314,7 +316,7 @@ impl BridgeSession {
     }
 }
 
-async fn send_outbox(context: Arc<RequestContext>, mut messages: mpsc::Receiver<Message>) {
+async fn send_outbox(context: Arc<RequestContext>, mut messages: mpsc::Receiver<JsonRpcMessage>) {
     while let Some(message) = messages.recv().await {
         if let Err(error) = context.send(&message).await {
             tracing::debug!("a notification or reply did not arrive: {error:?}");

@@ -77,7 +77,7 @@ pub struct Config {
     pub url: Url,
     /// The token, which also selects the realm of the bridge. Without a token no bridge is
     /// contacted and calls fail with a message that describes what to set.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// The page to use, sent with each request in the header `Mcp-Web-Session`.
     pub session: Option<HeaderValue>,
     /// The size limit of messages in both directions, in bytes. A request fails if it or its answer
@@ -89,9 +89,9 @@ pub struct Config {
 
 /// A bearer token. It implements neither `Debug` nor `Display`, so that it cannot be logged.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct BearerToken(String);
 
-impl Token {
+impl BearerToken {
     /// Returns the text of the token, for the `Authorization` header.
     pub(crate) fn expose(&self) -> &str {
         &self.0
@@ -161,7 +161,7 @@ impl Config {
 
     /// Returns what hides the token in texts of others.
     pub fn token_redactor(&self) -> TokenRedactor {
-        TokenRedactor::new(self.token.as_ref().map(Token::expose))
+        TokenRedactor::new(self.token.as_ref().map(BearerToken::expose))
     }
 
     /// Whether the token crosses the network without encryption.
@@ -206,10 +206,10 @@ fn parse_message_bytes(text: &str) -> Result<usize, ConfigError> {
         .ok_or(ConfigError::MaxMessageBytes)
 }
 
-fn parse_token(text: &str) -> Result<Token, ConfigError> {
+fn parse_token(text: &str) -> Result<BearerToken, ConfigError> {
     let token = text.strip_prefix("Bearer ").unwrap_or(text).trim();
     header_value(token)
-        .map(|_| Token(token.to_owned()))
+        .map(|_| BearerToken(token.to_owned()))
         .map_err(|_| ConfigError::Token)
 }
 

@@ -12,7 +12,7 @@ use crate::connect_error::BridgeError;
 use crate::exchange::BridgeMessage;
 use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
-use crate::message::Request;
+use crate::message::JsonRpcRequest;
 
 /// The delay before the first retry. It doubles with each further one and has jitter.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
@@ -59,7 +59,7 @@ impl BridgeState {
         config: &Config,
         handshake: &ClientHandshake,
         tool_headers: &ToolHeaders,
-        replay: Vec<Request>,
+        replay: Vec<JsonRpcRequest>,
     ) -> Self {
         let (config, handshake) = (config.clone(), handshake.clone());
         let session = BridgeSession::connect(config, handshake, tool_headers.clone(), replay);

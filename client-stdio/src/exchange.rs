@@ -12,7 +12,7 @@ use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, PostResponse};
 use crate::connect_error::BridgeError;
 use crate::handshake::stateless_version;
 use crate::headers::{ToolHeaders, method_header};
-use crate::message::{self, Message, ParseError, Request, response_with_id};
+use crate::message::{self, JsonRpcMessage, JsonRpcRequest, ParseError, response_with_id};
 use crate::oversized::OversizedMessage;
 use crate::request_id::RequestId;
 use crate::resumable_stream::{ResumableStream, StreamItem};
@@ -35,7 +35,7 @@ const INLINE_PARSE_BYTES: usize = 256 * 1024;
 /// An event that a [`BridgeSession`](crate::bridge_session::BridgeSession) receives.
 #[derive(Debug)]
 pub(crate) enum BridgeMessage {
-    Message(Message),
+    Message(JsonRpcMessage),
     /// A request failed and will not be answered.
     Failed {
         id: RequestId,
@@ -55,7 +55,7 @@ pub(crate) struct RequestContext {
 }
 
 impl RequestContext {
-    fn headers(&self, request: &Request) -> HeaderMap {
+    fn headers(&self, request: &JsonRpcRequest) -> HeaderMap {
         let Some(version) = &self.default_version else {
             return HeaderMap::new();
         };
@@ -67,7 +67,7 @@ impl RequestContext {
     /// Returns whether the bridge did not execute a call because headers for its arguments are
     /// missing. This happens to a client that has the list of tools from an earlier run: the
     /// annotations that require the headers are in that list.
-    fn lacks_headers(&self, request: &Request, response: &PostResponse) -> bool {
+    fn lacks_headers(&self, request: &JsonRpcRequest, response: &PostResponse) -> bool {
         let PostResponse::Json(text) = response else {
             return false;
         };
@@ -76,9 +76,9 @@ impl RequestContext {
     }
 
     /// Sends a notification or a reply.
-    pub(crate) async fn send(&self, message: &Message) -> Result<(), BridgeError> {
+    pub(crate) async fn send(&self, message: &JsonRpcMessage) -> Result<(), BridgeError> {
         let headers = match (message, &self.default_version) {
-            (Message::Notification { method, .. }, Some(version)) => {
+            (JsonRpcMessage::Notification { method, .. }, Some(version)) => {
                 with_version(method_header(method), version)
             }
             (_, Some(version)) => with_version(HeaderMap::new(), version),
@@ -103,7 +103,7 @@ fn with_version(mut headers: HeaderMap, version: &str) -> HeaderMap {
 /// bridge has certainly read the request.
 pub(crate) async fn run(
     context: Arc<RequestContext>,
-    request: Request,
+    request: JsonRpcRequest,
     delivered: watch::Sender<bool>,
     sender: mpsc::Sender<BridgeMessage>,
 ) {
@@ -127,7 +127,7 @@ pub(crate) async fn run(
 /// once the bridge has certainly read the request.
 pub(crate) async fn send_request(
     context: &RequestContext,
-    request: &Request,
+    request: &JsonRpcRequest,
     sender: &mpsc::Sender<BridgeMessage>,
     on_delivered: impl FnOnce(),
 ) -> Result<(), BridgeError> {
@@ -179,7 +179,7 @@ pub(crate) async fn send_request(
 /// arguments are repeated in headers.
 async fn refresh_tool_headers(
     context: &RequestContext,
-    request: &Request,
+    request: &JsonRpcRequest,
 ) -> Result<(), BridgeError> {
     #[derive(Deserialize)]
     struct Params {
@@ -197,7 +197,7 @@ async fn refresh_tool_headers(
     let mut cursor = String::new();
     for _ in 0..MAX_LIST_PAGES {
         let params = format!(r#"{{"_meta":{meta}{cursor}}}"#);
-        let list = Request::new(TOOL_LIST_ID, "tools/list", &params);
+        let list = JsonRpcRequest::new(TOOL_LIST_ID, "tools/list", &params);
         let (sender, mut receiver) = mpsc::channel(1);
         let answer = async {
             loop {
@@ -303,8 +303,8 @@ async fn reject_oversized(context: &RequestContext, oversized: &OversizedMessage
 /// Forwards a message. The answer to `tools/list` is first read for annotations of headers.
 async fn forward(
     context: &RequestContext,
-    request: &Request,
-    message: Message,
+    request: &JsonRpcRequest,
+    message: JsonRpcMessage,
     sender: &mpsc::Sender<BridgeMessage>,
 ) {
     let lists_tools = context.default_version.is_some() && &*request.method == "tools/list";
@@ -318,24 +318,24 @@ async fn forward(
 
 /// Parses the body of an HTTP response. An error without an id answers the request of that HTTP
 /// exchange.
-async fn parse_response(text: String, request: &RequestId) -> Result<Message, BridgeError> {
+async fn parse_response(text: String, request: &RequestId) -> Result<JsonRpcMessage, BridgeError> {
     match parse_message(text).await? {
-        Message::Response { id: None, text, .. } => Ok(response_with_id(text, request)),
+        JsonRpcMessage::Response { id: None, text, .. } => Ok(response_with_id(text, request)),
         message => Ok(message),
     }
 }
 
-fn is_response_to(message: &Message, request: &RequestId) -> bool {
-    matches!(message, Message::Response { id: Some(id), .. } if id == request)
+fn is_response_to(message: &JsonRpcMessage, request: &RequestId) -> bool {
+    matches!(message, JsonRpcMessage::Response { id: Some(id), .. } if id == request)
 }
 
-async fn parse_message(text: String) -> Result<Message, BridgeError> {
+async fn parse_message(text: String) -> Result<JsonRpcMessage, BridgeError> {
     let parsed = if text.len() > INLINE_PARSE_BYTES {
-        let parsing = tokio::task::spawn_blocking(|| Message::parse(text));
+        let parsing = tokio::task::spawn_blocking(|| JsonRpcMessage::parse(text));
         // This fails only while the process ends.
         parsing.await.map_err(|_| BridgeError::ConnectionLost)?
     } else {
-        Message::parse(text)
+        JsonRpcMessage::parse(text)
     };
     parsed.map_err(|_| BridgeError::not_mcp())
 }

@@ -4,7 +4,7 @@ use crate::sse::{Data, SseDecoder, SseEvent};
 
 /// A decoded event.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct DecodedEvent {
     /// The data, or how many bytes of it were read and not stored.
     pub data: Option<Result<String, UnusableData>>,
     /// The id, which a client sends to resume the stream.
@@ -24,17 +24,17 @@ pub enum UnusableData {
 
 /// Decodes the events of a bridge. Events whose data has more than `max_bytes` bytes are reported
 /// without it.
-pub fn decode_events(chunks: &[&[u8]], max_bytes: usize) -> Vec<Event> {
+pub fn decode_events(chunks: &[&[u8]], max_bytes: usize) -> Vec<DecodedEvent> {
     let mut decoder = SseDecoder::new(max_bytes);
     let mut events = Vec::new();
     for chunk in chunks {
         decoder.decode(chunk);
-        events.extend(std::iter::from_fn(|| decoder.next_event()).map(Event::from));
+        events.extend(std::iter::from_fn(|| decoder.next_event()).map(DecodedEvent::from));
     }
     events
 }
 
-impl From<SseEvent> for Event {
+impl From<SseEvent> for DecodedEvent {
     fn from(event: SseEvent) -> Self {
         Self {
             data: event.data.map(|data| match data {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::message::Request;
+use crate::message::JsonRpcRequest;
 
 /// The id of our own request for the handshake. Its answer is not forwarded to the client.
 const HANDSHAKE_ID: &str = "mcp-web-stdio/handshake";
@@ -19,7 +19,7 @@ pub(crate) const SESSION_VERSIONS: [&str; 4] =
 #[derive(Debug, Clone)]
 pub(crate) enum ClientHandshake {
     /// The client sent this `initialize`. Each bridge receives it too.
-    Session(Request),
+    Session(JsonRpcRequest),
     /// The client sent a request that names its version. Each bridge receives a `server/discover`
     /// with the `_meta` of that request.
     Stateless {
@@ -31,7 +31,7 @@ pub(crate) enum ClientHandshake {
 impl ClientHandshake {
     /// Creates the handshake from the first request of a client. Returns `None` if the request must
     /// not precede `initialize`.
-    pub(crate) fn from_request(request: &Request) -> Option<Self> {
+    pub(crate) fn from_request(request: &JsonRpcRequest) -> Option<Self> {
         if is_session_initialize(request) {
             return Some(Self::Session(request.clone()));
         }
@@ -46,11 +46,11 @@ impl ClientHandshake {
     }
 
     /// Returns the first request to each new bridge.
-    pub(crate) fn to_request(&self) -> Request {
+    pub(crate) fn to_request(&self) -> JsonRpcRequest {
         match self {
             Self::Session(initialize) => initialize
                 .with_id(HANDSHAKE_ID)
-                .unwrap_or_else(|| Request::new(HANDSHAKE_ID, "initialize", "{}")),
+                .unwrap_or_else(|| JsonRpcRequest::new(HANDSHAKE_ID, "initialize", "{}")),
             Self::Stateless { meta, .. } => {
                 // A progress token is valid for the client's own request only.
                 let mut meta: Value = serde_json::from_str(meta.get()).unwrap_or_default();
@@ -58,7 +58,7 @@ impl ClientHandshake {
                     meta.remove("progressToken");
                 }
                 let params = json!({ "_meta": meta }).to_string();
-                Request::new(HANDSHAKE_ID, "server/discover", &params)
+                JsonRpcRequest::new(HANDSHAKE_ID, "server/discover", &params)
             }
         }
     }
@@ -66,12 +66,12 @@ impl ClientHandshake {
 
 /// Returns whether a request is an `initialize` that begins an MCP session. One that names a
 /// stateless version is forwarded like any other request, though that version has no such method.
-pub(crate) fn is_session_initialize(request: &Request) -> bool {
+pub(crate) fn is_session_initialize(request: &JsonRpcRequest) -> bool {
     &*request.method == "initialize" && stateless_version(request).is_none()
 }
 
 /// Returns the stateless protocol version that a request names, or `None` if it names none.
-pub(crate) fn stateless_version(request: &Request) -> Option<String> {
+pub(crate) fn stateless_version(request: &JsonRpcRequest) -> Option<String> {
     #[derive(Deserialize)]
     struct Params {
         #[serde(rename = "_meta")]

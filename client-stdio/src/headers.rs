@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::message::{Message, RawObject, Request};
+use crate::message::{JsonRpcMessage, JsonRpcRequest, RawObject};
 use crate::param_headers::{self, ParamHeader};
 use crate::shared_text::SharedText;
 
@@ -41,12 +41,12 @@ impl ToolHeaders {
     /// Learns from the answer to `tools/list` and removes the tools whose header annotations are
     /// invalid, which the specification requires of HTTP clients. The rest of the text stays
     /// unchanged.
-    pub(crate) fn apply_tool_list(&self, response: Message) -> Message {
-        let Message::Response { id, is_error, text } = response else {
+    pub(crate) fn apply_tool_list(&self, response: JsonRpcMessage) -> JsonRpcMessage {
+        let JsonRpcMessage::Response { id, is_error, text } = response else {
             return response;
         };
         let text = self.remove_invalid_tools(&text).unwrap_or(text);
-        Message::Response { id, is_error, text }
+        JsonRpcMessage::Response { id, is_error, text }
     }
 
     /// Registers the headers of all tools in the text, and removes the tools with invalid
@@ -91,7 +91,7 @@ impl ToolHeaders {
     }
 
     /// Returns the headers of a request.
-    pub(crate) fn request_headers(&self, request: &Request) -> HeaderMap {
+    pub(crate) fn request_headers(&self, request: &JsonRpcRequest) -> HeaderMap {
         let mut headers = method_header(&request.method);
         let params: Option<HeaderParams<'_>> = request.params();
         let Some(params) = params else { return headers };
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn header_lines(tools: &ToolHeaders, method: &str, params: &str) -> Vec<String> {
-        let headers = tools.request_headers(&Request::new("1", method, params));
+        let headers = tools.request_headers(&JsonRpcRequest::new("1", method, params));
         let lines = headers
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
@@ -203,7 +203,7 @@ mod tests {
                 "on":{"type":"boolean","x-mcp-header":"On"}}}},
             {"name":"bad","inputSchema":{"type":"object","properties":{
                 "region":{"type":"string","x-mcp-header":""}}}}]}}"#;
-        let response = tools.apply_tool_list(Message::parse(list).unwrap());
+        let response = tools.apply_tool_list(JsonRpcMessage::parse(list).unwrap());
         assert!(response.text().contains("good") && !response.text().contains("bad"));
         assert!(
             response.text().contains("1.50"),
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_list_of_valid_tools_is_unchanged() {
         let text = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.50}]}}"#;
-        let response = ToolHeaders::default().apply_tool_list(Message::parse(text).unwrap());
+        let response = ToolHeaders::default().apply_tool_list(JsonRpcMessage::parse(text).unwrap());
         assert_eq!(&**response.text(), text);
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 
-use crate::message::Request;
+use crate::message::JsonRpcRequest;
 use crate::request_id::RequestId;
 
 /// The table of all requests that are in flight, in the order of their arrival.
@@ -25,7 +25,7 @@ pub(crate) struct InFlightRequests {
 /// A request of the client that has not been answered.
 #[derive(Debug)]
 struct PendingRequest {
-    request: Request,
+    request: JsonRpcRequest,
     stage: RequestStage,
     /// Whether the request was sent before and certainly not executed. It is requeued only once.
     was_requeued: bool,
@@ -53,7 +53,7 @@ impl PendingRequest {
 
 impl InFlightRequests {
     /// Queues a request of the client. Returns false, without queueing it, if its id is in use.
-    pub(crate) fn insert(&mut self, request: Request) -> bool {
+    pub(crate) fn insert(&mut self, request: JsonRpcRequest) -> bool {
         let Entry::Vacant(entry) = self.requests.entry(request.id.clone()) else {
             return false;
         };
@@ -67,7 +67,7 @@ impl InFlightRequests {
     }
 
     /// Marks all queued requests as sent and returns them in the order of their arrival.
-    pub(crate) fn on_connected(&mut self) -> Vec<Request> {
+    pub(crate) fn on_connected(&mut self) -> Vec<JsonRpcRequest> {
         let queued = self
             .requests
             .values_mut()
@@ -82,13 +82,13 @@ impl InFlightRequests {
 
     /// Removes and returns the queued requests, which must be answered without a bridge. Listens
     /// stay queued.
-    pub(crate) fn on_connect_failed(&mut self) -> Vec<Request> {
+    pub(crate) fn on_connect_failed(&mut self) -> Vec<JsonRpcRequest> {
         self.remove_where(|pending| pending.stage == RequestStage::Queued && !pending.is_listen())
     }
 
     /// Removes and returns the requests that the bridge has not answered, which must fail. All
     /// others are queued for the next bridge.
-    pub(crate) fn on_bridge_lost(&mut self) -> Vec<Request> {
+    pub(crate) fn on_bridge_lost(&mut self) -> Vec<JsonRpcRequest> {
         let unanswered = self.remove_where(PendingRequest::awaits_response);
         for pending in self.requests.values_mut() {
             pending.stage = RequestStage::Queued;
@@ -111,7 +111,7 @@ impl InFlightRequests {
 
     /// Removes a request whose answer has arrived. Returns `None` if it is not in flight any more;
     /// the answer must not reach the client then.
-    pub(crate) fn complete(&mut self, id: &RequestId) -> Option<Request> {
+    pub(crate) fn complete(&mut self, id: &RequestId) -> Option<JsonRpcRequest> {
         self.requests
             .shift_remove(id)
             .map(|pending| pending.request)
@@ -155,7 +155,7 @@ impl InFlightRequests {
 
     /// Marks all listens as acknowledged and returns those that were not. Without a bridge we
     /// acknowledge them ourselves.
-    pub(crate) fn acknowledge_all(&mut self) -> Vec<Request> {
+    pub(crate) fn acknowledge_all(&mut self) -> Vec<JsonRpcRequest> {
         let new = self
             .requests
             .values_mut()
@@ -168,7 +168,7 @@ impl InFlightRequests {
     }
 
     /// Returns all listens that are in flight, in the order of their arrival.
-    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = &Request> {
+    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = &JsonRpcRequest> {
         let requests = self.requests.values().map(|pending| &pending.request);
         requests.filter(|request| request.is_listen())
     }
@@ -195,7 +195,7 @@ impl InFlightRequests {
         sent.into_iter().map(|request| request.id).collect()
     }
 
-    fn remove_where(&mut self, predicate: impl Fn(&PendingRequest) -> bool) -> Vec<Request> {
+    fn remove_where(&mut self, predicate: impl Fn(&PendingRequest) -> bool) -> Vec<JsonRpcRequest> {
         let removed = self
             .requests
             .extract_if(.., |_, pending| predicate(pending));
@@ -211,22 +211,22 @@ mod tests {
         RequestId::from_json(&number.into())
     }
 
-    fn request(number: i64, method: &str) -> Request {
-        Request {
+    fn request(number: i64, method: &str) -> JsonRpcRequest {
+        JsonRpcRequest {
             id: id(number),
-            ..Request::new("", method, "{}")
+            ..JsonRpcRequest::new("", method, "{}")
         }
     }
 
-    fn call(number: i64) -> Request {
+    fn call(number: i64) -> JsonRpcRequest {
         request(number, "tools/call")
     }
 
-    fn listen(number: i64) -> Request {
+    fn listen(number: i64) -> JsonRpcRequest {
         request(number, "subscriptions/listen")
     }
 
-    fn ids(requests: &[Request]) -> Vec<i64> {
+    fn ids(requests: &[JsonRpcRequest]) -> Vec<i64> {
         let numbers = requests.iter().map(|request| request.id.to_string());
         numbers.map(|number| number.parse().unwrap()).collect()
     }

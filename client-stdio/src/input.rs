@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use crate::message::{Message, ParseError};
+use crate::message::{JsonRpcMessage, ParseError};
 use crate::oversized::{BoundedBuffer, OversizedMessage};
 
 /// The size of one read.
@@ -29,13 +29,13 @@ impl<R: AsyncRead + Unpin> Input<R> {
 
     /// Waits for the next message. Returns an error for a line that is not a message, and `None` at
     /// the end of input. This method is cancel safe.
-    pub(crate) async fn recv(&mut self) -> Option<Result<Message, ParseError>> {
+    pub(crate) async fn recv(&mut self) -> Option<Result<JsonRpcMessage, ParseError>> {
         loop {
             match self.next_line().await? {
                 Ok(line) if line.trim_ascii().is_empty() => {}
                 Ok(line) => {
                     let text = String::from_utf8(line).map_err(|_| ParseError::NotJson);
-                    return Some(text.and_then(Message::parse));
+                    return Some(text.and_then(JsonRpcMessage::parse));
                 }
                 Err(too_long) => return Some(Err(ParseError::TooLong(too_long))),
             }

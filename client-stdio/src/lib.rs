@@ -56,6 +56,6 @@ mod tls;
 mod token_redactor;
 mod www_authenticate;
 
-pub use config::{Config, ConfigError, Token};
+pub use config::{BearerToken, Config, ConfigError};
 pub use proxy::run;
 pub use token_redactor::TokenRedactor;

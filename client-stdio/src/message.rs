@@ -28,7 +28,7 @@ pub(crate) type RawObject = IndexMap<String, Box<RawValue>>;
 
 /// A request of the client or of the bridge.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct JsonRpcRequest {
     pub(crate) id: RequestId,
     pub(crate) method: Arc<str>,
     /// The whole message.
@@ -37,8 +37,8 @@ pub(crate) struct Request {
 
 /// A message of the client or of the bridge.
 #[derive(Debug, Clone)]
-pub(crate) enum Message {
-    Request(Request),
+pub(crate) enum JsonRpcMessage {
+    Request(JsonRpcRequest),
     Notification {
         method: Arc<str>,
         text: SharedText,
@@ -63,7 +63,7 @@ struct MessageHead<'a> {
     error: Option<IgnoredAny>,
 }
 
-impl Request {
+impl JsonRpcRequest {
     /// Creates a request of our own. `params` is JSON.
     pub(crate) fn new(id: &str, method: &str, params: &str) -> Self {
         let id = RequestId::from_json(&id.into());
@@ -94,7 +94,7 @@ impl Request {
     }
 }
 
-impl Message {
+impl JsonRpcMessage {
     /// Parses a message.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Message {
         let is_error = head.error.is_some();
         let text = SharedText::from(text);
         Ok(match (id, method) {
-            (Some(id), Some(method)) => Self::Request(Request { id, method, text }),
+            (Some(id), Some(method)) => Self::Request(JsonRpcRequest { id, method, text }),
             (None, Some(method)) => Self::Notification { method, text },
             (None, None) if !is_error => return Err(ParseError::NotAMessage),
             (id, None) => Self::Response { id, is_error, text },
@@ -122,7 +122,7 @@ impl Message {
     /// Returns the whole message, on one line.
     pub(crate) fn text(&self) -> &SharedText {
         match self {
-            Self::Request(Request { text, .. })
+            Self::Request(JsonRpcRequest { text, .. })
             | Self::Notification { text, .. }
             | Self::Response { text, .. } => text,
         }
@@ -157,7 +157,7 @@ impl ParseError {
     }
 
     /// Returns the error response to the text.
-    pub(crate) fn to_response(&self) -> Message {
+    pub(crate) fn to_response(&self) -> JsonRpcMessage {
         let (code, id) = match self {
             Self::NotJson => (PARSE_ERROR, None),
             Self::NotAMessage | Self::Batch => (INVALID_REQUEST, None),
@@ -201,8 +201,11 @@ pub(crate) fn error_code(text: &str) -> Option<i64> {
 }
 
 /// Creates a successful response. `result` is written as JSON.
-pub(crate) fn success_response(id: &RequestId, result: &(impl fmt::Display + ?Sized)) -> Message {
-    Message::Response {
+pub(crate) fn success_response(
+    id: &RequestId,
+    result: &(impl fmt::Display + ?Sized),
+) -> JsonRpcMessage {
+    JsonRpcMessage::Response {
         id: Some(id.clone()),
         is_error: false,
         text: format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into(),
@@ -215,7 +218,7 @@ pub(crate) fn error_response(
     code: i64,
     message: &str,
     data: Option<Value>,
-) -> Message {
+) -> JsonRpcMessage {
     let mut error = serde_json::json!({ "code": code, "message": message });
     if let Some(data) = data {
         error["data"] = data;
@@ -224,7 +227,7 @@ pub(crate) fn error_response(
         Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
         None => format!(r#"{{"jsonrpc":"2.0","id":null,"error":{error}}}"#),
     };
-    Message::Response {
+    JsonRpcMessage::Response {
         id: id.cloned(),
         is_error: true,
         text: text.into(),
@@ -232,29 +235,29 @@ pub(crate) fn error_response(
 }
 
 /// Creates a notification.
-pub(crate) fn notification(method: &str, params: &Value) -> Message {
+pub(crate) fn notification(method: &str, params: &Value) -> JsonRpcMessage {
     let message = serde_json::json!({ "jsonrpc": "2.0", "method": method, "params": params });
-    Message::Notification {
+    JsonRpcMessage::Notification {
         method: method.into(),
         text: message.to_string().into(),
     }
 }
 
 /// Creates a `notifications/cancelled` for a request.
-pub(crate) fn cancel_notification(id: &RequestId, reason: &str) -> Message {
+pub(crate) fn cancel_notification(id: &RequestId, reason: &str) -> JsonRpcMessage {
     let method = "notifications/cancelled";
     let reason = Value::from(reason);
     let text = format!(
         r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"requestId":{id},"reason":{reason}}}}}"#
     );
-    Message::Notification {
+    JsonRpcMessage::Notification {
         method: method.into(),
         text: text.into(),
     }
 }
 
 /// Replaces the id of an error response. The text stays unchanged if it cannot be parsed.
-pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> Message {
+pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> JsonRpcMessage {
     let parsed = serde_json::from_str::<RawObject>(&text);
     let text = match (parsed, RawValue::from_string(id.to_string())) {
         (Ok(mut response), Ok(id)) => {
@@ -263,7 +266,7 @@ pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> Message {
         }
         _ => text,
     };
-    Message::Response {
+    JsonRpcMessage::Response {
         id: Some(id.clone()),
         is_error: true,
         text,
@@ -287,7 +290,7 @@ mod tests {
     #[test]
     fn the_text_of_a_message_is_unchanged() {
         let text = r#"{"jsonrpc":"2.0","extra":[1.50,12345678901234567890123],"id":"a","method":"x","params":{"b":"\ud800","a":1}}"#;
-        let Ok(Message::Request(request)) = Message::parse(text) else {
+        let Ok(JsonRpcMessage::Request(request)) = JsonRpcMessage::parse(text) else {
             panic!("a request")
         };
         assert_eq!(&*request.text, text);
@@ -297,11 +300,11 @@ mod tests {
 
     #[test]
     fn the_fields_decide_the_kind_of_a_message() {
-        let kind = |text: &str| match Message::parse(text) {
-            Ok(Message::Request(_)) => "request",
-            Ok(Message::Notification { .. }) => "notification",
-            Ok(Message::Response { is_error: true, .. }) => "error",
-            Ok(Message::Response { .. }) => "result",
+        let kind = |text: &str| match JsonRpcMessage::parse(text) {
+            Ok(JsonRpcMessage::Request(_)) => "request",
+            Ok(JsonRpcMessage::Notification { .. }) => "notification",
+            Ok(JsonRpcMessage::Response { is_error: true, .. }) => "error",
+            Ok(JsonRpcMessage::Response { .. }) => "result",
             Err(ParseError::NotJson) => "not JSON",
             Err(ParseError::NotAMessage) => "not a message",
             Err(ParseError::Batch) => "batch",

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::handshake::{SESSION_VERSIONS, stateless_version};
-use crate::message::{self, Message, Request};
+use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
 use crate::request_id::RequestId;
 use crate::session_state::SessionState;
 
@@ -24,7 +24,7 @@ const UNSUPPORTED_VERSION: i64 = -32022;
 ///
 /// It must not be called for a `subscriptions/listen`, which stays open and gets an
 /// [`acknowledgement`] instead.
-pub(crate) fn respond(request: &Request, explanation: &str) -> Message {
+pub(crate) fn respond(request: &JsonRpcRequest, explanation: &str) -> JsonRpcMessage {
     if let Some(error) = unsupported_version(request) {
         return error;
     }
@@ -50,7 +50,7 @@ pub(crate) fn respond(request: &Request, explanation: &str) -> Message {
 
 /// Answers a request with an error. For a call it is a result with `isError`, because clients show
 /// results to the model.
-pub(crate) fn failed_response(request: &Request, explanation: &str) -> Message {
+pub(crate) fn failed_response(request: &JsonRpcRequest, explanation: &str) -> JsonRpcMessage {
     if &*request.method != "tools/call" {
         let code = message::INTERNAL_ERROR;
         return message::error_response(Some(&request.id), code, explanation, None);
@@ -67,7 +67,7 @@ struct ListenParams {
 }
 
 /// Creates the acknowledgement of a `subscriptions/listen` with all notifications that it requests.
-pub(crate) fn acknowledgement(listen: &Request) -> Option<Message> {
+pub(crate) fn acknowledgement(listen: &JsonRpcRequest) -> Option<JsonRpcMessage> {
     let ListenParams { notifications } = listen.params()?;
     let params = json!({ "notifications": notifications });
     let method = "notifications/subscriptions/acknowledged";
@@ -76,7 +76,7 @@ pub(crate) fn acknowledgement(listen: &Request) -> Option<Message> {
 
 /// Creates the notifications for a client with an MCP session after the bridge was lost or found:
 /// every list may have changed and, if a bridge is online, every subscribed resource.
-pub(crate) fn change_notifications(state: &SessionState, is_online: bool) -> Vec<Message> {
+pub(crate) fn change_notifications(state: &SessionState, is_online: bool) -> Vec<JsonRpcMessage> {
     let changed = LISTS.map(|list| message::notification(&list_changed_method(list), &json!({})));
     let updated = state.resources().filter(|_| is_online).map(|uri| {
         message::notification("notifications/resources/updated", &json!({ "uri": uri }))
@@ -87,7 +87,10 @@ pub(crate) fn change_notifications(state: &SessionState, is_online: bool) -> Vec
 /// Creates the notifications for one `subscriptions/listen` after the bridge was lost or found, as
 /// far as it requests them: every list may have changed and, if a bridge is online, every
 /// subscribed resource.
-pub(crate) fn subscription_change_notifications(listen: &Request, is_online: bool) -> Vec<Message> {
+pub(crate) fn subscription_change_notifications(
+    listen: &JsonRpcRequest,
+    is_online: bool,
+) -> Vec<JsonRpcMessage> {
     let Some(ListenParams { notifications }) = listen.params() else {
         return Vec::new();
     };
@@ -109,14 +112,14 @@ fn list_changed_method(list: &str) -> String {
     format!("notifications/{list}/list_changed")
 }
 
-fn subscription_notification(method: &str, mut params: Value, id: &RequestId) -> Message {
+fn subscription_notification(method: &str, mut params: Value, id: &RequestId) -> JsonRpcMessage {
     params["_meta"] = json!({ SUBSCRIPTION_ID_KEY: id.to_json() });
     message::notification(method, &params)
 }
 
 /// Adds the fields that 2026-07-28 requires in every result: `resultType` and the name of the
 /// server. Strict clients of older versions reject `resultType`, so they do not get them.
-fn with_stateless_fields(mut result: Value, request: &Request) -> Value {
+fn with_stateless_fields(mut result: Value, request: &JsonRpcRequest) -> Value {
     if stateless_version(request).is_some() {
         result["resultType"] = json!("complete");
         result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": implementation() });
@@ -126,7 +129,7 @@ fn with_stateless_fields(mut result: Value, request: &Request) -> Value {
 
 /// Adds the fields about caching that 2026-07-28 requires in some results. The result must not be
 /// cached, because a bridge may be online at any time.
-fn with_cache_fields(mut result: Value, request: &Request) -> Value {
+fn with_cache_fields(mut result: Value, request: &JsonRpcRequest) -> Value {
     if stateless_version(request).is_some() {
         result["ttlMs"] = json!(0);
         result["cacheScope"] = json!("private");
@@ -134,7 +137,7 @@ fn with_cache_fields(mut result: Value, request: &Request) -> Value {
     result
 }
 
-fn unsupported_version(request: &Request) -> Option<Message> {
+fn unsupported_version(request: &JsonRpcRequest) -> Option<JsonRpcMessage> {
     let requested = stateless_version(request).filter(|version| version != STATELESS_VERSION)?;
     let data = json!({ "supported": supported_versions(), "requested": requested });
     let text = "unsupported protocol version";
@@ -169,7 +172,7 @@ fn implementation() -> Value {
     json!({ "name": "mcp-web-stdio", "title": "MCP-Web", "version": env!("CARGO_PKG_VERSION") })
 }
 
-fn initialize_result(request: &Request, explanation: &str) -> Value {
+fn initialize_result(request: &JsonRpcRequest, explanation: &str) -> Value {
     #[derive(Deserialize)]
     struct InitializeParams {
         #[serde(rename = "protocolVersion")]
@@ -214,7 +217,7 @@ fn builtin_resources() -> Value {
 
 /// Returns the contents of a built-in resource of the bridge, which state that no page is
 /// connected, and why. Returns `None` for any other resource.
-fn builtin_contents(request: &Request, explanation: &str) -> Option<Value> {
+fn builtin_contents(request: &JsonRpcRequest, explanation: &str) -> Option<Value> {
     #[derive(Deserialize)]
     struct ReadParams {
         uri: String,

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::message::Message;
+use crate::message::JsonRpcMessage;
 use crate::shared_text::SharedText;
 use crate::token_redactor::TokenRedactor;
 
@@ -70,7 +70,7 @@ impl Output {
     ///
     /// # Errors
     /// Returns an error when the client does not read any more.
-    pub(crate) async fn send(&self, message: Message) -> io::Result<()> {
+    pub(crate) async fn send(&self, message: JsonRpcMessage) -> io::Result<()> {
         self.send_not_before(None, message).await
     }
 
@@ -82,7 +82,7 @@ impl Output {
     pub(crate) async fn send_not_before(
         &self,
         not_before: Option<Instant>,
-        message: Message,
+        message: JsonRpcMessage,
     ) -> io::Result<()> {
         let text = match self.redactor.redact_json(message.text()) {
             Cow::Borrowed(_) => message.text().clone(),
@@ -211,7 +211,7 @@ mod tests {
         let lines = [large, r#"{"method":"small"}"#.to_owned()];
         for line in &lines {
             output
-                .send(Message::parse(line.as_str()).unwrap())
+                .send(JsonRpcMessage::parse(line.as_str()).unwrap())
                 .await
                 .unwrap();
         }
@@ -234,7 +234,7 @@ mod tests {
         let (reader, writer) = tokio::io::duplex(1024);
         let (output, _backpressure) = Output::new(writer, TokenRedactor::default());
         let line = |name: &str| format!(r#"{{"method":"{name}"}}"#);
-        let message = |name| Message::parse(line(name)).unwrap();
+        let message = |name| JsonRpcMessage::parse(line(name)).unwrap();
         let started = Instant::now();
         let at = |ms| Some(started + Duration::from_millis(ms));
         output.send(message("first")).await.unwrap();
@@ -266,7 +266,7 @@ mod tests {
         let (reader, writer) = tokio::io::duplex(1024);
         let (output, _backpressure) = Output::new(writer, TokenRedactor::default());
         drop(reader);
-        let message = || Message::parse(r#"{"method":"m"}"#).unwrap();
+        let message = || JsonRpcMessage::parse(r#"{"method":"m"}"#).unwrap();
         output.send(message()).await.unwrap();
         output.closed().await;
         assert!(output.send(message()).await.is_err());

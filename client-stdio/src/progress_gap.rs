@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use crate::message::{self, Request};
+use crate::message::{self, JsonRpcRequest};
 
 /// The least time between the last progress notification and the answer. Node reads within one or
 /// two milliseconds, unless the machine is busy.
@@ -52,7 +52,7 @@ impl ProgressGap {
     /// may be written immediately.
     pub(crate) fn response_not_before(
         &mut self,
-        request: &Request,
+        request: &JsonRpcRequest,
         now: Instant,
     ) -> Option<Instant> {
         if self.last_reports.is_empty() {
@@ -66,16 +66,16 @@ impl ProgressGap {
 
 #[cfg(test)]
 mod tests {
-    use crate::message::Message;
+    use crate::message::JsonRpcMessage;
 
     use super::*;
 
-    fn request(token: &str) -> Request {
+    fn request(token: &str) -> JsonRpcRequest {
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":{token}}}}}}}"#
         );
-        match Message::parse(text) {
-            Ok(Message::Request(request)) => request,
+        match JsonRpcMessage::parse(text) {
+            Ok(JsonRpcMessage::Request(request)) => request,
             other => panic!("{other:?}"),
         }
     }

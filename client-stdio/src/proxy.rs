@@ -16,7 +16,7 @@ use crate::handshake::{ClientHandshake, is_session_initialize};
 use crate::headers::ToolHeaders;
 use crate::in_flight::InFlightRequests;
 use crate::input::Input;
-use crate::message::{self, Message, ParseError, Request};
+use crate::message::{self, JsonRpcMessage, JsonRpcRequest, ParseError};
 use crate::offline;
 use crate::output::{Backpressure, Output};
 use crate::oversized::OversizedMessage;
@@ -92,7 +92,7 @@ enum ListSource {
 /// An event that the loop handles.
 enum Event {
     /// A line of the client; `None` at the end of input.
-    Client(Option<Result<Message, ParseError>>),
+    Client(Option<Result<JsonRpcMessage, ParseError>>),
     Bridge(BridgeEvent),
 }
 
@@ -170,7 +170,7 @@ where
 
     /// Queues a message for the client. Waits while the queue is full; the client's input is not
     /// read meanwhile.
-    async fn send_to_client(&mut self, message: Message) -> io::Result<()> {
+    async fn send_to_client(&mut self, message: JsonRpcMessage) -> io::Result<()> {
         self.output.send(message).await
     }
 
@@ -193,28 +193,28 @@ where
         }
     }
 
-    async fn on_client_message(&mut self, message: Message) -> io::Result<()> {
+    async fn on_client_message(&mut self, message: JsonRpcMessage) -> io::Result<()> {
         match &message {
-            Message::Request(request) => self.on_client_request(request.clone()).await?,
-            Message::Notification { method, .. } => match &**method {
+            JsonRpcMessage::Request(request) => self.on_client_request(request.clone()).await?,
+            JsonRpcMessage::Notification { method, .. } => match &**method {
                 // Each session sends one of its own after `initialize`.
                 "notifications/initialized" => {}
                 "notifications/cancelled" => self.on_client_cancel(message),
                 _ => self.forward(message),
             },
-            Message::Response { id: Some(id), .. } => {
+            JsonRpcMessage::Response { id: Some(id), .. } => {
                 if self.in_flight.remove_from_bridge(id) {
                     self.forward(message);
                 }
             }
-            Message::Response { id: None, text, .. } => {
+            JsonRpcMessage::Response { id: None, text, .. } => {
                 tracing::warn!("the client reports an error without a request: {text}");
             }
         }
         Ok(())
     }
 
-    async fn on_client_request(&mut self, request: Request) -> io::Result<()> {
+    async fn on_client_request(&mut self, request: JsonRpcRequest) -> io::Result<()> {
         if is_session_initialize(&request) {
             self.handshake = ClientHandshake::from_request(&request);
             self.session_state = SessionState::default();
@@ -245,13 +245,13 @@ where
         }
     }
 
-    async fn reject(&mut self, request: &Request, reason: &str) -> io::Result<()> {
+    async fn reject(&mut self, request: &JsonRpcRequest, reason: &str) -> io::Result<()> {
         let code = message::INVALID_REQUEST;
         let response = message::error_response(Some(&request.id), code, reason, None);
         self.send_to_client(response).await
     }
 
-    fn on_client_cancel(&mut self, notification: Message) {
+    fn on_client_cancel(&mut self, notification: JsonRpcMessage) {
         let related: Option<RelatedRequest> = message::params(notification.text());
         let Some(id) = related.and_then(|related| related.request_id) else {
             return;
@@ -265,7 +265,7 @@ where
     }
 
     /// Sends a notification or a reply to the bridge. Without a bridge it is dropped.
-    fn forward(&mut self, message: Message) {
+    fn forward(&mut self, message: JsonRpcMessage) {
         if let Some(session) = self.bridge.session() {
             session.send(message);
         }
@@ -319,15 +319,17 @@ where
             .await
     }
 
-    async fn on_bridge_message(&mut self, message: Message) -> io::Result<()> {
+    async fn on_bridge_message(&mut self, message: JsonRpcMessage) -> io::Result<()> {
         let mut not_before = None;
         let is_for_client = match &message {
-            Message::Request(request) => {
+            JsonRpcMessage::Request(request) => {
                 self.in_flight.insert_from_bridge(request.id.clone());
                 true
             }
-            Message::Notification { method, text } => self.on_bridge_notification(method, text),
-            Message::Response {
+            JsonRpcMessage::Notification { method, text } => {
+                self.on_bridge_notification(method, text)
+            }
+            JsonRpcMessage::Response {
                 id: Some(id),
                 is_error,
                 ..
@@ -340,7 +342,7 @@ where
                 }
                 None => false,
             },
-            Message::Response { id: None, text, .. } => {
+            JsonRpcMessage::Response { id: None, text, .. } => {
                 tracing::warn!("the bridge reports an error without a request: {text}");
                 false
             }
@@ -352,7 +354,7 @@ where
     }
 
     /// Completes a request. Returns `None` if it is not in flight any more.
-    fn on_bridge_response(&mut self, id: &RequestId, is_error: bool) -> Option<Request> {
+    fn on_bridge_response(&mut self, id: &RequestId, is_error: bool) -> Option<JsonRpcRequest> {
         let request = self.in_flight.complete(id)?;
         if !is_error {
             self.session_state.record(&request);
@@ -413,7 +415,7 @@ where
         };
         for request in self.in_flight.on_connect_failed() {
             let response = offline::respond(&request, &text);
-            if !matches!(response, Message::Response { is_error: true, .. }) {
+            if !matches!(response, JsonRpcMessage::Response { is_error: true, .. }) {
                 self.session_state.record(&request);
             }
             self.send_to_client(response).await?;

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde::Deserialize;
 
-use crate::message::Request;
+use crate::message::JsonRpcRequest;
 
 /// The successful requests of the client that are replayed at each new bridge.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
-    log_level: Option<Request>,
+    log_level: Option<JsonRpcRequest>,
     /// The `resources/subscribe` requests by URI.
-    subscriptions: IndexMap<Arc<str>, Request>,
+    subscriptions: IndexMap<Arc<str>, JsonRpcRequest>,
 }
 
 impl SessionState {
     /// Records a request of the client that was answered with success.
-    pub(crate) fn record(&mut self, request: &Request) {
+    pub(crate) fn record(&mut self, request: &JsonRpcRequest) {
         #[derive(Deserialize)]
         struct Params {
             uri: String,
@@ -41,7 +41,7 @@ impl SessionState {
     }
 
     /// Returns the requests for a new bridge, with ids of our own.
-    pub(crate) fn replay_requests(&self) -> Vec<Request> {
+    pub(crate) fn replay_requests(&self) -> Vec<JsonRpcRequest> {
         let requests = self.log_level.iter().chain(self.subscriptions.values());
         requests
             .enumerate()
@@ -61,21 +61,21 @@ impl SessionState {
 mod tests {
     use super::*;
 
-    fn request(method: &str, uri: &str) -> Request {
-        Request::new("1", method, &format!(r#"{{"uri":"{uri}","x":1.50}}"#))
+    fn request(method: &str, uri: &str) -> JsonRpcRequest {
+        JsonRpcRequest::new("1", method, &format!(r#"{{"uri":"{uri}","x":1.50}}"#))
     }
 
     #[test]
     fn session_state_is_replayed_verbatim() {
         let mut state = SessionState::default();
-        state.record(&Request::new("1", "tools/list", "{}"));
+        state.record(&JsonRpcRequest::new("1", "tools/list", "{}"));
         assert!(state.replay_requests().is_empty());
         state.record(&request("resources/subscribe", "a://b"));
         state.record(&request("resources/subscribe", "c://d"));
         state.record(&request("resources/unsubscribe", "a://b"));
         for level in ["debug", "error"] {
             let params = format!(r#"{{"level":"{level}"}}"#);
-            state.record(&Request::new("2", "logging/setLevel", &params));
+            state.record(&JsonRpcRequest::new("2", "logging/setLevel", &params));
         }
         let texts: Vec<_> = state
             .replay_requests()

@@ -9,7 +9,7 @@ import { createElement } from "./dialog/element.ts";
 import { createFields } from "./dialog/fields.ts";
 import type { ApprovalRequest, DialogApp, DialogRequest, ElicitationRequest } from "./dialog/request.ts";
 import type { FormSchema } from "./dialog/schema.ts";
-import { completeStrings, type Strings } from "./dialog/strings.ts";
+import { completeStrings, type CompleteDialogStrings } from "./dialog/strings.ts";
 import { CSS } from "./dialog/styles.ts";
 import { askPerson, type Surface } from "./person/surface.ts";
 import { visibleText } from "./text/visible-text.ts";
@@ -50,7 +50,7 @@ function visibleRequest(request: DialogRequest): DialogRequest {
   return shown as unknown as DialogRequest;
 }
 
-function createElicitation(request: ElicitationRequest & DialogApp, strings: Strings, surface: AnswerSurface): HTMLDialogElement {
+function createElicitation(request: ElicitationRequest & DialogApp, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLDialogElement {
   const { message, schema, url, asker, appName, tool } = request;
   const parts = url ? createVisit(String(url), strings, surface) : createForm(schema as FormSchema, strings, surface);
   return createElement("dialog", { "aria-labelledby": "title", "aria-describedby": "message" }, [
@@ -68,7 +68,7 @@ function createElicitation(request: ElicitationRequest & DialogApp, strings: Str
 }
 
 /** Nothing but the button allows the call, and the other one has the focus: keys that were meant for the page do no harm. */
-function createApproval(request: ApprovalRequest & DialogApp, strings: Strings, surface: AnswerSurface): HTMLDialogElement {
+function createApproval(request: ApprovalRequest & DialogApp, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLDialogElement {
   const { tool, source, appName } = request;
   return createElement("dialog", { role: "alertdialog", "aria-labelledby": "title", "aria-describedby": "message time" }, [
     createElement("header", {}, [createElement("h2", { id: "title" }, [strings.approval(strings.tool(tool, source))])]),
@@ -82,7 +82,7 @@ function createApproval(request: ApprovalRequest & DialogApp, strings: Strings, 
   ]);
 }
 
-function createForm(schema: FormSchema, strings: Strings, surface: AnswerSurface): HTMLElement[] {
+function createForm(schema: FormSchema, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLElement[] {
   const fields = createFields(schema, strings);
   fields[0]?.control?.setAttribute("autofocus", "");
   const answer = () => {
@@ -103,7 +103,7 @@ function createForm(schema: FormSchema, strings: Strings, surface: AnswerSurface
 }
 
 /** The whole address is shown: the person decides by it. */
-function createVisit(url: string, strings: Strings, surface: AnswerSurface): HTMLElement[] {
+function createVisit(url: string, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLElement[] {
   const open = surface.answerButton(strings.open(new URL(url).host), { class: "accept" }, () => {
     window.open(url, "_blank", "noopener,noreferrer");
     return accept();
@@ -111,5 +111,5 @@ function createVisit(url: string, strings: Strings, surface: AnswerSurface): HTM
   return [createElement("p", { class: "url" }, [url]), createButtons(open, strings, surface)];
 }
 
-const createButtons = (answer: HTMLElement, strings: Strings, surface: AnswerSurface): HTMLElement =>
+const createButtons = (answer: HTMLElement, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLElement =>
   createElement("div", { class: "buttons" }, [surface.refuseButton(strings.decline, {}, { action: "decline" }), answer]);

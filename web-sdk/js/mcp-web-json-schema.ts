@@ -3,7 +3,7 @@
 import { type Schema, Validator } from "@cfworker/json-schema";
 
 /** What is wrong with a value. */
-export interface Violation {
+export interface SchemaViolation {
   /** A JSON pointer to the value; `""` is the whole. */
   path: string;
   message: string;
@@ -12,7 +12,7 @@ export interface Violation {
 const validators = new WeakMap<object, Validator>();
 
 /** Returns what is wrong with a value, the deepest first. An empty list means that it is valid. */
-export function validateJsonSchema(schema: object, value: unknown): Violation[] {
+export function validateJsonSchema(schema: object, value: unknown): SchemaViolation[] {
   let validator = validators.get(schema);
   // The validator writes into the schema, which is not ours.
   if (!validator) validators.set(schema, (validator = new Validator(structuredClone(schema) as Schema, "2020-12", false)));

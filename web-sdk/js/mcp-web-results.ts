@@ -3,7 +3,7 @@
  * the first such call.
  */
 
-import type { CallContext } from "./mcp-web/call-context.ts";
+import type { RunningCall } from "./mcp-web/call-context.ts";
 import type { HandlerOutcome } from "./mcp-web/core.ts";
 import type * as content from "./mcp-web/content.ts";
 import type { McpWebErrorConstructor } from "./mcp-web/error.ts";
@@ -33,7 +33,7 @@ export async function readResource(
   tools: ResultTools,
   definition: AnyDefinition,
   { uri, uriTemplate, variables = {} }: CallMessage,
-  { context }: CallContext,
+  { context }: RunningCall,
 ): Returned {
   const url = parseUri(tools, uri);
   const value = await (uriTemplate === undefined ? definition.read(url, context) : definition.read(url, variables, context));
@@ -45,7 +45,7 @@ export async function getPrompt(
   tools: ResultTools,
   definition: AnyDefinition,
   message: CallMessage,
-  { context }: CallContext,
+  { context }: RunningCall,
 ): Returned {
   const value = await definition.get(message.arguments, context);
   return { value, outcome: await promptResult(tools, value) };
@@ -56,7 +56,7 @@ export async function complete(
   tools: ResultTools,
   definition: AnyDefinition,
   { argument, arguments: others = {} }: CallMessage,
-  { facts }: CallContext,
+  { facts }: RunningCall,
 ): Returned {
   const value = await findCompleter(definition, argument.name)?.(argument.value, { ...facts, arguments: others });
   return { value, outcome: completionResult(tools, value) };

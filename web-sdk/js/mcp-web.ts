@@ -42,7 +42,7 @@ import type { HttpMcpConfig, McpWebOptions, StdioMcpConfig, Unsubscribe } from "
 import type { AttachOptions, Query, QueryOptions, QuerySignal } from "./types/query.ts";
 import type { ConnectedClient, Diagnosis, Status } from "./types/status.ts";
 import { canShareTools } from "./webmcp/can-share-tools.ts";
-import { AppHandle as AppParts, appParts } from "./mcp-web/app.ts";
+import { AddedApp, appParts } from "./mcp-web/app.ts";
 import { type CoreStatus, RestrictionMonitor } from "./mcp-web/browser-restrictions.ts";
 import { Calls } from "./mcp-web/calls.ts";
 import { httpConfig, stdioConfig } from "./mcp-web/client-config.ts";
@@ -356,7 +356,7 @@ export class McpWeb {
     const { tool, resource } = appParts(definition, name);
     validateDefinition("tool", tool);
     const ui = this.#definitions.add("resource", resource, options);
-    return new AppParts(this.#definitions.add("tool", tool, options), ui, (changes) => {
+    return new AddedApp(this.#definitions.add("tool", tool, options), ui, (changes) => {
       const changed = { ...definition, ...changes };
       const parts = appParts(changed, name);
       definition = changed;

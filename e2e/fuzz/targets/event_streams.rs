@@ -1,7 +1,7 @@
 //! The decoders of event streams: that of the stdio client and that of the bridge for its agent.
 
 use bridge::fuzz::decode_agent_events;
-use client_stdio::fuzz::{Event, UnusableData, decode_events};
+use client_stdio::fuzz::{DecodedEvent, UnusableData, decode_events};
 
 /// The most bytes of data that the stdio client stores of an event.
 const MAX_DATA_BYTES: usize = 48;
@@ -97,14 +97,14 @@ fn joined_data(event: &[(&[u8], &[u8])]) -> Option<Vec<u8>> {
 }
 
 /// The events of the stdio client, from the text of the standard.
-fn reference_events(stream: &[u8]) -> Vec<Event> {
+fn reference_events(stream: &[u8]) -> Vec<DecodedEvent> {
     let mut events = Vec::new();
     for fields in fields(stream) {
         let data = joined_data(&fields).map(|data| match data.len() {
             0..=MAX_DATA_BYTES => String::from_utf8(data).map_err(|_| UnusableData::InvalidUtf8),
             bytes => Err(UnusableData::TooLong(bytes as u64)),
         });
-        let mut event = Event {
+        let mut event = DecodedEvent {
             data,
             id: None,
             retry: None,

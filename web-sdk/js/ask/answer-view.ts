@@ -2,21 +2,21 @@
 
 import { createElement } from "../dialog/element.ts";
 import { visibleText } from "../text/visible-text.ts";
-import type { Strings } from "./strings.ts";
+import type { CompleteAskStrings } from "./strings.ts";
 import type { TextRenderer } from "./text-renderer.ts";
-import type { Block, Call } from "./turn.ts";
+import type { AnswerBlock, TurnCall } from "./turn.ts";
 
 /** What the parts of an answer need. */
 export interface ViewContext {
-  readonly strings: Strings;
+  readonly strings: CompleteAskStrings;
   readonly renderer: TextRenderer;
 }
 
 /** A part of an answer. */
 interface BlockView {
-  readonly kind: Block["kind"];
+  readonly kind: AnswerBlock["kind"];
   readonly element: HTMLDetailsElement | HTMLDivElement | HTMLParagraphElement | HTMLUListElement;
-  show(block: Block): void;
+  show(block: AnswerBlock): void;
 }
 
 /** All parts of an answer, in their order. */
@@ -29,7 +29,7 @@ export class AnswerView {
     this.#context = context;
   }
 
-  show(blocks: readonly Block[]): void {
+  show(blocks: readonly AnswerBlock[]): void {
     const { element } = this;
     for (const { element } of this.#views.splice(blocks.length)) element.remove();
     blocks.forEach((block, index) => {
@@ -44,7 +44,7 @@ export class AnswerView {
   }
 }
 
-function createView(kind: Block["kind"], context: ViewContext): BlockView {
+function createView(kind: AnswerBlock["kind"], context: ViewContext): BlockView {
   if (kind === "calls") return new CallsView(context);
   if (kind === "text") return createTextView(context);
   if (kind === "thinking") return createThinkingView(context);
@@ -71,20 +71,20 @@ function createNoteView(): BlockView {
   return { kind: "note", element, show: (block) => (element.textContent = textOf(block)) };
 }
 
-const textOf = (block: Block): string => ("text" in block ? block.text.trim() : "");
+const textOf = (block: AnswerBlock): string => ("text" in block ? block.text.trim() : "");
 
 /** Tools that are called one after the other or side by side. */
 class CallsView implements BlockView {
   readonly kind = "calls";
   readonly element = createElement("ul", { class: "calls", part: "calls" });
   readonly #context: ViewContext;
-  readonly #shown = new Map<string, { call: Call; item: HTMLLIElement }>();
+  readonly #shown = new Map<string, { call: TurnCall; item: HTMLLIElement }>();
 
   constructor(context: ViewContext) {
     this.#context = context;
   }
 
-  show(block: Block): void {
+  show(block: AnswerBlock): void {
     const calls = "calls" in block ? block.calls : [];
     for (const call of calls) {
       const shown = this.#shown.get(call.id);
@@ -99,7 +99,7 @@ class CallsView implements BlockView {
     }
   }
 
-  #parts(call: Call): HTMLElement[] {
+  #parts(call: TurnCall): HTMLElement[] {
     const { strings } = this.#context;
     const name = strings.tool(call.tool, call.source);
     const input = createElement("pre", { dir: "ltr", tabindex: 0 }, [visibleText(JSON.stringify(call.arguments ?? {}, null, 2))]);
@@ -125,7 +125,7 @@ class CallsView implements BlockView {
 }
 
 /** The arguments of a call are the same objects as long as they do not change. */
-const isSame = (a: Call, b: Call): boolean => a.state === b.state && a.error === b.error && a.arguments === b.arguments;
+const isSame = (a: TurnCall, b: TurnCall): boolean => a.state === b.state && a.error === b.error && a.arguments === b.arguments;
 
 /** Makes a button, which only the person presses. Its part is the name of what it does. */
 export function createButton(name: string, text: string, onClick: () => void): HTMLButtonElement {

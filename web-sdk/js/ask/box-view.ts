@@ -6,7 +6,7 @@ import type { AskSuggestion } from "../types/ask.ts";
 import { createButton } from "./answer-view.ts";
 import { isComposing } from "./composition.ts";
 import { announcements } from "./speech.ts";
-import type { Strings } from "./strings.ts";
+import type { CompleteAskStrings } from "./strings.ts";
 import { styles } from "./styles.ts";
 import { TextRenderer } from "./text-renderer.ts";
 import { type Turn, isOver } from "./turn.ts";
@@ -29,7 +29,7 @@ export interface BoxActions {
 
 /** The words and settings of the box. */
 export interface BoxSettings {
-  strings: Strings;
+  strings: CompleteAskStrings;
   suggestions: readonly AskSuggestion[];
   isPlain: boolean;
 }

@@ -1,7 +1,7 @@
 /** What a screen reader is told of an answer: whole sentences once, and not each piece of them. */
 
-import type { Strings } from "./strings.ts";
-import { type Block, type Call, type Turn, answerText, isOver } from "./turn.ts";
+import type { CompleteAskStrings } from "./strings.ts";
+import { type AnswerBlock, type TurnCall, type Turn, answerText, isOver } from "./turn.ts";
 
 /** Shorter pieces wait for the next one: a number with a point is no sentence. */
 const MIN_SENTENCE_CHARS = 24;
@@ -14,7 +14,7 @@ export function announcements(
   before: Turn | undefined,
   after: Turn,
   spoken: number,
-  strings: Strings,
+  strings: CompleteAskStrings,
 ): { texts: string[]; spoken: number } {
   const texts = [...callTexts(callsOf(before), callsOf(after), strings), ...textsOf(after, "note").slice(textsOf(before, "note").length)];
   const isNewState = before?.state !== after.state;
@@ -38,7 +38,7 @@ function lastSentenceEnd(text: string, from: number): number {
   return end;
 }
 
-function callTexts(before: readonly Call[], after: readonly Call[], { tool, callState, approval, sourceTool }: Strings): string[] {
+function callTexts(before: readonly TurnCall[], after: readonly TurnCall[], { tool, callState, approval, sourceTool }: CompleteAskStrings): string[] {
   const known = new Map(before.map(({ id, state }) => [id, state]));
   const changed = after.filter(({ id, state }) => known.get(id) !== state);
   return changed.flatMap((call) => {
@@ -50,10 +50,10 @@ function callTexts(before: readonly Call[], after: readonly Call[], { tool, call
   });
 }
 
-const callsOf = (turn: Turn | undefined): Call[] =>
+const callsOf = (turn: Turn | undefined): TurnCall[] =>
   turn?.blocks.flatMap((block) => (block.kind === "calls" ? [...block.calls] : [])) ?? [];
 
-const textsOf = (turn: Turn | undefined, kind: Block["kind"]): string[] =>
+const textsOf = (turn: Turn | undefined, kind: AnswerBlock["kind"]): string[] =>
   turn?.blocks.flatMap((block) => (block.kind === kind && "text" in block ? [block.text] : [])) ?? [];
 
 /** Returns markdown without its marks. */

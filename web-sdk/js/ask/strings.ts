@@ -5,9 +5,9 @@ import type { AskFailure, AskStrings } from "../types/ask.ts";
 import { failureText } from "./failures.ts";
 
 /** All words. */
-export type Strings = Required<Omit<AskStrings, "failure">> & { failure(error: AskFailure): string };
+export type CompleteAskStrings = Required<Omit<AskStrings, "failure">> & { failure(error: AskFailure): string };
 
-const ENGLISH: Strings = {
+const ENGLISH: CompleteAskStrings = {
   label: "Ask AI",
   placeholder: "Ask, or say what to change",
   send: "Ask AI",
@@ -35,7 +35,7 @@ const ENGLISH: Strings = {
 };
 
 /** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */
-export function completeStrings(given: AskStrings = {}): Strings {
+export function completeStrings(given: AskStrings = {}): CompleteAskStrings {
   const translated = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== undefined));
   return { ...ENGLISH, ...translated, failure: (error) => given.failure?.(error) ?? failureText(error) };
 }

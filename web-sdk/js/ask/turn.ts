@@ -5,7 +5,7 @@ import type { AskCallState, AskFailure } from "../types/ask.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 
 /** A call of a tool. */
-export interface Call {
+export interface TurnCall {
   id: string;
   tool: string;
   /** The source of the tool, if it is one of the agent's own. */
@@ -18,7 +18,7 @@ export interface Call {
 }
 
 /** A part of an answer. */
-export type Block = { kind: "text" | "thinking" | "note"; text: string } | { kind: "calls"; calls: readonly Call[] };
+export type AnswerBlock = { kind: "text" | "thinking" | "note"; text: string } | { kind: "calls"; calls: readonly TurnCall[] };
 
 /** A question and its answer. A new object for each change. */
 export interface Turn {
@@ -27,7 +27,7 @@ export interface Turn {
   /** The uuid of the query, once there is one. */
   readonly uuid?: string | undefined;
   readonly state: Query["state"];
-  readonly blocks: readonly Block[];
+  readonly blocks: readonly AnswerBlock[];
   readonly error?: AskFailure | undefined;
 }
 
@@ -40,7 +40,7 @@ export const isOver = ({ state }: Turn): boolean => state !== "waiting" && state
 /** Applies an event of the query. Events of other types than those here change no part of the answer. */
 export const applyEvent = (turn: Turn, event: QueryEvent): Turn => ({ ...turn, state: "running", blocks: changeBlocks(turn.blocks, event) });
 
-function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Block[] {
+function changeBlocks(blocks: readonly AnswerBlock[], event: QueryEvent): readonly AnswerBlock[] {
   switch (event.type) {
     case "text":
     case "thinking":
@@ -56,7 +56,7 @@ function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Blo
     case "tool-finished": {
       const { id, isError, outcome, error, result } = event;
       // A person who has not allowed a call knows that.
-      const end: Partial<Call> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error: visible(error), result: visible(result) };
+      const end: Partial<TurnCall> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error: visible(error), result: visible(result) };
       return changeCalls(blocks, (call) => (call.id === id ? { ...call, ...end } : call));
     }
     default:
@@ -64,7 +64,7 @@ function changeBlocks(blocks: readonly Block[], event: QueryEvent): readonly Blo
   }
 }
 
-const startCall = (event: QueryEvent & { type: "tool-started" | "approval-requested" }, state: AskCallState): Call => ({
+const startCall = (event: QueryEvent & { type: "tool-started" | "approval-requested" }, state: AskCallState): TurnCall => ({
   id: event.id,
   tool: visibleText(event.tool),
   source: visible(event.source),
@@ -99,11 +99,11 @@ export const answerText = ({ blocks }: Turn): string =>
     .join("\n\n");
 
 /** The call that completes a query may be faster than the event that it has started. It is the last one of the page's tools. */
-function withResponse(blocks: readonly Block[], { response, toolCalls }: QueryResult): readonly Block[] {
+function withResponse(blocks: readonly AnswerBlock[], { response, toolCalls }: QueryResult): readonly AnswerBlock[] {
   const call = response && toolCalls.filter(({ source }) => source === undefined).at(-1);
   if (!call) return blocks;
   const name = visibleText(call.tool);
-  const isKnown = (block: Block) => block.kind === "calls" && block.calls.some(({ tool, state }) => tool === name && state !== "failed");
+  const isKnown = (block: AnswerBlock) => block.kind === "calls" && block.calls.some(({ tool, state }) => tool === name && state !== "failed");
   if (blocks.some(isKnown)) return blocks;
   return setCall(blocks, { id: "response", tool: name, state: "done", arguments: call.arguments });
 }
@@ -116,26 +116,26 @@ function textOf({ text, value }: QueryResult): string | undefined {
 /** No event reports the end of the call that completes the query. All other ends cancel what runs. */
 function endTurn(turn: Turn, state: "complete" | "failed" | "cancelled"): Turn {
   const last = state === "complete" ? "done" : "cancelled";
-  const end = (call: Call): Call => (call.state === "running" || call.state === "waiting" ? { ...call, state: last } : call);
+  const end = (call: TurnCall): TurnCall => (call.state === "running" || call.state === "waiting" ? { ...call, state: last } : call);
   return { ...turn, state, blocks: changeCalls(turn.blocks, end) };
 }
 
-function appendText(blocks: readonly Block[], kind: "text" | "thinking", text: string): readonly Block[] {
+function appendText(blocks: readonly AnswerBlock[], kind: "text" | "thinking", text: string): readonly AnswerBlock[] {
   const last = blocks.at(-1);
   if (last?.kind !== kind) return [...blocks, { kind, text }];
   return [...blocks.slice(0, -1), { kind, text: last.text + text }];
 }
 
 /** Replaces a call, or adds it to the calls that were made side by side. */
-function setCall(blocks: readonly Block[], call: Call): readonly Block[] {
+function setCall(blocks: readonly AnswerBlock[], call: TurnCall): readonly AnswerBlock[] {
   if (hasCall(blocks, call.id)) return changeCalls(blocks, (known) => (known.id === call.id ? { ...known, ...call } : known));
   const last = blocks.at(-1);
   if (last?.kind !== "calls") return [...blocks, { kind: "calls", calls: [call] }];
   return [...blocks.slice(0, -1), { kind: "calls", calls: [...last.calls, call] }];
 }
 
-const hasCall = (blocks: readonly Block[], id: string): boolean =>
+const hasCall = (blocks: readonly AnswerBlock[], id: string): boolean =>
   blocks.some((block) => block.kind === "calls" && block.calls.some((call) => call.id === id));
 
-const changeCalls = (blocks: readonly Block[], change: (call: Call) => Call): readonly Block[] =>
+const changeCalls = (blocks: readonly AnswerBlock[], change: (call: TurnCall) => TurnCall): readonly AnswerBlock[] =>
   blocks.map((block) => (block.kind === "calls" ? { ...block, calls: block.calls.map(change) } : block));

@@ -11,7 +11,7 @@ export function isLocal(hostname: string): boolean {
 }
 
 /** Facts about a page. */
-export interface PageFacts {
+export interface PageEnvironment {
   origin: string;
   secure: boolean;
   https: boolean;
@@ -32,7 +32,7 @@ export interface BridgeFacts {
 }
 
 /** Returns the facts about this page that the checks use. In a frame of `srcdoc`, `location` says nothing. */
-export function pageFacts(): PageFacts {
+export function pageFacts(): PageEnvironment {
   const { origin = "null", isSecureContext = false, location, top, self } = globalThis;
   const url = /^https?:/.test(origin) ? new URL(origin) : undefined;
   return {

@@ -2,7 +2,7 @@
 
 import { failed, failedBy, passed, unknown } from "./check.ts";
 import type { DiagnosisCheck } from "../types/status.ts";
-import type { BridgeFacts, PageFacts } from "./addresses.ts";
+import type { BridgeFacts, PageEnvironment } from "./addresses.ts";
 import { type FetchResult, type PolicyViolation, type SocketResult, probeFetch, probeSocket } from "./probe.ts";
 import type { DiagnosisFacts } from "./facts.ts";
 import { restrictions } from "./browser-restrictions.ts";
@@ -10,7 +10,7 @@ import { restrictions } from "./browser-restrictions.ts";
 /** Public on every bridge. */
 const PUBLIC = "/sdk/mcp-web.js";
 
-export async function bridgeChecks(page: PageFacts, bridge: BridgeFacts, { status }: DiagnosisFacts): Promise<DiagnosisCheck[]> {
+export async function bridgeChecks(page: PageEnvironment, bridge: BridgeFacts, { status }: DiagnosisFacts): Promise<DiagnosisCheck[]> {
   const [file, health, socket] = await Promise.all([
     probeFetch(bridge.url + PUBLIC),
     probeFetch(`${bridge.url}/healthz`),
@@ -46,7 +46,7 @@ function reachable({ url }: BridgeFacts, { status, violation }: FetchResult, { o
 }
 
 /** A bridge hides its answer from the pages of foreign origins; its SDK is public. */
-function originAllowed({ origin }: PageFacts, { url }: BridgeFacts, file: FetchResult, health: FetchResult) {
+function originAllowed({ origin }: PageEnvironment, { url }: BridgeFacts, file: FetchResult, health: FetchResult) {
   const name = "origin at the bridge";
   if (health.status === 200) return passed(name, `${url} takes pages of ${origin}`);
   if (file.status !== 200) return unknown(name, "the bridge cannot be asked");

@@ -1,7 +1,7 @@
 /** What browsers do not let a page do: for each restriction a code, what happened, and what to do. */
 
 import type { McpWebErrorCode } from "../types/error-codes.ts";
-import type { BridgeFacts, PageFacts } from "./addresses.ts";
+import type { BridgeFacts, PageEnvironment } from "./addresses.ts";
 
 /** A restriction of the browser that keeps the page from its bridge. */
 export interface BrowserRestriction {
@@ -52,7 +52,7 @@ export const restrictions = {
       `choose "Allow" there, and the page reaches the bridge at ${bridge.url}`,
     ),
 
-  localNetworkRefused: ({ url }: BridgeFacts, { origin }: PageFacts) =>
+  localNetworkRefused: ({ url }: BridgeFacts, { origin }: PageEnvironment) =>
     restriction(
       "LocalNetworkRefused",
       `this page came over plain http (${origin}), and the browser lets only secure pages connect to ${url}`,

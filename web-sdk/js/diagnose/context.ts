@@ -1,7 +1,7 @@
 /** What the page's surroundings allow. */
 
 import type { DiagnosisCheck } from "../types/status.ts";
-import { type BridgeFacts, type PageFacts, isLoopback } from "./addresses.ts";
+import { type BridgeFacts, type PageEnvironment, isLoopback } from "./addresses.ts";
 import { failed, failedBy, passed, unknown, warning } from "./check.ts";
 import { localNetworkRestriction } from "./explain.ts";
 import type { DiagnosisFacts } from "./facts.ts";
@@ -11,7 +11,7 @@ import { restrictions } from "./browser-restrictions.ts";
 /** The least that is a module of WebAssembly. */
 const SMALLEST_WASM = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
-export async function contextChecks(page: PageFacts, bridge: BridgeFacts, facts: DiagnosisFacts): Promise<DiagnosisCheck[]> {
+export async function contextChecks(page: PageEnvironment, bridge: BridgeFacts, facts: DiagnosisFacts): Promise<DiagnosisCheck[]> {
   return [
     browser(),
     origin(page),
@@ -30,17 +30,17 @@ function browser() {
   return passed("browser", `${where}, ${isSecureContext ? "a secure context" : "an insecure context"}`);
 }
 
-function origin({ origin, framed, protocol }: PageFacts) {
+function origin({ origin, framed, protocol }: PageEnvironment) {
   if (origin !== "null") return passed("origin", origin);
   return failedBy("origin", framed ? restrictions.frameSandbox() : restrictions.noOrigin(protocol));
 }
 
-function frame({ framed, origin }: PageFacts) {
+function frame({ framed, origin }: PageEnvironment) {
   if (!framed) return passed("frame", "not in an iframe");
   return passed("frame", origin === "null" ? "in a sandboxed iframe" : "in an iframe");
 }
 
-function mixedContent(page: PageFacts, bridge: BridgeFacts) {
+function mixedContent(page: PageEnvironment, bridge: BridgeFacts) {
   const name = "mixed content";
   if (!page.https || bridge.https) return passed(name, `${page.https ? "https" : "http"} page, ${bridge.https ? "https" : "http"} bridge`);
   if (bridge.loopback) return passed(name, "https page, http bridge on this device: allowed except in Safari");
@@ -48,7 +48,7 @@ function mixedContent(page: PageFacts, bridge: BridgeFacts) {
   return failedBy(name, restrictions.mixedContent(bridge));
 }
 
-async function localNetwork(page: PageFacts, bridge: BridgeFacts) {
+async function localNetwork(page: PageEnvironment, bridge: BridgeFacts) {
   const name = "local network access";
   const permission = await permissionFor(bridge);
   if (!permission) {

@@ -1,6 +1,6 @@
 /** Why there is no connection. */
 
-import { type BridgeFacts, type PageFacts, bridgeFacts, isLoopback, pageFacts } from "./addresses.ts";
+import { type BridgeFacts, type PageEnvironment, bridgeFacts, isLoopback, pageFacts } from "./addresses.ts";
 import { allowedByPolicy, permissionFor } from "./permission.ts";
 import { probeFetch, probeSocket } from "./probe.ts";
 import { type BrowserRestriction, restrictions } from "./browser-restrictions.ts";
@@ -32,13 +32,13 @@ export async function pendingPermission(bridgeUrl: string): Promise<BrowserRestr
   return permission?.state === "prompt" ? restrictions.localNetworkPending(bridge) : undefined;
 }
 
-function originRestriction({ origin, framed, protocol }: PageFacts): BrowserRestriction | undefined {
+function originRestriction({ origin, framed, protocol }: PageEnvironment): BrowserRestriction | undefined {
   if (origin !== "null") return undefined;
   return framed ? restrictions.frameSandbox() : restrictions.noOrigin(protocol);
 }
 
 /** Pages of this machine may connect to it, whatever was decided for others; a user can forbid it to them all the same. */
-export async function localNetworkRestriction(page: PageFacts, bridge: BridgeFacts): Promise<Explanation | undefined> {
+export async function localNetworkRestriction(page: PageEnvironment, bridge: BridgeFacts): Promise<Explanation | undefined> {
   const permission = await permissionFor(bridge);
   if (permission?.state !== "denied") return undefined;
   if (!page.secure) return final(restrictions.localNetworkRefused(bridge, page));

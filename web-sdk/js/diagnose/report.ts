@@ -1,7 +1,7 @@
 /** `mcpWeb.diagnose()`: every check, and a text about them for a bug report. */
 
 import type { Diagnosis, DiagnosisCheck } from "../types/status.ts";
-import { type PageFacts, bridgeFacts, pageFacts } from "./addresses.ts";
+import { type PageEnvironment, bridgeFacts, pageFacts } from "./addresses.ts";
 import { bridgeChecks } from "./bridge.ts";
 import { contextChecks } from "./context.ts";
 import type { McpWeb } from "../mcp-web.ts";
@@ -51,7 +51,7 @@ export async function diagnose(
   return { ok, summary: hide(summary(isProcess ? undefined : page, facts, checks)), checks };
 }
 
-function summary(page: PageFacts | undefined, facts: DiagnosisFacts, checks: DiagnosisCheck[]): string {
+function summary(page: PageEnvironment | undefined, facts: DiagnosisFacts, checks: DiagnosisCheck[]): string {
   const { bridgeUrl, status, sessionId, sessionName } = facts;
   const error = "error" in status ? status.error : undefined;
   const lines = checks.flatMap(({ name, status, message, remedy }) => [

@@ -4,13 +4,13 @@ import { read, write } from "../dom/native.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { createElement } from "./element.ts";
 import type { ApprovalRequest, ElicitationRequest } from "./request.ts";
-import type { Strings } from "./strings.ts";
+import type { CompleteDialogStrings } from "./strings.ts";
 
 /** How often the time that is left is shown anew, in milliseconds. */
 const TICK_MS = 1000;
 
 /** Shows the arguments of a call by their names. */
-export function createArguments({ arguments: args }: ApprovalRequest | ElicitationRequest, strings: Strings): HTMLElement {
+export function createArguments({ arguments: args }: ApprovalRequest | ElicitationRequest, strings: CompleteDialogStrings): HTMLElement {
   const values = Object.entries((args ?? {}) as object);
   if (!values.length) return createElement("p", {}, [strings.noArguments]);
   const items = values.map(([name, value]) =>
@@ -29,7 +29,7 @@ export function createArguments({ arguments: args }: ApprovalRequest | Elicitati
 const readableText = (value: unknown): string => visibleText(typeof value === "string" && value ? value : JSON.stringify(value, null, 2));
 
 /** Shows the time that is left as long as the dialog is in the document. Screen readers are not told each second. */
-export function createTimeLeft({ expiresAt }: ApprovalRequest, strings: Strings): HTMLElement | undefined {
+export function createTimeLeft({ expiresAt }: ApprovalRequest, strings: CompleteDialogStrings): HTMLElement | undefined {
   if (expiresAt === undefined) return undefined;
   const element = createElement("footer", { id: "time", role: "timer" });
   const show = () => {

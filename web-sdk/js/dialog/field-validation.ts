@@ -1,7 +1,7 @@
 /** What is wrong with a value, in words for the person who typed it. */
 
 import type { FieldSchema } from "./schema.ts";
-import type { Strings } from "./strings.ts";
+import type { CompleteDialogStrings } from "./strings.ts";
 
 const EXAMPLES: { [format: string]: [RegExp, string] } = {
   email: [/^[^\s@]+@[^\s@]+$/, "name@example.com"],
@@ -10,7 +10,7 @@ const EXAMPLES: { [format: string]: [RegExp, string] } = {
 };
 
 /** Returns what is wrong with the value, if anything is. What the browser cannot read is `NaN`. */
-export function validateField(schema: FieldSchema, value: unknown, isRequired: boolean, strings: Strings): string | undefined {
+export function validateField(schema: FieldSchema, value: unknown, isRequired: boolean, strings: CompleteDialogStrings): string | undefined {
   if (Array.isArray(value)) return validateChoices(schema, value, strings);
   if (value === undefined) return isRequired ? missingText(schema, strings) : undefined;
   if (schema.type === "number" || schema.type === "integer") return validateNumber(schema, value as number, strings);
@@ -19,23 +19,23 @@ export function validateField(schema: FieldSchema, value: unknown, isRequired: b
   return undefined;
 }
 
-function missingText({ enum: values, oneOf }: FieldSchema, strings: Strings): string {
+function missingText({ enum: values, oneOf }: FieldSchema, strings: CompleteDialogStrings): string {
   return values || oneOf ? strings.missingChoice : strings.missing;
 }
 
-function validateChoices({ minItems = 0, maxItems = Infinity }: FieldSchema, { length }: unknown[], strings: Strings) {
+function validateChoices({ minItems = 0, maxItems = Infinity }: FieldSchema, { length }: unknown[], strings: CompleteDialogStrings) {
   if (length < minItems) return strings.tooFewChoices(minItems);
   return length > maxItems ? strings.tooManyChoices(maxItems) : undefined;
 }
 
-function validateNumber({ type, minimum = -Infinity, maximum = Infinity }: FieldSchema, value: number, strings: Strings) {
+function validateNumber({ type, minimum = -Infinity, maximum = Infinity }: FieldSchema, value: number, strings: CompleteDialogStrings) {
   if (Number.isNaN(value)) return strings.notANumber;
   if (type === "integer" && !Number.isInteger(value)) return strings.notAnInteger;
   if (value < minimum) return strings.tooSmall(minimum);
   return value > maximum ? strings.tooLarge(maximum) : undefined;
 }
 
-function validateText({ minLength = 0, maxLength = Infinity, pattern, format = "" }: FieldSchema, text: string, strings: Strings) {
+function validateText({ minLength = 0, maxLength = Infinity, pattern, format = "" }: FieldSchema, text: string, strings: CompleteDialogStrings) {
   // JSON Schema counts characters, not UTF-16 units.
   const { length } = [...text];
   if (length < minLength) return strings.tooShort(minLength);

@@ -4,7 +4,7 @@ import { visibleText } from "../text/visible-text.ts";
 import { createElement } from "./element.ts";
 import { validateField } from "./field-validation.ts";
 import type { FieldSchema, FormSchema } from "./schema.ts";
-import type { Strings } from "./strings.ts";
+import type { CompleteDialogStrings } from "./strings.ts";
 
 /** Text that may be longer than this gets several lines. */
 const LONG_TEXT_CHARS = 120;
@@ -32,11 +32,11 @@ interface FieldInfo {
   schema: FieldSchema;
   label: string;
   required: boolean;
-  strings: Strings;
+  strings: CompleteDialogStrings;
 }
 
 /** Makes the fields, in the schema's order. */
-export function createFields({ properties = {}, required = [] }: FormSchema, strings: Strings): Field[] {
+export function createFields({ properties = {}, required = [] }: FormSchema, strings: CompleteDialogStrings): Field[] {
   return Object.entries(properties).map(([name, schema], index) => {
     const label = visibleText(schema.title ?? name);
     return createField({ name, id: `field-${index}`, schema, label, required: required.includes(name), strings });

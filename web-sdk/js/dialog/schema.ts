@@ -16,13 +16,13 @@ export interface FieldSchema {
   maxItems?: number;
   enum?: string[];
   enumNames?: string[];
-  oneOf?: Choice[];
-  anyOf?: Choice[];
+  oneOf?: FormChoice[];
+  anyOf?: FormChoice[];
   items?: FieldSchema;
 }
 
 /** A choice with a name for people. */
-export interface Choice {
+export interface FormChoice {
   const: string;
   title?: string;
 }

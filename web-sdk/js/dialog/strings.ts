@@ -4,9 +4,9 @@ import type { DialogStrings } from "../types/dialog.ts";
 import { APPROVAL_STRINGS } from "./approval-strings.ts";
 
 /** All words. */
-export type Strings = Required<DialogStrings>;
+export type CompleteDialogStrings = Required<DialogStrings>;
 
-const ENGLISH: Strings = {
+const ENGLISH: CompleteDialogStrings = {
   title: (asker) => `${asker} asks`,
   askingTool: (tool) => `The tool ${tool} asks this.`,
   recipient: (asker, app) => `Your answer goes to ${asker} through ${app}.`,
@@ -41,6 +41,6 @@ const ENGLISH: Strings = {
 };
 
 /** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */
-export function completeStrings(given: DialogStrings = {}): Strings {
+export function completeStrings(given: DialogStrings = {}): CompleteDialogStrings {
   return { ...ENGLISH, ...Object.fromEntries(Object.entries(given).filter(([, text]) => text !== undefined)) };
 }

@@ -44,7 +44,7 @@ export function appParts(definition: unknown, appName: string): AppParts {
 }
 
 /** The handle of an app: that of the tool, and that of the resource. */
-export class AppHandle {
+export class AddedApp {
   readonly name: string;
   readonly resourceUri: string;
   readonly #tool: HandleOf<"tool">;

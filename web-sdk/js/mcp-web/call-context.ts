@@ -45,7 +45,7 @@ export interface CallPort {
 }
 
 /** One running call of any kind. */
-export class CallContext {
+export class RunningCall {
   readonly callId: string;
   readonly startedAt = performance.now();
   readonly client: calls.CallingClient | undefined;

@@ -1,18 +1,18 @@
 /** The calls that are running. */
 
 import type { CallEvent } from "../types/calls.ts";
-import { CallContext, type CallContextMessage, type CallPort } from "./call-context.ts";
+import { RunningCall, type CallContextMessage, type CallPort } from "./call-context.ts";
 import type { ClientResponse } from "../client-requests/open-requests.ts";
 import type { HandlerOutcome } from "./core.ts";
 import { McpWebError } from "./error.ts";
-import { type Subscription, notify, subscribe } from "./listeners.ts";
+import { type ListenerEntry, notify, subscribe } from "./listeners.ts";
 import type { Registration } from "./registration.ts";
 import { errorResult } from "./results.ts";
 import { type CallMessage, describeCall, runHandler } from "./run.ts";
 
 export class Calls {
-  readonly #running = new Map<string, CallContext>();
-  readonly #listeners = new Set<Subscription<CallEvent>>();
+  readonly #running = new Map<string, RunningCall>();
+  readonly #listeners = new Set<ListenerEntry<CallEvent>>();
   readonly #registrationOf: (key: number) => Registration;
   readonly #port: CallPort;
 
@@ -36,10 +36,10 @@ export class Calls {
 
   /** Runs a handler; the promise is never rejected, and not fulfilled once the call has ended. */
   async #run(callId: string, registration: Registration, message: CallMessage): Promise<HandlerOutcome> {
-    let call: CallContext | undefined;
+    let call: RunningCall | undefined;
     let outcome: HandlerOutcome;
     try {
-      call = new CallContext(callId, (message.context ?? {}) as CallContextMessage, this.#port);
+      call = new RunningCall(callId, (message.context ?? {}) as CallContextMessage, this.#port);
       const { client, caller } = call;
       call.event = { callId, ...describeCall(message, registration), ...(client && { client }), caller };
       this.#running.set(callId, call);

@@ -3,15 +3,15 @@
 import type { ConnectedClient, Status } from "../types/status.ts";
 import type { CoreStatus } from "./browser-restrictions.ts";
 import { McpWebError } from "./error.ts";
-import { type Subscription, notify, subscribe } from "./listeners.ts";
+import { type ListenerEntry, notify, subscribe } from "./listeners.ts";
 import type { HandedOver } from "./page-registry.ts";
 
 /** Status and connected clients of a `McpWeb`, their listeners, and the pending promises of `connect()`. */
 export class ConnectionState {
   #status: Status = Object.freeze({ state: "idle" });
   #clients: readonly ConnectedClient[] = Object.freeze([]);
-  readonly #statusListeners = new Set<Subscription<Status>>();
-  readonly #clientsListeners = new Set<Subscription<readonly ConnectedClient[]>>();
+  readonly #statusListeners = new Set<ListenerEntry<Status>>();
+  readonly #clientsListeners = new Set<ListenerEntry<readonly ConnectedClient[]>>();
   readonly #waiting: HandedOver["waiting"] = [];
   #isReplaced = false;
 

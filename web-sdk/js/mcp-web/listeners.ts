@@ -1,13 +1,13 @@
 /** Listeners of the app. */
 
 /** A listener of the app. An object of its own, so that the same function can be added twice. */
-export interface Subscription<Event> {
+export interface ListenerEntry<Event> {
   listener: (event: Event) => void;
 }
 
 /** Adds a listener, and returns the function that removes it. `method` names the caller in errors. */
 export function subscribe<Event>(
-  subscriptions: Set<Subscription<Event>>,
+  subscriptions: Set<ListenerEntry<Event>>,
   listener: (event: Event) => void,
   method: string,
 ): () => void {
@@ -18,7 +18,7 @@ export function subscribe<Event>(
 }
 
 /** Calls all listeners. One that throws spoils neither the others nor the connection. */
-export function notify<Event>(subscriptions: Set<Subscription<Event>>, event: Event): void {
+export function notify<Event>(subscriptions: Set<ListenerEntry<Event>>, event: Event): void {
   for (const { listener } of [...subscriptions]) {
     try {
       listener(event);

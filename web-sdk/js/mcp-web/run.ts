@@ -1,6 +1,6 @@
 /** From a message of the bridge to a handler and its outcome. `mcp-web-results.js` runs the handlers that are no tool's. */
 
-import type { CallContext } from "./call-context.ts";
+import type { RunningCall } from "./call-context.ts";
 import type { HandlerOutcome } from "./core.ts";
 import { McpWebError } from "./error.ts";
 import type { AnyDefinition, Registration } from "./registration.ts";
@@ -16,7 +16,7 @@ export type CallMessage = { type: keyof typeof CALLS; context?: object; [field: 
 interface CallType {
   kind: string;
   input(message: CallMessage): unknown;
-  run(definition: AnyDefinition, message: CallMessage, call: CallContext): Promise<{ value: unknown; outcome: HandlerOutcome }>;
+  run(definition: AnyDefinition, message: CallMessage, call: RunningCall): Promise<{ value: unknown; outcome: HandlerOutcome }>;
 }
 
 /** What `mcp-web-results.js` uses of this module. */
@@ -67,7 +67,7 @@ export function describeCall(message: CallMessage, registration: Registration) {
 }
 
 /** Runs the handler, and returns what it returned and its outcome for the bridge. */
-export function runHandler({ definition }: Registration, message: CallMessage, call: CallContext) {
+export function runHandler({ definition }: Registration, message: CallMessage, call: RunningCall) {
   const { run }: CallType = CALLS[message.type];
   return run(definition, message, call);
 }

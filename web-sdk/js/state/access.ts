@@ -1,7 +1,7 @@
 /** Reads and changes the app's state, one call after the other. */
 
 import { McpWebError } from "../mcp-web/error.ts";
-import type { Arguments, Edit, Editor, Origin } from "./edit.ts";
+import type { CallArguments, Edit, Editor, Origin } from "./edit.ts";
 import { type StateSchema, isStandardSchema } from "./markers.ts";
 import { decodePointerPart, readNode } from "./schema-node.ts";
 import { isSame, withDefaults } from "./values.ts";
@@ -52,7 +52,7 @@ export class StateAccess {
   }
 
   /** Changes the state, or throws and leaves it as it is. */
-  change(editor: Editor, args: Arguments, signal: AbortSignal | undefined): Promise<unknown> {
+  change(editor: Editor, args: CallArguments, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#afterOthers(signal, async () => {
       const validate = await this.#validator();
       let state = await this.#functions.get();

@@ -6,7 +6,7 @@ import { type FieldNode, type SchemaNode, elementOf, fieldsOf, isOpen } from "./
 import { type Fields, type Path, fieldsIn, getIn, isSame, itemsIn, merge, pick, replace, setIn, withEntry } from "./values.ts";
 
 /** The arguments of a call. */
-export type Arguments = { readonly [name: string]: any };
+export type CallArguments = { readonly [name: string]: any };
 
 /** Where a value of the arguments is in the state, so that what is wrong with it can be told in words of the call. */
 export interface Origin {
@@ -31,10 +31,10 @@ export interface NoEdit {
 }
 
 /** Decides on a change. */
-export type Editor = (state: unknown, args: Arguments) => Edit | NoEdit;
+export type Editor = (state: unknown, args: CallArguments) => Edit | NoEdit;
 
 /** Answers with a part of the state. */
-export type Reader = (state: unknown, args: Arguments) => unknown;
+export type Reader = (state: unknown, args: CallArguments) => unknown;
 
 /** An error in the arguments. `path` is a parameter. */
 export const invalid = (path: string, problem: string): McpWebError => new McpWebError("InvalidArguments", `/${path}: ${problem}`);
@@ -133,7 +133,7 @@ export function listPlace(name: string, path: Path, node: SchemaNode): ListPlace
 const itemsAt = (state: unknown, path: Path): readonly unknown[] => itemsIn(getIn(state, path));
 
 /** Returns the index of the item that the arguments name, or -1. */
-function indexOf({ idField }: ListPlace, items: readonly unknown[], args: Arguments): number {
+function indexOf({ idField }: ListPlace, items: readonly unknown[], args: CallArguments): number {
   if (idField) return items.findIndex((item) => isSame(getIn(item, [idField.name]), args.id));
   return checkedIndex(args.index) < items.length ? args.index : -1;
 }
@@ -204,7 +204,7 @@ function checkId({ idField, name }: ListPlace, items: readonly unknown[], at: nu
   if (other >= 0) throw invalid(`value/${idField.name}`, `${JSON.stringify(id)} is the id of another item of ${name}`);
 }
 
-function missingItem({ idField, name }: ListPlace, items: readonly unknown[], args: Arguments): McpWebError {
+function missingItem({ idField, name }: ListPlace, items: readonly unknown[], args: CallArguments): McpWebError {
   if (!idField) return invalid("index", `${args.index} is out of range: ${name} has ${items.length} items`);
   return invalid("id", `${name} has no item with the id ${JSON.stringify(args.id)}`);
 }
@@ -222,7 +222,7 @@ export function deleteItems(list: ListPlace): Editor {
 /** A missing item is deleted already. */
 const NOTHING_DELETED: NoEdit = { result: { success: true, deleted: 0 } };
 
-function isAll(args: Arguments, key: string): boolean {
+function isAll(args: CallArguments, key: string): boolean {
   if (args.all !== undefined && args.all !== true) throw invalid("all", "must be true, or left out");
   if (args.all === undefined && args[key] === undefined) throw invalid(key, `is missing: say which, or "all": true`);
   return args.all === true;

@@ -10,9 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, Sleep, sleep_until};
 use uuid::Uuid;
-use web_sdk::core::{
-    self, Call as StartedCall, CallOutcome, DefinitionKey, Effect, Failure, Page, Report,
-};
+use web_sdk::core::{self, CallEnd, DefinitionKey, Effect, Failure, Page, Report, StartedCall};
 
 use crate::call::{Call, CallEvent};
 use crate::definition::{Handler, NewDefinition, Registration};
@@ -447,7 +445,7 @@ impl Connection {
             }
             Report::CallEnded { call, outcome } => {
                 if let Some(running) = self.calls.remove(&call)
-                    && let CallOutcome::Cancelled(reason) = outcome
+                    && let CallEnd::Cancelled(reason) = outcome
                 {
                     running.cancelled.send_replace(Some(reason));
                 }

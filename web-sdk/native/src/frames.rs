@@ -5,7 +5,7 @@ use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{self as wire, limits};
 use web_sdk::core::frame::{FramePart, encode};
 use web_sdk::core::{
-    BridgeToPage, CallRequest, ClientResponse, Item, Kind, Limits, PageToBridge, RegisteredItem,
+    BridgeToPage, ClientResponse, HandlerRequest, Item, Kind, Limits, PageToBridge, RegisteredItem,
     RegistrationFailure,
 };
 
@@ -175,7 +175,7 @@ fn request(
     (kind, name): (Kind, String),
     context: &wire::CallContext,
 ) -> BridgeToPage<String> {
-    BridgeToPage::CallRequested(CallRequest {
+    BridgeToPage::CallRequested(HandlerRequest {
         call,
         item: Item { kind, name },
         sent_ms: context.sent_ms,

@@ -12,9 +12,9 @@ mod outcome;
 use bridge_protocol::{CallId, ErrorCode};
 
 use super::definitions::Definitions;
-use super::effect::{Call, CallOutcome, DefinitionKey, Effect, Effects, Failure, Report};
+use super::effect::{CallEnd, DefinitionKey, Effect, Effects, Failure, Report, StartedCall};
 use super::messages::{
-    CallRequest, ClientRequest, ClientResponse, Json, Limits, PageToBridge, SizedJson,
+    ClientRequest, ClientResponse, HandlerRequest, Json, Limits, PageToBridge, SizedJson,
 };
 use super::seen_call_ids::SeenCallIds;
 use call_record::{CallRecord, RunningCall, State};
@@ -100,7 +100,7 @@ impl<J: Json> Calls<J> {
     /// more.
     pub(super) fn start(
         &mut self,
-        request: CallRequest<J>,
+        request: HandlerRequest<J>,
         definition: Option<DefinitionKey>,
         first_task: Option<FirstTask>,
         start_by_ms: Option<u64>,
@@ -113,7 +113,7 @@ impl<J: Json> Calls<J> {
         };
         let state = State::Running(RunningCall::new(first_task));
         self.records.push(CallRecord { id, state });
-        effects.push(Effect::StartCall(Call {
+        effects.push(Effect::StartCall(StartedCall {
             request,
             definition,
             start_by_ms,
@@ -149,7 +149,7 @@ impl<J: Json> Calls<J> {
     /// A call is late when its handler is about to start: it may have ended.
     pub(super) fn delayed(
         &mut self,
-        request: CallRequest<J>,
+        request: HandlerRequest<J>,
         now_ms: u64,
         effects: &mut Effects<J>,
     ) {
@@ -172,7 +172,7 @@ impl<J: Json> Calls<J> {
         answered_check: u64,
         now_ms: u64,
         effects: &mut Effects<J>,
-    ) -> Option<(CallRequest<J>, u64)> {
+    ) -> Option<(HandlerRequest<J>, u64)> {
         let index = self.index_of(id)?;
         let next_check = self.last_check + 1;
         if let State::MaybeEnded {
@@ -529,7 +529,7 @@ fn report_cancelled<J>(record: CallRecord<J>, reason: &Failure, effects: &mut Ef
     if let State::Running(_) = record.state {
         effects.report(Report::CallEnded {
             call: record.id,
-            outcome: CallOutcome::Cancelled(reason.clone()),
+            outcome: CallEnd::Cancelled(reason.clone()),
         });
     }
 }

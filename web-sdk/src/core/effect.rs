@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bridge_protocol::CallId;
 
-use super::messages::{CallRequest, PageToBridge};
+use super::messages::{HandlerRequest, PageToBridge};
 
 /// An action for the caller of [`Page`](super::Page). Effects are performed in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub enum Effect<J> {
     /// Call `task_ended` in a later task.
     ScheduleTask,
     /// Start a handler; answered by `handler_finished`.
-    StartCall(Call<J>),
+    StartCall(StartedCall<J>),
     /// Report an event to the app.
     Report(Report<J>),
 }
@@ -63,9 +63,9 @@ impl<J> Effects<J> {
 
 /// A call whose handler must be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call<J> {
+pub struct StartedCall<J> {
     /// The request.
-    pub request: CallRequest<J>,
+    pub request: HandlerRequest<J>,
     /// The definition whose handler is called.
     pub definition: DefinitionKey,
     /// After this time on the page's clock the call may have ended; `None` if the bridge has not
@@ -127,7 +127,7 @@ pub enum Report<J> {
         /// The id of the call.
         call: CallId,
         /// How the call ended.
-        outcome: CallOutcome,
+        outcome: CallEnd,
     },
     /// A warning for the developer.
     Warning(String),
@@ -135,7 +135,7 @@ pub enum Report<J> {
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CallOutcome {
+pub enum CallEnd {
     /// The handler returned.
     Finished,
     /// The handler threw an exception, or its result cannot be sent.

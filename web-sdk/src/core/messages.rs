@@ -292,7 +292,7 @@ pub enum BridgeToPage<J> {
         errors: Vec<RegistrationFailure>,
     },
     /// Requests a call of a handler.
-    CallRequested(CallRequest<J>),
+    CallRequested(HandlerRequest<J>),
     /// Cancels a call.
     CallCancel {
         /// The id of the call.
@@ -399,7 +399,7 @@ pub struct RegistrationFailure {
 
 /// A request to call the handler of a tool, prompt or resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallRequest<J> {
+pub struct HandlerRequest<J> {
     /// The id of the call.
     pub call: CallId,
     /// The item whose handler is called.

@@ -24,9 +24,9 @@ mod timer;
 mod tests;
 
 pub use calls::{HandlerOutcome, MAX_LOG_BYTES, MAX_UNACKNOWLEDGED, MAX_UNACKNOWLEDGED_BYTES};
-pub use effect::{Call, CallOutcome, DefinitionKey, Effect, Failure, Report, Status};
+pub use effect::{CallEnd, DefinitionKey, Effect, Failure, Report, StartedCall, Status};
 pub use messages::{
-    Answer, Authenticate, BridgeToPage, CallRequest, ClientRequest, ClientResponse, Definition,
+    Answer, Authenticate, BridgeToPage, ClientRequest, ClientResponse, Definition, HandlerRequest,
     Item, Json, Kind, Limits, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson, Token,
 };
 pub use page::{ACTIVITY_INTERVAL_MS, Page, PageInfo, PageVisibility};

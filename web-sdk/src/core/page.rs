@@ -13,7 +13,7 @@ use bridge_protocol::{BridgeId, CallId, SessionId};
 use super::calls::{Calls, HandlerOutcome, MAX_PROMPT_MS};
 use super::connection::{Connection, Phase};
 use super::definitions::Definitions;
-use super::effect::{Call, DefinitionKey, Effect, Effects, Failure, Status};
+use super::effect::{DefinitionKey, Effect, Effects, Failure, StartedCall, Status};
 use super::messages::{ClientRequest, Item, Json, Limits, PageToBridge, SizedJson};
 use super::parts::Assembler;
 use super::resource_updates::PendingResourceUpdates;
@@ -126,7 +126,7 @@ impl<J: Json> Page<J> {
     /// Returns the call if its handler may start now. If it does not start in time, the page first
     /// asks the bridge whether it is awaited. The caller sets the time after it has performed the
     /// effects before [`Effect::StartCall`], so that the acknowledgement was sent in time.
-    pub fn confirm_start(&mut self, call: Call<J>) -> Option<Call<J>> {
+    pub fn confirm_start(&mut self, call: StartedCall<J>) -> Option<StartedCall<J>> {
         let now_ms = self.clock.now_ms;
         if call.start_by_ms.is_none_or(|latest| now_ms <= latest) {
             return Some(call);

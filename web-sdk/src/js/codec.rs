@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use super::bindings::{self, Encoder};
 use crate::core::frame::{self, FramePart};
 use crate::core::{
-    BridgeToPage, CallRequest, ClientResponse, Item, Kind, Limits, PageToBridge, RegisteredItem,
+    BridgeToPage, ClientResponse, HandlerRequest, Item, Kind, Limits, PageToBridge, RegisteredItem,
     RegistrationFailure, SizedJson,
 };
 
@@ -174,7 +174,7 @@ fn call_request_by_name(
 
 fn call_request(message: &JsValue, item: Item) -> Option<BridgeToPage<JsValue>> {
     let context = field(message, "context").unwrap_or_default();
-    Some(BridgeToPage::CallRequested(CallRequest {
+    Some(BridgeToPage::CallRequested(HandlerRequest {
         call: call_id(message)?,
         item,
         sent_ms: integer(&context, "sentMs"),

@@ -12,7 +12,7 @@ use super::codec::{self, DecodeError};
 use super::socket::{Socket, SocketEvent};
 use super::{handler, parts};
 use crate::core::{
-    Call, CallOutcome, Effect, Page, PageInfo, PageVisibility, Report, Status, Token,
+    CallEnd, Effect, Page, PageInfo, PageVisibility, Report, StartedCall, Status, Token,
 };
 
 /// Connects a [`Page`] with the browser. It lives as long as the document.
@@ -188,7 +188,7 @@ impl Runtime {
         *self.timer.borrow_mut() = timer;
     }
 
-    fn start_call(self: &Rc<Self>, call: Call<JsValue>) {
+    fn start_call(self: &Rc<Self>, call: StartedCall<JsValue>) {
         let mut page = self.page.borrow_mut();
         page.set_now(Date::now() as u64);
         let Some(call) = page.confirm_start(call) else {
@@ -237,9 +237,9 @@ impl Runtime {
             Report::Query(message) => host.query(&message),
             Report::CallEnded { call, outcome } => {
                 let (phase, error) = match &outcome {
-                    CallOutcome::Finished => ("finished", None),
-                    CallOutcome::Failed(error) => ("failed", Some(error)),
-                    CallOutcome::Cancelled(reason) => ("cancelled", Some(reason)),
+                    CallEnd::Finished => ("finished", None),
+                    CallEnd::Failed(error) => ("failed", Some(error)),
+                    CallEnd::Cancelled(reason) => ("cancelled", Some(reason)),
                 };
                 let code = error.map(|error| &*error.code);
                 let message = error.map(|error| &*error.message);

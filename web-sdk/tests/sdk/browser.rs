@@ -8,8 +8,8 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::*;
 use web_sdk::core::{
-    Answer, Authenticate, BridgeToPage, CallRequest, Definition, Item, Kind, Limits, PageToBridge,
-    RegisteredItem, RegistrationFailure, Token,
+    Answer, Authenticate, BridgeToPage, Definition, HandlerRequest, Item, Kind, Limits,
+    PageToBridge, RegisteredItem, RegistrationFailure, Token,
 };
 use web_sdk::js::Connection;
 use web_sdk::js::codec::{self, DecodeError};
@@ -170,7 +170,7 @@ fn calls_of_every_kind_are_decoded() {
         (golden!("bridge-to-page/completion"), review()),
         (golden!("bridge-to-page/completion-minimal"), card()),
     ] {
-        let BridgeToPage::CallRequested(CallRequest {
+        let BridgeToPage::CallRequested(HandlerRequest {
             call,
             item,
             sent_ms,

@@ -4,7 +4,7 @@
 use bridge_protocol::CallId;
 use mcp_web::frames::PageFrames;
 use web_sdk::core::{
-    Call, CallOutcome, ClientRequest, Effect, PageVisibility, Report, Status, Token,
+    CallEnd, ClientRequest, Effect, PageVisibility, Report, StartedCall, Status, Token,
 };
 
 use super::World;
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    fn start_handler(&mut self, index: usize, call: Call<String>) {
+    fn start_handler(&mut self, index: usize, call: StartedCall<String>) {
         let now = self.queue.now();
         self.trace(|| format!("tab {index} executes {}", call.request.call));
         let is_continued = call.request.hand_overs > 0;
@@ -238,7 +238,7 @@ impl World {
                     tab.running.remove(&call),
                     "{call} ends in tab {index} but does not run there"
                 );
-                if outcome == CallOutcome::Finished {
+                if outcome == CallEnd::Finished {
                     self.trace(|| format!("tab {index} has finished {call}"));
                 }
             }

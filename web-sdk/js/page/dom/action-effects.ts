@@ -8,7 +8,7 @@ import { fieldOf, isChecked } from "./field.ts";
 import { deepActiveElement, flatContains, is, viewOf } from "./flat-tree.ts";
 import { isFocusable } from "./focus.ts";
 import { centreOf, hitElement, hitInside, surfaceOf } from "./hit.ts";
-import { type Effect, isForbidden } from "./permission.ts";
+import { type AffectedElement, isForbidden } from "./permission.ts";
 import { findKey, heldOf } from "./key-names.ts";
 import { methodTargetOf } from "./methods.ts";
 import { documentOf } from "./native.ts";
@@ -18,13 +18,13 @@ import { hasNoViewport } from "./shown.ts";
 import { formOf } from "./submit.ts";
 
 /** Returns what an action acts upon, its target first. What comes where something is dragged to is `to`. */
-export function effectsOf(action: Action, element: Element | undefined, to?: Element): Effect[] {
+export function effectsOf(action: Action, element: Element | undefined, to?: Element): AffectedElement[] {
   if (action.type === "pressKey") return effectsOfPress(action, element);
   if (!element) return [];
   return [...changed(element), ...effectsWith(action, element, to)];
 }
 
-function effectsWith(action: Action, element: Element, to: Element | undefined): Effect[] {
+function effectsWith(action: Action, element: Element, to: Element | undefined): AffectedElement[] {
   switch (action.type) {
     case "setValue":
       return effectsOfValue(element);
@@ -39,14 +39,14 @@ function effectsWith(action: Action, element: Element, to: Element | undefined):
   }
 }
 
-function effectsOfValue(element: Element): Effect[] {
+function effectsOfValue(element: Element): AffectedElement[] {
   const field = fieldOf(element);
   if (!field) return [];
   if (isChecked(field)) return [used(field), ...effectsOfPointer(field)];
   return [{ ...used(field), isWhole: isEditor(field) }, ...effectsOfFocus(field)];
 }
 
-function effectsOfEvent(element: Element, event: string): Effect[] {
+function effectsOfEvent(element: Element, event: string): AffectedElement[] {
   const name = /^(?:on)?(.*)$/i.exec(event)![1]!.toLowerCase();
   if (/^((dbl|double)?click)$/.test(name)) return effectsOfPointer(element);
   if (name === "contextmenu") return changed(surfaceOf(element));
@@ -56,14 +56,14 @@ function effectsOfEvent(element: Element, event: string): Effect[] {
 }
 
 /** What a click of a mouse at an element acts upon. */
-export function effectsOfPointer(element: Element): Effect[] {
+export function effectsOfPointer(element: Element): AffectedElement[] {
   const surface = surfaceOf(element);
   const hit = hitInside(surface, centreOf(surface));
   return [...(isPart(hit, element) ? [] : [used(hit)]), ...effectsOfClick(hit)];
 }
 
 /** What is acted upon when something is dropped on an element: also what is in its middle. */
-function effectsOfDrop(element: Element): Effect[] {
+function effectsOfDrop(element: Element): AffectedElement[] {
   const { x, y } = centreOf(element);
   const hit = hasNoViewport(viewOf(element)) ? undefined : hitElement(documentOf(element), x, y);
   const isOther = hit && flatContains(element, hit) && !isForbidden({ element: hit }) && !isPart(hit, element);
@@ -77,7 +77,7 @@ function isPart(inner: Element, element: Element): boolean {
   return [nameOf(inner, roleOf(inner)), publicText([inner])].every((text) => label.includes(JSON.stringify(text).slice(1, -1)));
 }
 
-function effectsOfPress({ key: name, modifiers }: Action & { type: "pressKey" }, element: Element | undefined): Effect[] {
+function effectsOfPress({ key: name, modifiers }: Action & { type: "pressKey" }, element: Element | undefined): AffectedElement[] {
   const active = deepActiveElement();
   const target = element && !(flatContains(element, active) && !isFocusable(element)) ? element : active;
   const found = findKey(name, modifiers);
@@ -88,7 +88,7 @@ function effectsOfPress({ key: name, modifiers }: Action & { type: "pressKey" },
   return [...changed(element), ...focused.flatMap((one) => [...(isPage(one) ? [] : [used(one)]), ...effectsOfKey(one, found.key, heldOf(found.modifiers))])];
 }
 
-function effectsOfMethod(target: Element | undefined, method: string): Effect[] {
+function effectsOfMethod(target: Element | undefined, method: string): AffectedElement[] {
   if (!target) return [];
   if (method === "reset") return effectsOfReset(target as HTMLFormElement);
   if (method === "requestSubmit") return effectsOfSubmit(target as HTMLFormElement);

@@ -7,19 +7,19 @@ import { invoke, read } from "../../dom/native.ts";
 import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame } from "./flat-tree.ts";
 import type { Held } from "./key-names.ts";
 import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, isRendered, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf, windowOf } from "./native.ts";
-import { type Effect, isForbidden } from "./permission.ts";
+import { type AffectedElement, isForbidden } from "./permission.ts";
 import { isPersonOnly } from "./person-mark.ts";
 
 type Some = Element | null | undefined | false;
 
 /** Elements that are changed. */
-export const changed = (...elements: Some[]): Effect[] => elements.flatMap((element) => (element ? [{ element }] : []));
+export const changed = (...elements: Some[]): AffectedElement[] => elements.flatMap((element) => (element ? [{ element }] : []));
 
 /** Returns an element that is used. */
-export const used = (element: Element): Effect => ({ element, isUsed: true });
+export const used = (element: Element): AffectedElement => ({ element, isUsed: true });
 
 /** What a click on an element acts upon: an icon activates the button that it is in. */
-export const effectsOfClick = (element: Element): Effect[] => [...changed(element), ...activatedBy(element).flatMap(effectsOfActivation)];
+export const effectsOfClick = (element: Element): AffectedElement[] => [...changed(element), ...activatedBy(element).flatMap(effectsOfActivation)];
 
 /** Returns what a click on an element activates: the nearest element that can be, and the links and buttons around that. */
 function activatedBy(element: Element): Element[] {
@@ -31,7 +31,7 @@ function activatedBy(element: Element): Element[] {
 /** Whether the browser does something with a click on an element (DOM, "activation behavior"). */
 const isActivatable = (element: Element): boolean => is(element, "label", "input") || isButton(element);
 
-function effectsOfActivation(element: Element): Effect[] {
+function effectsOfActivation(element: Element): AffectedElement[] {
   if (is(element, "label")) {
     const { control } = element;
     return [...changed(element), ...(control ? [used(control), ...effectsOfFocus(control), ...effectsOfActivation(control)] : [])];
@@ -79,7 +79,7 @@ export function radioAfter(element: HTMLInputElement, key: string): HTMLInputEle
 }
 
 /** Of those with one name, the one that was open is closed. */
-function effectsOfToggle(details: Element | null): Effect[] {
+function effectsOfToggle(details: Element | null): AffectedElement[] {
   const name = details && attributeOf(details, "name");
   return changed(details, ...(name ? inTree(details, "details[open]").filter((one) => attributeOf(one, "name") === name) : []));
 }
@@ -88,7 +88,7 @@ function effectsOfToggle(details: Element | null): Effect[] {
  * What the submission of a form acts upon: also the dialog that it closes, and the first field that is not valid, which gets the focus.
  * Without a submitter, the app is asked for the button with which a person would submit it.
  */
-export function effectsOfSubmit(form: HTMLFormElement, submitter?: Element): Effect[] {
+export function effectsOfSubmit(form: HTMLFormElement, submitter?: Element): AffectedElement[] {
   const given = (name: string) => (submitter && attributeOf(submitter, `form${name}`)) ?? attributeOf(form, name);
   const isChecked = !hasAttribute(form, "novalidate") && !(submitter && hasAttribute(submitter, "formnovalidate"));
   const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
@@ -108,21 +108,21 @@ function invalidFieldsOf(form: HTMLFormElement): Element[] {
 }
 
 /** What the reset of a form acts upon. Where no button does it, the app is asked for the one with which a person would. */
-export function effectsOfReset(form: HTMLFormElement): Effect[] {
+export function effectsOfReset(form: HTMLFormElement): AffectedElement[] {
   const elements = [...elementsOf(form)];
   const button = elements.find((one) => is(one, "button", "input") && one.type === "reset");
   return [form, ...(button ? [button] : [])].map(used).concat(changed(...elements));
 }
 
 /** What a button opens, closes or commands. */
-function effectsOfCommand(button: HTMLButtonElement | HTMLInputElement): Effect[] {
+function effectsOfCommand(button: HTMLButtonElement | HTMLInputElement): AffectedElement[] {
   const named = ["popovertarget", "commandfor"].map((name) => elementById(rootNodeOf(button), attributeOf(button, name) ?? ""));
   const { popoverTargetElement, commandForElement } = button as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
   return [...new Set([...named, popoverTargetElement, commandForElement])].flatMap((one) => (one ? [used(one), ...effectsOfShowing(one)] : []));
 }
 
 /** What is acted upon when a dialog or a popover is shown or hidden: others are dismissed, and what is in it may get the focus. */
-export function effectsOfShowing(element: Element): Effect[] {
+export function effectsOfShowing(element: Element): AffectedElement[] {
   const around = new Set(flatAncestors(element));
   const dismissed = inDocument(element, ":popover-open").filter((one) => !around.has(one) && attributeOf(one, "popover") !== "manual");
   return changed(element, ...dismissed, !matches(element, "[open], :popover-open") && focusedInside(element));
@@ -136,7 +136,7 @@ function focusedInside(element: Element): Element | undefined {
 const isStop = (element: Element): boolean => read(element as HTMLElement, "tabIndex") >= 0 && !matches(element, ":disabled, input[type=hidden]");
 
 /** What is acted upon when an element gets the focus: a label gives it to its control, and a shadow root may give it to something inside. */
-export function effectsOfFocus(element: Element): Effect[] {
+export function effectsOfFocus(element: Element): AffectedElement[] {
   if (is(element, "label")) return changed(element, element.control);
   const isDelegating = shadowRootOf(element)?.delegatesFocus;
   return changed(element, isDelegating && [...flatElements(element, true)].find((one) => one !== element && isStop(one)));
@@ -146,7 +146,7 @@ export function effectsOfFocus(element: Element): Effect[] {
  * What is acted upon when a key comes to an element. Without a focused element, keys go to the page itself. A key with Alt presses no
  * `accesskey`: only a person's does.
  */
-export function effectsOfKey(element: Element, key: string, held: Held): Effect[] {
+export function effectsOfKey(element: Element, key: string, held: Held): AffectedElement[] {
   const own = changed(...(is(element, "body") && !isEditor(element) ? [] : [element]));
   if (key === "Escape") return [...own, ...changed(topOf(element))];
   if (isEditor(element)) return [...own, ...effectsOfEdit(element, key, held)];
@@ -162,7 +162,7 @@ export function effectsOfKey(element: Element, key: string, held: Held): Effect[
 /** Returns whether an element is edited as a document: it is `contenteditable`, or inside such an element. */
 export const isEditor = (element: Element): boolean => !is(element, "input", "textarea") && read(element as HTMLElement, "isContentEditable") === true;
 
-function effectsOfEnter(field: HTMLInputElement): Effect[] {
+function effectsOfEnter(field: HTMLInputElement): AffectedElement[] {
   const button = submitButtonOf(field);
   if (button) return button.disabled ? [] : effectsOfClick(button);
   return field.form ? effectsOfSubmit(field.form) : [];
@@ -172,7 +172,7 @@ function effectsOfEnter(field: HTMLInputElement): Effect[] {
 const MOVES = /^(Arrow(Up|Down|Left|Right)|Home|End|Page(Up|Down)|Tab|Shift|Control|Alt|Meta)$/;
 
 /** What a key changes in an editor: what is selected, or what may be beside the caret. */
-function effectsOfEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): Effect[] {
+function effectsOfEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): AffectedElement[] {
   if (MOVES.test(key) || ((ctrlKey || metaKey) && /^[ac]$/i.test(key))) return [];
   const selection = invoke(documentOf(editor), "getSelection");
   const range = selection?.rangeCount ? selection.getRangeAt(0) : undefined;
@@ -189,7 +189,7 @@ export function topOf(element: Element): HTMLElement | undefined {
 }
 
 /** Returns the frames that a link or a form with a target loads. */
-function framesNamed(target: string | null | undefined, element: Element): Effect[] {
+function framesNamed(target: string | null | undefined, element: Element): AffectedElement[] {
   const base = findElement(documentOf(element), "base[target]");
   const name = target || (base && attributeOf(base, "target"));
   return name ? changed(...[...flatElements(rootElementOf(document)!, true)].filter((one) => namesOfFrame(one).includes(name))) : [];

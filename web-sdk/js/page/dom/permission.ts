@@ -6,7 +6,7 @@ import { hasPrivateInside } from "./private-content.ts";
 import { isPrivate } from "./shown.ts";
 
 /** An element that an action acts upon. */
-export interface Effect {
+export interface AffectedElement {
   element: Element;
   /** Whether the element is used, and not only changed by what is used: the app is asked for it, too. */
   isUsed?: boolean;
@@ -15,13 +15,13 @@ export interface Effect {
 }
 
 /** Returns whether an element must not be acted upon. */
-export const isForbidden = ({ element, isWhole }: Effect): boolean => isPrivate(element) || isOutside(element) || (!!isWhole && hasPrivateInside(element));
+export const isForbidden = ({ element, isWhole }: AffectedElement): boolean => isPrivate(element) || isOutside(element) || (!!isWhole && hasPrivateInside(element));
 
 /**
  * Does nothing if all elements may be acted upon. The page may have changed since the target was looked at.
  *
  * @throws ActionError if one may not.
  */
-export function refuseForbidden(effects: readonly Effect[]): void {
+export function refuseForbidden(effects: readonly AffectedElement[]): void {
   if (effects.some(isForbidden)) throw new ActionError("TargetPrivate", "this acts on something private by now, or outside of the root: ask the user to do it in the page");
 }

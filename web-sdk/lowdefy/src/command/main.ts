@@ -8,7 +8,7 @@ import { join, resolve, sep } from "node:path";
 import { redirectConsole } from "../engine/activity.ts";
 import { AppError } from "../engine/app-error.ts";
 import { LowdefyApp } from "../engine/app.ts";
-import { Host, type HostOptions } from "../host/host.ts";
+import { LowdefyHost, type HostOptions } from "../host/host.ts";
 import { type Settings, readSettings } from "../host/settings.ts";
 import { availableMemoryMb, defaultMaxProcesses, defaultProcessMemoryMb } from "../processes/machine.ts";
 import { ProcessPool } from "../processes/process-pool.ts";
@@ -91,7 +91,7 @@ async function run(options: CommandOptions): Promise<void> {
     const pool = await ProcessPool.open(processOptions(app, settings, processMemoryMb), { maxProcesses, idleMs: processIdleSeconds * 1000, waitMs: MAX_PROCESS_WAIT_MS });
     closing.push(() => pool.dispose());
     const common = { name, app, pool, settings, bridgeUrl, roles: options.roles };
-    const hosts: Host[] = [];
+    const hosts: LowdefyHost[] = [];
     for (const token of tokens) {
       const host = await openHost(token, common, options);
       closing.push(() => host.dispose());
@@ -168,17 +168,17 @@ async function buildAgain(options: CommandOptions, prepare: (app: LowdefyApp, se
 }
 
 /** Opens the store of a user, and what offers their sessions. */
-async function openHost(token: string, common: Pick<HostOptions, "name" | "app" | "pool" | "settings" | "bridgeUrl" | "roles">, options: CommandOptions): Promise<Host> {
+async function openHost(token: string, common: Pick<HostOptions, "name" | "app" | "pool" | "settings" | "bridgeUrl" | "roles">, options: CommandOptions): Promise<LowdefyHost> {
   const principal = principalOfToken(token);
   const { maxSessionsPerUser, sessionExpiryMinutes } = common.settings;
   const store = await openStore(options.store, principal, { maxSessions: maxSessionsPerUser, expiryMs: sessionExpiryMinutes * 60_000, warn: say }).catch((error: Error) => {
     throw error instanceof SessionStoreError ? error : new AppError(error.message);
   });
-  return new Host({ ...common, store, token, bridgeSession: bridgeSession(options, principal) });
+  return new LowdefyHost({ ...common, store, token, bridgeSession: bridgeSession(options, principal) });
 }
 
 /** Ends the command when the bridge has refused the last of its connections. */
-function endWithAll(hosts: readonly Host[], end: End): void {
+function endWithAll(hosts: readonly LowdefyHost[], end: End): void {
   let left = hosts.length;
   for (const [index, { mcpWeb }] of hosts.entries()) {
     mcpWeb.onStatusChange((status) => {
@@ -223,7 +223,7 @@ function bridgeSession({ config }: CommandOptions, principal: string): string {
   return `lowdefy-${hash.digest("hex").slice(0, 32)}`;
 }
 
-async function writeClientConfiguration({ store }: CommandOptions, host: Host): Promise<void> {
+async function writeClientConfiguration({ store }: CommandOptions, host: LowdefyHost): Promise<void> {
   const file = join(store, "mcp.json");
   await writePrivate(file, `${JSON.stringify(host.mcpWeb.mcpConfig, null, 2)}\n`);
   say(`the configuration for AI clients is in ${file}`);

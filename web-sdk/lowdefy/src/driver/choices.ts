@@ -4,14 +4,14 @@ import type { Block } from "../engine/engine-types.ts";
 import { textOfHtml, textOfValue } from "./plain-text.ts";
 
 /** One choice. */
-export interface Choice {
+export interface BlockChoice {
   value: unknown;
   label: string;
   isDisabled: boolean;
 }
 
 /** Returns the choices of a block, without those of the same value. */
-export function choicesOf(block: Block): Choice[] {
+export function choicesOf(block: Block): BlockChoice[] {
   const { options } = block.eval?.properties ?? {};
   if (!Array.isArray(options)) return [];
   const seen = new Set<string>();
@@ -21,14 +21,14 @@ export function choicesOf(block: Block): Choice[] {
   });
 }
 
-function choiceOf(option: unknown): Choice {
+function choiceOf(option: unknown): BlockChoice {
   if (typeof option !== "object" || option === null || option instanceof Date) return { value: option, label: textOfValue(option), isDisabled: false };
   const { value, label, disabled } = option as { value?: unknown; label?: unknown; disabled?: unknown };
   return { value, label: typeof label === "string" ? textOfHtml(label) : textOfValue(label ?? value), isDisabled: disabled === true };
 }
 
 /** Returns the choice that a client means: by its value, by its label, or by either as a text. */
-export function findChoice(choices: readonly Choice[], wanted: unknown): Choice | undefined {
+export function findChoice(choices: readonly BlockChoice[], wanted: unknown): BlockChoice | undefined {
   const key = keyOf(wanted);
   const text = textOfValue(wanted);
   return (
@@ -39,6 +39,6 @@ export function findChoice(choices: readonly Choice[], wanted: unknown): Choice 
 }
 
 /** Returns the label of a value. */
-export const labelOfValue = (choices: readonly Choice[], value: unknown): string => choices.find((choice) => keyOf(choice.value) === keyOf(value))?.label ?? textOfValue(value);
+export const labelOfValue = (choices: readonly BlockChoice[], value: unknown): string => choices.find((choice) => keyOf(choice.value) === keyOf(value))?.label ?? textOfValue(value);
 
 export const keyOf = (value: unknown): string => (value instanceof Date ? `date ${value.getTime()}` : (JSON.stringify(value) ?? "undefined"));

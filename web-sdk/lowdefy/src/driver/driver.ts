@@ -10,7 +10,7 @@ import { describeBlock } from "./block-texts.ts";
 import { keyOf } from "./choices.ts";
 import { eventsOf } from "./events.ts";
 import { inputKind } from "./inputs.ts";
-import { type Part, findPart } from "./parts.ts";
+import { type BlockPart, findPart } from "./parts.ts";
 import { setBlockValue } from "./set-value.ts";
 import { checkStateSize, checkValue, parsePath } from "./state-path.ts";
 import { readState } from "./state.ts";
@@ -264,7 +264,7 @@ export class LowdefyDriver implements PageDriver {
     return found;
   }
 
-  #find(ref: string): { block: Block; isShown: boolean; part?: Part } | undefined {
+  #find(ref: string): { block: Block; isShown: boolean; part?: BlockPart } | undefined {
     const whole = this.#session.blocks.all.get(ref);
     const at = ref.lastIndexOf("/");
     if (whole || at < 0) return whole;

@@ -3,7 +3,7 @@
 import { ActionError } from "mcp-web-sdk/page-driver";
 
 import type { Block } from "../engine/engine-types.ts";
-import { type Choice, choicesOf, findChoice, labelOfValue } from "./choices.ts";
+import { type BlockChoice, choicesOf, findChoice, labelOfValue } from "./choices.ts";
 import { textOfValue } from "./plain-text.ts";
 
 /** How a type of inputs is used. */
@@ -177,7 +177,7 @@ export const KNOWN_INPUTS: readonly string[] = Object.keys(KINDS);
 
 export const isPassword = (block: Block): boolean => block.type === "PasswordInput";
 
-function choose(block: Block, choices: readonly Choice[], wanted: unknown): Choice {
+function choose(block: Block, choices: readonly BlockChoice[], wanted: unknown): BlockChoice {
   const choice = findChoice(choices, wanted);
   const known = choices.slice(0, 20).map(({ label }) => JSON.stringify(label));
   if (!choice) throw new ActionError("OptionNotFound", `${block.blockId} has no option ${short(wanted)}: ${known.join(", ") || "it has none"}`);

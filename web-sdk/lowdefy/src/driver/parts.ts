@@ -12,7 +12,7 @@ import { textOfHtml, textProperty } from "./plain-text.ts";
 import { setBlockValue } from "./set-value.ts";
 
 /** A part of a block. */
-export interface Part {
+export interface BlockPart {
   key: string;
   role: string;
   name: string;
@@ -26,7 +26,7 @@ export interface Part {
 const MAX_MENU_DEPTH = 5;
 
 /** Returns the parts of a block, in the order of the page. */
-export function partsOf(block: Block, session: AppSession): Part[] {
+export function partsOf(block: Block, session: AppSession): BlockPart[] {
   switch (block.type) {
     case "Modal":
     case "ConfirmModal":
@@ -62,13 +62,13 @@ export function partsOf(block: Block, session: AppSession): Part[] {
 }
 
 /** Returns the buttons of an item of a list. */
-export function itemParts(list: Block, index: number): Part[] {
+export function itemParts(list: Block, index: number): BlockPart[] {
   if (list.type !== "ControlledList" || list.eval?.properties?.hideRemoveButton) return [];
   return [{ key: `remove.${index}`, role: "button", name: `Remove item ${index}`, click: () => list.removeItem?.(checkIndex(list, index)) }];
 }
 
 /** Returns the part of a handle, such as `lines/add`. */
-export function findPart(block: Block, key: string, session: AppSession): Part | undefined {
+export function findPart(block: Block, key: string, session: AppSession): BlockPart | undefined {
   const index = /^remove\.(\d+)$/.exec(key)?.[1];
   if (index !== undefined) {
     return Number(index) < (block.itemCount?.() ?? 0) ? itemParts(block, Number(index))[0] : undefined;
@@ -88,7 +88,7 @@ export function tabsOf(block: Block): { key: string; title: string; isActive: bo
 
 const isDisabledBlock = (block: Block): boolean => block.eval?.properties?.disabled === true;
 
-function tabPart(block: Block, key: string, title: string, isActive: boolean): Part {
+function tabPart(block: Block, key: string, title: string, isActive: boolean): BlockPart {
   return {
     key,
     role: "tab",
@@ -101,7 +101,7 @@ function tabPart(block: Block, key: string, title: string, isActive: boolean): P
   };
 }
 
-function checkboxPart(block: Block, key: string, value: unknown, label: string, isDisabled: boolean): Part {
+function checkboxPart(block: Block, key: string, value: unknown, label: string, isDisabled: boolean): BlockPart {
   const values: unknown[] = Array.isArray(block.value) ? block.value : [];
   const isChecked = values.some((item) => keyOf(item) === keyOf(value));
   return {
@@ -114,7 +114,7 @@ function checkboxPart(block: Block, key: string, value: unknown, label: string, 
   };
 }
 
-function addPart(block: Block, { maxListItems }: SessionLimits): Part {
+function addPart(block: Block, { maxListItems }: SessionLimits): BlockPart {
   const { addToFront, addItemButton } = (block.eval?.properties ?? {}) as { addToFront?: boolean; addItemButton?: { title?: unknown } };
   return {
     key: "add",
@@ -124,12 +124,12 @@ function addPart(block: Block, { maxListItems }: SessionLimits): Part {
   };
 }
 
-function okPart(block: Block, session: AppSession): Part {
+function okPart(block: Block, session: AppSession): BlockPart {
   const { okText } = block.eval?.properties ?? {};
   return { key: "ok", role: "button", name: textProperty(okText) ?? "Ok", click: () => closeDialog(block, "onOk", session.blocks.tools) };
 }
 
-function cancelPart(block: Block, session: AppSession): Part {
+function cancelPart(block: Block, session: AppSession): BlockPart {
   const { cancelText } = block.eval?.properties ?? {};
   return { key: "cancel", role: "button", name: textProperty(cancelText) ?? "Cancel", click: () => closeDialog(block, "onCancel", session.blocks.tools) };
 }
@@ -143,7 +143,7 @@ interface MenuItem {
   links?: MenuItem[];
 }
 
-function menuParts(block: Block, session: AppSession): Part[] {
+function menuParts(block: Block, session: AppSession): BlockPart[] {
   const { menuId = "default", links, menu } = (block.eval?.properties ?? {}) as { menuId?: string; links?: MenuItem[]; menu?: { menuId?: string; links?: MenuItem[] } };
   const menus = session.menus as { menuId: string; links?: MenuItem[] }[];
   const given = links ?? menu?.links ?? (menus.find((known) => known.menuId === (menu?.menuId ?? menuId)) ?? menus[0])?.links ?? [];
@@ -159,7 +159,7 @@ function menuParts(block: Block, session: AppSession): Part[] {
 const flatten = (items: readonly MenuItem[], depth: number): MenuItem[] =>
   depth >= MAX_MENU_DEPTH ? [] : items.flatMap((item) => [...(item.pageId !== undefined || item.url !== undefined ? [item] : []), ...flatten(item.links ?? [], depth + 1)]);
 
-function breadcrumbParts(block: Block, session: AppSession): Part[] {
+function breadcrumbParts(block: Block, session: AppSession): BlockPart[] {
   const { list } = block.eval?.properties ?? {};
   if (!Array.isArray(list)) return [];
   return list.map((entry: unknown, index) => {

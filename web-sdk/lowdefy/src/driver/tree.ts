@@ -7,7 +7,7 @@ import type { Block, Blocks } from "../engine/engine-types.ts";
 import type { AppSession } from "../engine/session.ts";
 import { describeBlock } from "./block-texts.ts";
 import { eventsOf } from "./events.ts";
-import { type Part, itemParts, partsOf, tabsOf } from "./parts.ts";
+import { type BlockPart, itemParts, partsOf, tabsOf } from "./parts.ts";
 
 /** Menus that are drawn around the content of a page, not with it. */
 const MENUS_AROUND: ReadonlySet<string> = new Set(["PageHeaderMenu", "PageSiderMenu"]);
@@ -103,7 +103,7 @@ class TreeReader {
   }
 }
 
-function partNode(block: Block, { key, role, name, states = [], isDisabled }: Part): PageNode {
+function partNode(block: Block, { key, role, name, states = [], isDisabled }: BlockPart): PageNode {
   return { role, name, ref: `${block.blockId}/${key}`, states: [...(isDisabled ? ["disabled"] : []), ...states] };
 }
 

@@ -29,7 +29,7 @@ const NOT_FOUND_PAGE = "404";
 export type RootConfig = Awaited<ReturnType<typeof getRootConfig>>;
 
 /** A request that a page makes. */
-export interface PageRequest {
+export interface LowdefyRequest {
   blockId: string;
   pageId: string;
   payload: unknown;
@@ -161,7 +161,7 @@ export class LowdefyApp {
    * Makes a request of a page that the user may open. The values of secrets stay here. `overran` is called when an operator of it
    * took too long.
    */
-  async request(user: AppUser, request: PageRequest, overran: () => void): Promise<unknown> {
+  async request(user: AppUser, request: LowdefyRequest, overran: () => void): Promise<unknown> {
     const { pageId, requestId } = request;
     const page = await this.page(pageId, user);
     // The ids become parts of paths.

@@ -6,7 +6,7 @@ import getContext, { createLink } from "@lowdefy/engine";
 import { serializer } from "@lowdefy/helpers";
 
 import { Activity } from "./activity.ts";
-import type { AppPageSummary, PageRequest, RootConfig } from "./app.ts";
+import type { AppPageSummary, LowdefyRequest, RootConfig } from "./app.ts";
 import type { AppUser } from "./app-user.ts";
 import type { OpenDialogs } from "./block-methods.ts";
 import { browserGlobals, withoutBrowser } from "./browser-objects.ts";
@@ -43,7 +43,7 @@ export interface SessionApp {
   page(pageId: string): Promise<PageConfig | undefined>;
   /** Returns the pages that the user may open. */
   pages(): Promise<AppPageSummary[]>;
-  request(request: PageRequest): Promise<unknown>;
+  request(request: LowdefyRequest): Promise<unknown>;
 }
 
 /** A session. It needs {@link AppSession.start} or {@link AppSession.restore} before anything else. */
@@ -86,7 +86,7 @@ export class AppSession {
     root._internal = {
       actions: { ...actions, CallMethod: (context: ActionContext) => this.#callMethod(context, actions.CallMethod) },
       blockComponents: app.plugins.blocks,
-      callRequest: (request: PageRequest) => this.activity.track(this.#app.request(request)),
+      callRequest: (request: LowdefyRequest) => this.activity.track(this.#app.request(request)),
       components: {},
       displayMessage: ({ content, status }: { content?: unknown; status?: string }) => {
         if (status !== "loading") this.activity.message(status ?? "success", String(content ?? ""));

@@ -9,7 +9,7 @@ import { invalidArguments } from "../processes/call-failure.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
 import { SWEEP_INTERVAL_MS, type SessionStore } from "../stores/index.ts";
 import { RateLimit } from "./rate-limit.ts";
-import { Sessions, type ToolCall } from "./sessions.ts";
+import { Sessions, type PageToolCall } from "./sessions.ts";
 import type { Settings } from "./settings.ts";
 import * as tools from "./tool-definitions.ts";
 import { userOf } from "./user.ts";
@@ -42,7 +42,7 @@ export interface HostOptions {
 }
 
 /** The sessions of one user at a bridge. */
-export class Host {
+export class LowdefyHost {
   readonly mcpWeb: McpWeb;
   readonly #sessions: Sessions;
   #rate: RateLimit;
@@ -105,7 +105,7 @@ export class Host {
     this.#tools.push(tool);
   }
 
-  #inSession(method: ToolCall["method"]): Handler {
+  #inSession(method: PageToolCall["method"]): Handler {
     return ({ sessionId, ...args }, context) => {
       const { client, caller, signal } = context;
       return this.#sessions.run(sessionId, this.#user(context), { method, args, via: caller.via, maxResultBytes: client?.limits?.maxResultBytes, signal });

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 
-import type { LowdefyApp, PageRequest } from "../engine/app.ts";
+import type { LowdefyApp, LowdefyRequest } from "../engine/app.ts";
 import type { AppUser } from "../engine/app-user.ts";
 import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
 import { type HostCall, type Method, type SessionCall, textIn } from "../processes/messages.ts";
@@ -34,7 +34,7 @@ interface Entry {
 }
 
 /** A call of a page tool. */
-export interface ToolCall extends Pick<SessionCall, "args" | "via" | "maxResultBytes"> {
+export interface PageToolCall extends Pick<SessionCall, "args" | "via" | "maxResultBytes"> {
   method: Exclude<Method, "create">;
   signal: AbortSignal;
 }
@@ -101,7 +101,7 @@ export class Sessions implements ProcessOwner {
   }
 
   /** Makes a call in a session, as the store has it. */
-  async run(sessionId: unknown, user: AppUser, { signal, ...call }: ToolCall): Promise<object> {
+  async run(sessionId: unknown, user: AppUser, { signal, ...call }: PageToolCall): Promise<object> {
     const id = checkId(sessionId);
     return this.#pool.use(this, signal, async (process) => {
       const stored = await this.#try(() => this.#store.get(id)).catch((error: unknown) => {
@@ -160,7 +160,7 @@ export class Sessions implements ProcessOwner {
     const left = this.#noRequestsUntil - performance.now();
     if (left > 0) throw new Error(`requests of this user wait for ${Math.ceil(left / 1000)} s, because an operator of one took too long`);
     const [pageId, requestId, blockId] = ["pageId", "requestId", "blockId"].map((name) => textIn(input, name, MAX_ID_CHARS)) as [string, string, string];
-    const request: PageRequest = { pageId, requestId, blockId, payload: input.payload };
+    const request: LowdefyRequest = { pageId, requestId, blockId, payload: input.payload };
     const overran = () => (this.#noRequestsUntil = performance.now() + REQUEST_PAUSE_MS);
     const response = await this.#requests.spend(request.payload, async () => {
       // It may have ended while the request waited.

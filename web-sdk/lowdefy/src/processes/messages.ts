@@ -47,7 +47,7 @@ export type HostMessage =
   | { type: "cancel"; id: number }
   | { type: "forget"; sessionId: string }
   | { type: "hostResult"; id: number; value: unknown }
-  | { type: "hostFailure"; id: number; failure: Failure }
+  | { type: "hostFailure"; id: number; failure: ProcessFailure }
   | { type: "ping"; id: number };
 
 /** Methods of the host that a session process may call. */
@@ -67,13 +67,13 @@ export type ProcessMessage =
   | { type: "started" }
   | { type: "failed"; message: string }
   | { type: "result"; id: number; value: unknown }
-  | { type: "failure"; id: number; failure: Failure }
+  | { type: "failure"; id: number; failure: ProcessFailure }
   | ({ type: "hostCall"; id: number } & HostCall)
   | { type: "pong"; id: number }
   | { type: "log"; text: string };
 
 /** The error of a call. */
-export interface Failure {
+export interface ProcessFailure {
   message: string;
   name?: string | undefined;
   code?: string | undefined;
@@ -104,7 +104,7 @@ export function checkProcessMessage(value: unknown): ProcessMessage {
 /** A line of the log must not look like several. */
 const lineOf = (text: string): string => text.slice(0, MAX_MESSAGE_CHARS).replace(/\p{Cc}+/gu, " ");
 
-function checkFailure(value: unknown): Failure {
+function checkFailure(value: unknown): ProcessFailure {
   const { message, code, reason, isLost } = asObject(value, "it has sent a failure without a reason");
   if (typeof message !== "string") throw new Error("it has sent a failure without a message");
   return {
@@ -133,7 +133,7 @@ export function checkToolResult(method: Method, value: unknown): object {
 }
 
 /** A failure as it goes over the channel. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): ProcessFailure {
   const { message, name, code, data } = error as { message?: unknown; name?: string; code?: unknown; data?: { reason?: unknown } };
   const { reason } = data ?? {};
   return {
@@ -145,7 +145,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** The error that a failure describes. */
-export function errorOf({ message, name, code, reason }: Failure): Error {
+export function errorOf({ message, name, code, reason }: ProcessFailure): Error {
   const error = Object.assign(new Error(message), code !== undefined && { code }, reason !== undefined && { data: { reason } });
   if (name !== undefined) error.name = name;
   return error;

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { AppError } from "../engine/app-error.ts";
 import { handlerFailed } from "./call-failure.ts";
 import { CHANNEL_CLOSED, CHANNEL_FD, Channel } from "./channel.ts";
-import { type Failure, type HostCall, type ProcessMessage, type ProcessSettings, type SessionCall, checkProcessMessage, checkToolResult, errorOf, failureOf } from "./messages.ts";
+import { type ProcessFailure, type HostCall, type ProcessMessage, type ProcessSettings, type SessionCall, checkProcessMessage, checkToolResult, errorOf, failureOf } from "./messages.ts";
 import { readUsage } from "./process-usage.ts";
 import { MAX_LIFE_CPU_SECONDS, giveWayToAll, startProgram } from "./program.ts";
 import { CHECK_MS, type ProcessEnd, Watchdog, outOfMemory } from "./watchdog.ts";
@@ -305,6 +305,6 @@ function endedError({ reason, message }: ProcessEnd, { method }: SessionCall): E
 }
 
 /** The error of a call, from a process that is not trusted. */
-function errorOfCall(failure: Failure): Error {
+function errorOfCall(failure: ProcessFailure): Error {
   return Object.assign(errorOf(failure), failure.isLost && { isLost: true });
 }

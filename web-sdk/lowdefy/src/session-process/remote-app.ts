@@ -2,7 +2,7 @@
 
 import { serializer } from "@lowdefy/helpers";
 
-import type { AppPageSummary, PageRequest, RootConfig } from "../engine/app.ts";
+import type { AppPageSummary, LowdefyRequest, RootConfig } from "../engine/app.ts";
 import type { PageConfig } from "../engine/engine-types.ts";
 import type { PagePlugins } from "../engine/plugins.ts";
 import { countValues } from "../engine/json-values.ts";
@@ -39,7 +39,7 @@ export class RemoteApp implements SessionApp {
     return (await this.#call("pages", {})) as AppPageSummary[];
   }
 
-  request(request: PageRequest): Promise<unknown> {
+  request(request: LowdefyRequest): Promise<unknown> {
     return this.#call("request", { ...request });
   }
 

@@ -7,7 +7,7 @@ import { FolderLocks } from "./folder-locks.ts";
 import { readSessionFile, type SessionFile } from "./session-file.ts";
 import { openFolder, removeUnfinished, sessionIdsIn, sessionPath } from "./session-folder.ts";
 import { checkSessionId } from "./session-id.ts";
-import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type SessionSummary, type StoredSession } from "./session-store.ts";
+import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type StoredSessionSummary, type StoredSession } from "./session-store.ts";
 import { byAge, encodeJson, recordOf, type SessionRecord, sessionFrom, summaryFrom, unreadableSummary } from "./session-text.ts";
 import { sessionChanged, sessionExists, sessionExpired, SessionStoreError, sessionTooLarge, sessionUnknown, sessionUnreadable, storeDisposed, StoreUnavailable, tooManySessions } from "./store-errors.ts";
 import { settingsFrom, type StoreOptions, type StoreSettings } from "./store-options.ts";
@@ -90,7 +90,7 @@ class FileStore implements SessionStore {
     );
   }
 
-  async list(): Promise<SessionSummary[]> {
+  async list(): Promise<StoredSessionSummary[]> {
     return await this.#run("read", () => this.#list());
   }
 
@@ -128,10 +128,10 @@ class FileStore implements SessionStore {
     return await reportFileErrors(done, body);
   }
 
-  async #list(): Promise<SessionSummary[]> {
+  async #list(): Promise<StoredSessionSummary[]> {
     const sessionIds = await sessionIdsIn(this.#files, this.#folder);
     this.#summaries.retain(sessionIds);
-    const listed: SessionSummary[] = [];
+    const listed: StoredSessionSummary[] = [];
     for (const sessionId of sessionIds) {
       const file = await this.#summaries.read(this.#path(sessionId), sessionId);
       const phase = file && this.#phase(file);
@@ -160,7 +160,7 @@ class FileStore implements SessionStore {
     return phase === "active" && !readable ? "expired" : phase;
   }
 
-  #unreadable(sessionId: string, reason: string): SessionSummary {
+  #unreadable(sessionId: string, reason: string): StoredSessionSummary {
     if (!this.#warned.has(sessionId)) {
       this.#warned.add(sessionId);
       this.#settings.warn(`session ${sessionId} is listed as expired, because its file cannot be used: ${reason}`);

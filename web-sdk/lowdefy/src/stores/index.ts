@@ -6,6 +6,6 @@ export { openRedisStore, type RedisStoreOptions } from "./redis-store.ts";
 export { principalOfSubject, principalOfToken } from "./principal.ts";
 export { isSessionId } from "./session-id.ts";
 export { SWEEP_INTERVAL_MS, MAX_SESSION_BYTES } from "./session-store.ts";
-export type { ChangedSession, NewSession, SessionStore, SessionSummary, StoredSession } from "./session-store.ts";
+export type { ChangedSession, NewSession, SessionStore, StoredSessionSummary, StoredSession } from "./session-store.ts";
 export type { StoreOptions } from "./store-options.ts";
 export { SessionConflict, SessionExpired, SessionLimit, SessionStoreError, SessionUnknown, StoreUnavailable, type SessionStoreErrorCode, tooManySessions } from "./store-errors.ts";

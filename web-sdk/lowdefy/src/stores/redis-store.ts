@@ -7,7 +7,7 @@ import { isPrincipal } from "./principal.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { CLOSE, CREATE, SAVE, SWEEP } from "./redis-scripts.ts";
 import { checkSessionId, isSessionId } from "./session-id.ts";
-import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type SessionSummary, type StoredSession } from "./session-store.ts";
+import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type StoredSessionSummary, type StoredSession } from "./session-store.ts";
 import { byAge, encodeJson, parseRecord, recordOf, type SessionRecord, sessionFrom, summaryFrom, unreadableSummary } from "./session-text.ts";
 import { sessionChanged, sessionExists, sessionExpired, sessionTooLarge, sessionUnknown, sessionUnreadable, StoreUnavailable, tooManySessions } from "./store-errors.ts";
 import { settingsFrom, type StoreOptions, type StoreSettings } from "./store-options.ts";
@@ -102,10 +102,10 @@ class RedisStore implements SessionStore {
     return sessionFrom(record, "active");
   }
 
-  async list(): Promise<SessionSummary[]> {
+  async list(): Promise<StoredSessionSummary[]> {
     const sessionIds = (await this.#connection.run((client) => client.sMembers(this.#idsKey))).filter(isSessionId);
     const records = await Promise.all(sessionIds.map(async (sessionId) => ({ sessionId, record: await this.#read(sessionId, false) })));
-    const listed: SessionSummary[] = [];
+    const listed: StoredSessionSummary[] = [];
     for (const { sessionId, record } of records) {
       if (!record) continue;
       if ("unreadable" in record) {
@@ -159,7 +159,7 @@ class RedisStore implements SessionStore {
     return phaseAt(this.#settings.now(), record.updatedAt, this.#settings.expiryMs);
   }
 
-  #unreadable(sessionId: string, reason: string): SessionSummary {
+  #unreadable(sessionId: string, reason: string): StoredSessionSummary {
     if (!this.#warned.has(sessionId)) {
       this.#warned.add(sessionId);
       this.#settings.warn(`session ${sessionId} is listed as expired, because its key in Redis cannot be used: ${reason}`);

@@ -23,7 +23,7 @@ export interface StoredSession {
 }
 
 /** A session without the state of its page. */
-export type SessionSummary = Omit<StoredSession, "saved">;
+export type StoredSessionSummary = Omit<StoredSession, "saved">;
 
 /** What `create` takes. The store adds the version, the revision, the status and the times. */
 export type NewSession = Pick<StoredSession, "sessionId" | "name" | "description" | "pageId" | "saved">;
@@ -66,7 +66,7 @@ export interface SessionStore {
    */
   save(session: ChangedSession): Promise<StoredSession>;
   /** Returns the active and the expired sessions, the oldest first. @throws StoreUnavailable */
-  list(): Promise<SessionSummary[]>;
+  list(): Promise<StoredSessionSummary[]>;
   /** Removes a session, expired or not. @throws SessionUnknown @throws StoreUnavailable */
   close(sessionId: string): Promise<void>;
   /** Removes the sessions that expired more than `expiryMs` ago. The host calls it every `SWEEP_INTERVAL_MS`. @throws StoreUnavailable */

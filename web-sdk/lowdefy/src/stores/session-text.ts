@@ -1,7 +1,7 @@
 /** Sessions as JSON text. Whether a session is expired is not in the text: it follows from `updatedAt`. */
 
 import { isSessionId } from "./session-id.ts";
-import type { NewSession, SessionSummary, StoredSession } from "./session-store.ts";
+import type { NewSession, StoredSessionSummary, StoredSession } from "./session-store.ts";
 
 /** What is stored of a session: everything but the status, which is computed when it is read. */
 export type SessionRecord = Omit<StoredSession, "status">;
@@ -46,18 +46,18 @@ export function sessionFrom(record: SessionRecord, status: StoredSession["status
 }
 
 /** Returns the summary of the session that a record is of. */
-export function summaryFrom(record: SessionRecord, status: StoredSession["status"]): SessionSummary {
+export function summaryFrom(record: SessionRecord, status: StoredSession["status"]): StoredSessionSummary {
   const { version, sessionId, revision, name, description, pageId, createdAt, updatedAt } = record;
   return { version, sessionId, revision, name, ...(description === undefined ? {} : { description }), status, pageId, createdAt, updatedAt };
 }
 
 /** Returns the summary of a session of which only the id is known. */
-export function unreadableSummary(sessionId: string): SessionSummary {
+export function unreadableSummary(sessionId: string): StoredSessionSummary {
   return { version: 1, sessionId, revision: 0, name: "(unreadable)", status: "expired", pageId: "", createdAt: 0, updatedAt: 0 };
 }
 
 /** Orders the sessions of a list: the oldest first. */
-export function byAge(a: SessionSummary, b: SessionSummary): number {
+export function byAge(a: StoredSessionSummary, b: StoredSessionSummary): number {
   return a.createdAt - b.createdAt || (a.sessionId < b.sessionId ? -1 : 1);
 }
 

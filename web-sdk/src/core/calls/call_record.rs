@@ -40,7 +40,7 @@ use bridge_protocol::limits::STALE_AFTER;
 
 use super::outcome::SentOutcome;
 use crate::core::effect::{DefinitionKey, Effects};
-use crate::core::messages::{CallRequest, Json, PageToBridge};
+use crate::core::messages::{HandlerRequest, Json, PageToBridge};
 use crate::core::pending_client_requests::PendingClientRequests;
 
 /// [`STALE_AFTER`] in milliseconds.
@@ -68,7 +68,7 @@ pub(super) struct CallRecord<J> {
 pub(super) enum State<J> {
     /// The call has arrived late and may have ended.
     MaybeEnded {
-        request: CallRequest<J>,
+        request: HandlerRequest<J>,
         /// The number of the latest check; answers to earlier ones prove nothing.
         check: u64,
         /// When the page last sent a check.
@@ -140,7 +140,7 @@ impl<J: Json> RunningCall<J> {
 }
 
 impl<J> CallRecord<J> {
-    pub(super) fn maybe_ended(request: CallRequest<J>, check: u64, now_ms: u64) -> Self {
+    pub(super) fn maybe_ended(request: HandlerRequest<J>, check: u64, now_ms: u64) -> Self {
         Self {
             id: request.call.clone(),
             state: State::MaybeEnded {

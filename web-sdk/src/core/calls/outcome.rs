@@ -2,7 +2,7 @@
 
 use bridge_protocol::{CallId, ErrorCode};
 
-use crate::core::effect::{CallOutcome, Failure};
+use crate::core::effect::{CallEnd, Failure};
 use crate::core::messages::{Answer, Item, Json, Kind, PageToBridge};
 use crate::core::text::size_error;
 
@@ -126,11 +126,11 @@ impl<J: Json> SentOutcome<J> {
     }
 
     /// Returns the outcome to report to the app.
-    pub(super) fn call_outcome(&self) -> CallOutcome {
+    pub(super) fn call_outcome(&self) -> CallEnd {
         match self {
-            SentOutcome::Result(_) => CallOutcome::Finished,
+            SentOutcome::Result(_) => CallEnd::Finished,
             SentOutcome::Error { code, message, .. } => {
-                CallOutcome::Failed(Failure::new(*code, message.clone()))
+                CallEnd::Failed(Failure::new(*code, message.clone()))
             }
         }
     }

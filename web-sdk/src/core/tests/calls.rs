@@ -31,7 +31,7 @@ fn a_call_is_acknowledged_before_its_handler_starts() {
     );
     assert_eq!(
         page.call_outcomes(),
-        [(CallId::from("c1"), CallOutcome::Finished)]
+        [(CallId::from("c1"), CallEnd::Finished)]
     );
 }
 
@@ -84,7 +84,7 @@ fn a_restarted_bridge_gets_no_answers_to_former_calls() {
     page.clear();
     page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-2");
-    let [(cancelled, CallOutcome::Cancelled(_))] = &page.call_outcomes()[..] else {
+    let [(cancelled, CallEnd::Cancelled(_))] = &page.call_outcomes()[..] else {
         panic!("{:?}", page.call_outcomes());
     };
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_cancelled_call_sends_no_result() {
     page.receive(cancel("c1"));
     page.receive(cancel("c1"));
     page.finish("c1", returned("1"));
-    let outcome = CallOutcome::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
+    let outcome = CallEnd::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
     assert_eq!(page.call_outcomes(), [(CallId::from("c1"), outcome)]);
     assert_eq!(page.sent, []);
 }
@@ -154,7 +154,7 @@ fn a_thrown_error_is_sent_with_its_message() {
     page.finish("c1", threw("no such card: 7"));
     let error = ("HandlerFailed", "no such card: 7".to_owned());
     assert_eq!(only_error(&page), error);
-    let outcome = CallOutcome::Failed(Failure::new("HandlerFailed", "no such card: 7"));
+    let outcome = CallEnd::Failed(Failure::new("HandlerFailed", "no such card: 7"));
     assert_eq!(page.call_outcomes(), [(CallId::from("c1"), outcome)]);
 }
 
@@ -209,7 +209,7 @@ fn a_result_over_the_limit_names_size_and_limit() {
     let (code, message) = only_error(&page);
     assert_eq!(code, "ResultTooLarge");
     assert!(message.contains("12001 bytes; at most 12000"), "{message}");
-    assert!(matches!(page.call_outcomes()[1].1, CallOutcome::Failed(_)));
+    assert!(matches!(page.call_outcomes()[1].1, CallEnd::Failed(_)));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn disconnecting_cancels_running_calls() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.dispatch(|page| page.disconnect());
-    let [(_, CallOutcome::Cancelled(reason))] = &page.call_outcomes()[..] else {
+    let [(_, CallEnd::Cancelled(reason))] = &page.call_outcomes()[..] else {
         panic!();
     };
     assert_eq!(reason.code, Failure::DISCONNECTED);

@@ -386,7 +386,7 @@ fn a_page_in_the_bfcache_leaves_and_reconnects_when_shown() {
     assert!(page.effects.contains(&Effect::CloseSocket));
     assert!(page.reports.iter().any(|report| matches!(
         report,
-        Report::CallEnded { call, outcome: CallOutcome::Cancelled(_) } if call.as_str() == "c1"
+        Report::CallEnded { call, outcome: CallEnd::Cancelled(_) } if call.as_str() == "c1"
     )));
     page.clear();
     page.dispatch(|page| page.resumed());

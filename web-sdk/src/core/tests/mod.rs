@@ -247,7 +247,7 @@ impl TestPage {
         self.reports.iter().filter_map(status).collect()
     }
 
-    pub(super) fn call_outcomes(&self) -> Vec<(CallId, CallOutcome)> {
+    pub(super) fn call_outcomes(&self) -> Vec<(CallId, CallEnd)> {
         let outcome = |report: &Report<String>| match report {
             Report::CallEnded { call, outcome } => Some((call.clone(), outcome.clone())),
             _ => None,
@@ -349,7 +349,7 @@ pub(super) fn continued_tool_call(call: &str, tool: &str, hand_overs: u64) -> Br
 }
 
 pub(super) fn request(call: &str, kind: Kind, name: &str) -> BridgeToPage<String> {
-    BridgeToPage::CallRequested(CallRequest {
+    BridgeToPage::CallRequested(HandlerRequest {
         call: CallId::from(call),
         item: item(kind, name),
         sent_ms: None,

@@ -103,7 +103,7 @@ fn a_running_call_that_is_not_awaited_is_cancelled() {
     page.receive(tool_call("c1", "echo"));
     resume(&mut page, &[]);
     page.receive(calls_alive(&[], &["c1"]));
-    let [(call, CallOutcome::Cancelled(reason))] = &page.call_outcomes()[..] else {
+    let [(call, CallEnd::Cancelled(reason))] = &page.call_outcomes()[..] else {
         panic!("{:?}", page.call_outcomes());
     };
     assert_eq!((call.as_str(), &*reason.code), ("c1", "CallCancelled"));

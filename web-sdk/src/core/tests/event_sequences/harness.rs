@@ -21,7 +21,7 @@ pub(super) struct Harness {
     effects_checked: usize,
     received: HashSet<CallId>,
     started: HashSet<CallId>,
-    ended: HashMap<CallId, CallOutcome>,
+    ended: HashMap<CallId, CallEnd>,
     /// The number of times that the page checked whether a call is alive.
     check_counts: HashMap<CallId, u32>,
     /// The requests of handlers to clients.
@@ -318,7 +318,7 @@ impl Harness {
     /// The bridge has a result for an answered call exactly if its handler finished.
     fn assert_no_lost_answers(&self) {
         for (call, answer) in &self.bridge.answered {
-            let finished = self.ended.get(call) == Some(&CallOutcome::Finished);
+            let finished = self.ended.get(call) == Some(&CallEnd::Finished);
             let responded = matches!(answer, PageToBridge::CallResponse { .. });
             assert_eq!(finished, responded, "{call}: {answer:?}");
         }
