@@ -1,4 +1,4 @@
-//! The tools that the operator has added to those of the page: sources, and the policy of their calls.
+//! The tools that the operator has added to those of the page, and the pipeline of all calls.
 //!
 //! Nothing here is on by default. A page is not the operator: it may name tools, and a model may
 //! request them, but only a [`Profile`] grants them.
@@ -10,7 +10,8 @@
 //!    ([`offered_name`]).
 //! 4. [`access`] is what one query may use of them: what its [`profile`] allows
 //!    ([`name_patterns`]). [`report`] describes all of them for the operator.
-//! 5. [`policy`] makes each call: every check has its place there.
+//! 5. [`pipeline`] makes each call, also those of pages and clients: its steps are listed there, and
+//!    [`call_profile`] says which of them apply to a tool. [`refusal`] has their texts for the model.
 //! 6. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and [`user_shares`] bound
 //!    what one user may do.
 //! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
@@ -23,6 +24,7 @@ mod access;
 mod approval;
 mod audit;
 mod builtin_tool;
+mod call_profile;
 mod call_record;
 mod class;
 mod database;
@@ -35,10 +37,11 @@ mod offered_name;
 mod offered_tool;
 mod output;
 mod pins;
-mod policy;
+pub(crate) mod pipeline;
 mod profile;
 mod rate;
 mod redaction;
+mod refusal;
 mod report;
 mod served_source;
 mod servers_file;
@@ -53,8 +56,9 @@ mod user_shares;
 mod websearch;
 
 pub(crate) use access::SourceAccess;
-pub(crate) use approval::{Approval, NotApproved};
+pub(crate) use approval::Approval;
 pub(crate) use audit::AuditLog;
+pub(crate) use call_profile::{CallLimits, CallProfile};
 pub(crate) use class::{ToolClass, ToolEffect};
 pub(crate) use database::{READ_ARGUMENT, read_for_agent};
 pub(crate) use name_patterns::NamePatterns;
@@ -62,7 +66,6 @@ pub(crate) use offered_name::{MAX_NAME_BYTES, offered_name};
 pub(crate) use offered_tool::OfferedTool;
 pub(crate) use output::{CallOutcome, CallOutput};
 pub(crate) use pins::{PinDifference, Pins};
-pub(crate) use policy::CallSteps;
 pub(crate) use served_source::ServedSource;
 pub(crate) use servers_file::{
     ProcessVariables, ServerDefinition, ServerEntry, ServerTransport, ServersFile, Variables,
@@ -72,3 +75,4 @@ pub(crate) use source::{CallContext, START_TIMEOUT, Source, SourceMeta, SourceSt
 pub(crate) use sources::{Records, SourceLimits, Sources, UnusedSource};
 pub(crate) use tool_definition::{ToolDefinition, ToolHints};
 pub(crate) use tools_file::{SourceEntry, SourceSettings, ToolsFile};
+pub(crate) use user_shares::UserShares;

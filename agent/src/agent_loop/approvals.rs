@@ -7,7 +7,7 @@ use bridge_protocol::Query;
 use tokio::time::timeout;
 
 use super::open_calls::OpenCall;
-use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
+use super::tool_catalog::{ToolCatalog, ToolInfo};
 use crate::config::AskFor;
 use crate::text;
 use crate::tools::Approval;
@@ -23,9 +23,6 @@ pub(super) fn must_be_approved(
     query: &Query,
     ask: &[AskFor],
 ) -> bool {
-    if !matches!(tool.executor, Executor::Page | Executor::Source) {
-        return false;
-    }
     let by_page = query.approve.iter().flatten();
     tool.class.must_be_approved(ask)
         || by_page
@@ -67,6 +64,7 @@ mod tests {
 
     use super::*;
     use crate::agent_loop::open_calls::OpenCalls;
+    use crate::agent_loop::tool_catalog::Executor;
     use crate::mcp::PageTool;
     use crate::model::Tool;
     use crate::tools::{ToolClass, ToolEffect};

@@ -7,6 +7,7 @@ mod fake_model;
 mod limits;
 mod outcomes;
 mod page;
+mod pipeline;
 mod sources;
 mod test_bed;
 mod tool_calls;

@@ -147,6 +147,13 @@ impl ToolCatalog {
         self.infos.get(index)
     }
 
+    /// Returns a tool of a source that the query does not have, by the name that the model would use.
+    pub(super) fn withheld(&self, name: &str) -> Option<&OfferedTool> {
+        let mut known = self.known.iter();
+        let tool = known.find(|tool| tool.name == name)?;
+        self.info(name).is_none().then_some(tool)
+    }
+
     /// Returns the registered name of a tool, or `name` itself if there is no such tool.
     pub(super) fn registered_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.info(name).map_or(name, |info| &info.registered_name)

@@ -1,31 +1,23 @@
 //! Makes the calls of one turn.
 
-mod source_call;
+mod query_call;
 
-use std::time::Duration;
-
-use bridge_protocol::{Query, QueryContent};
+use bridge_protocol::QueryContent;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::value::RawValue;
-use tokio::sync::Semaphore;
 
-use super::approvals::{must_be_approved, wait_for_approval};
 use super::boundary::PromptBoundary;
 use super::call_activity::BusyCall;
-use super::client_result::ClientResult;
 use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
-use super::tool_catalog::{Executor, ToolCatalog, ToolInfo};
+use super::tool_catalog::ToolCatalog;
 use super::truncate::truncate;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
 use crate::text;
-use crate::tools::{Approval, CallOutcome, CallOutput, NotApproved};
-
-/// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
-const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
+use crate::tools::{CallOutcome, CallOutput, OfferedTool, UserShares};
 
 /// The maximum length of the error text that is sent to the page. The model receives the whole
 /// text.
@@ -34,18 +26,14 @@ const MAX_ERROR_CHARS: usize = 300;
 /// The maximum size of a source's result that is sent to the page, in bytes. The model receives more.
 const MAX_SOURCE_RESULT_BYTES: usize = 2048;
 
-/// What the model is told in addition about a call that was not approved.
-const DENIED_REMEDY: &str =
-    "Do not request it again: go on without it, or say what could not be done.";
-
 /// Makes the calls of one turn, and reports each to the page.
 #[derive(Debug)]
 pub(super) struct ToolRunner<'a> {
     input: QueryInput<'a>,
     catalog: &'a ToolCatalog,
     boundary: &'a PromptBoundary,
-    /// What calls of the page's tools need, so that at most `parallel_calls` are made at the same time.
-    permits: Semaphore,
+    /// At most `parallel_calls` of the page's tools are made at the same time.
+    page_shares: UserShares,
 }
 
 /// A call with its index in the turn and its number in the query.
@@ -78,11 +66,12 @@ impl<'a> ToolRunner<'a> {
         catalog: &'a ToolCatalog,
         boundary: &'a PromptBoundary,
     ) -> Self {
+        let page_calls = input.limits.parallel_calls;
         Self {
             input,
             catalog,
             boundary,
-            permits: Semaphore::new(input.limits.parallel_calls),
+            page_shares: UserShares::new(page_calls, page_calls),
         }
     }
 
@@ -154,98 +143,6 @@ impl<'a> ToolRunner<'a> {
         .boxed()
     }
 
-    async fn execute(
-        &self,
-        call: IndexedCall<'_>,
-        busy: &BusyCall<'_>,
-    ) -> Result<FinishedCall, Failure> {
-        let IndexedCall { number, call, .. } = call;
-        let Some(info) = self.catalog.info(&call.tool) else {
-            return Ok(self.refuse_unknown(number, call, busy).await);
-        };
-        match info.executor {
-            Executor::Client => Ok(self.wait_for_client(number, call, busy).await),
-            Executor::Agent => {
-                self.report_start(number, call, busy).await;
-                Ok(self.update_state(call))
-            }
-            Executor::Source => Ok(self.call_source(number, call, info, busy).await),
-            Executor::Page | Executor::Answer => self.call_page(number, call, info, busy).await,
-        }
-    }
-
-    /// Makes a call of a tool of the page, once the person and the limit of parallel calls allow it.
-    async fn call_page(
-        &self,
-        number: usize,
-        call: &Call,
-        info: &ToolInfo,
-        busy: &BusyCall<'_>,
-    ) -> Result<FinishedCall, Failure> {
-        let mut record = self.input.sources.record_page_call(
-            &info.registered_name,
-            &call.arguments,
-            self.catalog.input_schema(&call.tool),
-        );
-        let approval = self.ask_person(number, call, info, busy).await;
-        if let Err(output) = record.approval(approval) {
-            record.end(&output);
-            return Ok(self.finished(call, output, None));
-        }
-        // The semaphore is never closed.
-        let _permit = self.permits.acquire().await;
-        self.report_start(number, call, busy).await;
-        self.input.state.meter.count_call();
-        let mut output = self.call_with_timeout(call, info).await?;
-        record.end(&output);
-        let page_result = output.page_result.take();
-        Ok(self.finished(call, output, Some(page_result)))
-    }
-
-    /// Waits for the result of a call that the client makes.
-    async fn wait_for_client(
-        &self,
-        number: usize,
-        call: &Call,
-        busy: &BusyCall<'_>,
-    ) -> FinishedCall {
-        // It is open before it is reported: who reads the report wants to know who makes the call.
-        let open = self.input.state.client_calls.open(&number.to_string());
-        self.input.state.meter.count_call();
-        busy.count_report();
-        let waiting = busy.wait_outside();
-        self.send_progress(self.started(number, call)).await;
-        // The timeout is that of the query.
-        let result = open.wait().await;
-        let ClientResult {
-            text,
-            is_error,
-            pictures,
-        } = result.unwrap_or_else(ClientResult::not_made);
-        drop(waiting);
-        let outcome = if is_error {
-            CallOutcome::ToolError
-        } else {
-            CallOutcome::Ok
-        };
-        let output = CallOutput {
-            outcome,
-            pictures,
-            ..CallOutput::from_text(text)
-        };
-        self.finished(call, output, None)
-    }
-
-    /// Changes the state that the application shares.
-    fn update_state(&self, call: &Call) -> FinishedCall {
-        self.input.state.meter.count_call();
-        let output = match self.input.state.shared.update(&call.arguments) {
-            Ok(()) => CallOutput::from_text("The state is changed."),
-            Err(reason) => CallOutput::from_error(reason),
-        };
-        self.finished(call, output, None)
-    }
-
     fn finished(
         &self,
         call: &Call,
@@ -266,79 +163,6 @@ impl<'a> ToolRunner<'a> {
         }
     }
 
-    /// Waits for the approval of a call, if it needs one. Fails if the call must not be made.
-    async fn ask_person(
-        &self,
-        number: usize,
-        call: &Call,
-        info: &ToolInfo,
-        busy: &BusyCall<'_>,
-    ) -> Result<Option<Approval>, NotApproved> {
-        let QueryInput {
-            query,
-            limits,
-            state,
-            ..
-        } = self.input;
-        if !self.must_be_approved(call, info, query) {
-            return Ok(None);
-        }
-        let expires_in = limits.approval_timeout;
-        let id = number.to_string();
-        let open = state.approvals.open(&id);
-        busy.count_report();
-        let _waiting = busy.wait_outside();
-        self.send_progress(QueryContent::ApprovalRequested {
-            id,
-            tool: info.registered_name.clone(),
-            source: info.source().map(str::to_owned),
-            arguments: call.arguments.clone(),
-            expires_in_ms: u64::try_from(expires_in.as_millis()).unwrap_or(u64::MAX),
-        })
-        .await;
-        let approval = wait_for_approval(open, expires_in).await;
-        let reason = match approval {
-            Approval::Granted => return Ok(Some(approval)),
-            Approval::Denied => "The person did not approve this call.".to_owned(),
-            Approval::Expired => {
-                let expires_in = humantime::format_duration(expires_in);
-                format!("Nobody approved this call within {expires_in}.")
-            }
-        };
-        Err(NotApproved {
-            approval,
-            reason: format!("{reason} {DENIED_REMEDY}"),
-        })
-    }
-
-    fn must_be_approved(&self, call: &Call, info: &ToolInfo, query: &Query) -> bool {
-        let by_profile = info.offered.is_some() && self.input.sources.must_be_approved(info.class);
-        by_profile || must_be_approved(&call.tool, info, query, &self.input.limits.ask)
-    }
-
-    /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge.
-    /// The bridge enforces the timeout that a tool has set itself, because it can report more
-    /// details.
-    async fn call_with_timeout(&self, call: &Call, info: &ToolInfo) -> Result<CallOutput, Failure> {
-        let own_timeout = info
-            .own_timeout
-            .map(|it| it.saturating_add(BRIDGE_TIMEOUT_MARGIN));
-        let timeout = self
-            .input
-            .limits
-            .call_timeout
-            .max(own_timeout.unwrap_or_default());
-        let page_tools = self.input.page_tools;
-        let calling = page_tools.call(&info.call_name, call.arguments.clone());
-        match tokio::time::timeout(timeout, calling).await {
-            Ok(output) => output,
-            Err(_) => {
-                let reason = timeout_message(timeout);
-                Ok(CallOutput::failed(CallOutcome::Timeout, reason))
-            }
-        }
-    }
-
     /// Creates the result of a call of a tool that does not exist. Nothing is sent to the bridge.
     fn unknown_tool(&self, call: &Call) -> CallOutput {
         let names = self.catalog.names().join(", ");
@@ -349,19 +173,13 @@ impl<'a> ToolRunner<'a> {
 
     /// Returns the source of a tool, also if the query does not have the tool.
     fn source_of(&self, tool: &str) -> Option<String> {
-        if self.catalog.info(tool).is_some() {
-            return self.catalog.source(tool).map(str::to_owned);
-        }
-        let offered = self.input.sources.find(tool);
-        offered.map(|offered| offered.source_name().to_owned())
+        let withheld = || self.catalog.withheld(tool).map(OfferedTool::source_name);
+        let source = self.catalog.source(tool).or_else(withheld);
+        source.map(str::to_owned)
     }
 
-    async fn report_start(&self, number: usize, call: &Call, busy: &BusyCall<'_>) {
-        busy.count_report();
-        self.send_progress(self.started(number, call)).await;
-    }
-
-    fn started(&self, number: usize, call: &Call) -> QueryContent {
+    fn started(&self, indexed: IndexedCall<'_>) -> QueryContent {
+        let IndexedCall { number, call, .. } = indexed;
         QueryContent::ToolStarted {
             id: number.to_string(),
             tool: self.catalog.registered_name(&call.tool).to_owned(),
@@ -413,9 +231,4 @@ pub(super) fn reject_calls(
         let text = format!("Not called: {reason}");
         results[*index] = Some(CallResult::new(call, text, true));
     }
-}
-
-fn timeout_message(timeout: Duration) -> String {
-    let timeout = humantime::format_duration(timeout);
-    format!("The tool did not answer within {timeout}, and was cancelled.")
 }

@@ -1,22 +1,45 @@
 //! Converts the result of a call: the text for the model, and the value that the page returned.
 
+use bridge_protocol::ErrorCode;
 use bridge_protocol::invisible::visible_line;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::model::Media;
-use crate::tools::CallOutput;
+use crate::tools::{CallOutcome, CallOutput};
+
+/// The `_meta` key with the code of a failed call.
+const ERROR_META_KEY: &str = "mcp-web/error";
 
 /// Converts the result of a call of a page's tool.
 pub(super) fn page_call_output(result: &CallToolResult) -> CallOutput {
     let output = call_output(result);
     if output.is_error() {
-        return output;
+        return CallOutput {
+            outcome: failed_outcome(result),
+            ..output
+        };
     }
     CallOutput {
         page_result: page_result(result),
         ..output
+    }
+}
+
+/// Returns how a failed call has ended: the bridge checks the arguments and the time of a call as the
+/// agent does those of other tools.
+fn failed_outcome(result: &CallToolResult) -> CallOutcome {
+    let error = result
+        .meta
+        .as_ref()
+        .and_then(|meta| meta.0.get(ERROR_META_KEY));
+    let code = error.and_then(|error| ErrorCode::deserialize(&error["code"]).ok());
+    match code {
+        Some(ErrorCode::InvalidArguments) => CallOutcome::InvalidArguments,
+        Some(ErrorCode::CallTimeout) => CallOutcome::Timeout,
+        _ => CallOutcome::ToolError,
     }
 }
 
@@ -151,6 +174,20 @@ mod tests {
         let failed = parse_result(failed);
         assert!(failed.is_error());
         assert_eq!(failed.page_result.unwrap().get(), r#"{"error":"no"}"#);
+    }
+
+    #[test]
+    fn what_the_bridge_has_refused_has_the_outcome_of_other_tools() {
+        for (code, outcome) in [
+            ("InvalidArguments", CallOutcome::InvalidArguments),
+            ("CallTimeout", CallOutcome::Timeout),
+            ("HandlerFailed", CallOutcome::ToolError),
+            ("ACodeOfALaterBridge", CallOutcome::ToolError),
+        ] {
+            let failed = json!({ "content": [], "isError": true,
+                "_meta": { "mcp-web/error": { "code": code } } });
+            assert_eq!(parse_result(failed).outcome, outcome, "{code}");
+        }
     }
 
     #[test]

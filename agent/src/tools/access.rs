@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, QueryCaller, QueryId};
 use futures_util::future::join_all;
+use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use super::class::ToolClass;
 use super::managed_source::ManagedSource;
 use super::offered_tool::OfferedTool;
+use super::output::CallOutput;
 use super::profile::Profile;
 use super::source::MAX_SOURCE_PROMPT_BYTES;
 use super::sources::Sources;
@@ -110,18 +111,20 @@ impl SourceAccess {
         self.sources.offered()
     }
 
-    /// Returns the tool with this name, also if the profile does not allow it.
-    pub(crate) fn find(&self, name: &str) -> Option<Arc<OfferedTool>> {
-        self.known_tools()
-            .iter()
-            .find(|it| it.name == name)
-            .cloned()
+    /// Returns the user, as the bridge identifies it; empty if the bridge has not told it.
+    pub(super) fn user(&self) -> &str {
+        self.caller.as_ref().map_or("", |caller| &caller.user)
     }
 
-    /// Returns whether the profile lets a person approve the calls of a tool.
-    pub(crate) fn must_be_approved(&self, class: ToolClass) -> bool {
-        let profile = self.profile.as_ref();
-        profile.is_some_and(|profile| class.must_be_approved(&profile.ask))
+    /// Runs a tool of a source whose call has passed the steps before. Dropping the future cancels the
+    /// call.
+    pub(crate) async fn run(
+        &self,
+        offered: &OfferedTool,
+        arguments: Map<String, Value>,
+    ) -> CallOutput {
+        let OfferedTool { source, tool, .. } = offered;
+        source.call(&tool.name, arguments, self.user()).await
     }
 
     /// Returns what the system prompt says about each source of these tools, in the order of the

@@ -11,11 +11,3 @@ pub(crate) enum Approval {
     /// Nobody has answered in time.
     Expired,
 }
-
-/// A call that was not approved.
-#[derive(Debug)]
-pub(crate) struct NotApproved {
-    pub(crate) approval: Approval,
-    /// The reason, for the model.
-    pub(crate) reason: String,
-}

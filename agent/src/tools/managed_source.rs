@@ -6,10 +6,13 @@ use std::time::Duration;
 use bridge_protocol::ErrorCode;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
 use tokio::time::timeout;
 
+use super::output::CallOutput;
+use super::refusal::unavailable;
 use super::shared_attempt::SharedAttempt;
-use super::source::{START_TIMEOUT, Source, SourceState};
+use super::source::{CallContext, START_TIMEOUT, Source, SourceState};
 use super::user_shares::UserShares;
 use crate::failure::Failure;
 
@@ -41,6 +44,22 @@ impl ManagedSource {
     pub(super) async fn started(&self) -> Result<(), Failure> {
         let source = &self.source;
         self.start.get(|| start(Arc::clone(source))).await
+    }
+
+    /// Calls a tool, once the source has started. Dropping the future cancels the call.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        user: &str,
+    ) -> CallOutput {
+        if let Err(failure) = self.started().await {
+            return unavailable(self.name(), &failure.message);
+        }
+        let context = CallContext {
+            user: user.to_owned(),
+        };
+        self.source.call(tool, arguments, &context).await
     }
 
     /// Returns whether the source can be used at the moment.

@@ -1,20 +1,20 @@
 //! A source that is served to another program on its own, without an agent.
 //!
 //! Whoever starts the program has chosen the source, so there are no profiles, approvals, rates and
-//! audit file: what calls its tools decides on these. The rest is as for the calls of an agent: the
-//! arguments fit the schema, the calls and their time are limited, and results have no stored secrets.
+//! audit file: what calls its tools decides on these. The other steps are those of an agent's calls.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::{Instant, timeout_at};
 
+use super::approval::Approval;
+use super::call_profile::CallProfile;
 use super::managed_source::ManagedSource;
 use super::output::CallOutput;
-use super::policy::{busy, timed_out, unavailable, validate};
-use super::redaction::without_secrets;
-use super::source::{CallContext, MAX_SOURCE_PROMPT_BYTES, Source, SourceTool};
+use super::pipeline::{self, CallSteps};
+use super::source::{MAX_SOURCE_PROMPT_BYTES, Source, SourceTool};
 use super::user_shares::UserShares;
 use crate::secrets::SecretStore;
 
@@ -73,42 +73,44 @@ impl ServedSource {
         tool: &SourceTool,
         arguments: Map<String, Value>,
     ) -> CallOutput {
-        let checked = self.check_and_call(tool, arguments).await;
-        let mut output = checked.unwrap_or_else(|refused| refused);
-        output.text = without_secrets(output.text, self.secrets.as_deref());
-        truncate(&mut output.text);
+        let secrets = self.secrets.as_deref();
+        let profile = CallProfile::served(&self.source, tool, USER, CALL_TIMEOUT, secrets);
+        let mut steps = ServedCall { served: self, tool };
+        let Ok(output) = pipeline::call(&profile, arguments, &mut steps).await;
         output
-    }
-
-    /// Returns the output of the call, or that of the check that has refused it.
-    async fn check_and_call(
-        &self,
-        tool: &SourceTool,
-        arguments: Map<String, Value>,
-    ) -> Result<CallOutput, CallOutput> {
-        let arguments = validate(Arc::clone(&tool.arguments), arguments).await?;
-        let time = tool.timeout.unwrap_or(CALL_TIMEOUT);
-        let deadline = Instant::now() + time;
-        let permit = timeout_at(deadline, self.source.shares.acquire(USER)).await;
-        let _permit = permit.map_err(|_| busy(self.name()))?;
-        let context = CallContext {
-            user: USER.to_owned(),
-        };
-        let calling = async {
-            if let Err(failure) = self.source.started().await {
-                return unavailable(self.name(), &failure.message);
-            }
-            let source = &self.source.source;
-            source.call(&tool.name, arguments, &context).await
-        };
-        timeout_at(deadline, calling)
-            .await
-            .map_err(|_| timed_out(time, tool.class.effect))
     }
 
     /// Ends everything that the source has started.
     pub(crate) async fn stop(&self) {
         self.source.source.stop().await;
+    }
+}
+
+/// A call of another program.
+struct ServedCall<'a> {
+    served: &'a ServedSource,
+    tool: &'a SourceTool,
+}
+
+impl CallSteps for ServedCall<'_> {
+    type Output = CallOutput;
+    type Error = Infallible;
+
+    /// The other program asks its person itself.
+    async fn ask_person(&mut self, _timeout: Duration) -> Approval {
+        Approval::Denied
+    }
+
+    async fn begin(&mut self) {}
+
+    async fn run(&mut self, arguments: Map<String, Value>) -> Result<CallOutput, Infallible> {
+        let source = &self.served.source;
+        Ok(source.call(&self.tool.name, arguments, USER).await)
+    }
+
+    fn shape(&mut self, mut output: CallOutput) -> CallOutput {
+        truncate(&mut output.text);
+        output
     }
 }
 
@@ -142,6 +144,7 @@ fn json_bytes_of(character: char) -> usize {
 mod tests {
     use futures_util::future::join_all;
     use serde_json::json;
+    use tokio::time::Instant;
 
     use super::*;
     use crate::tools::output::CallOutcome;

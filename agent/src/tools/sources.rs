@@ -10,7 +10,6 @@ use super::managed_source::ManagedSource;
 use super::offered_name::{hashed_name, offered_name};
 use super::offered_tool::OfferedTool;
 use super::profile::Profile;
-use super::redaction::without_secrets;
 use super::source::{Source, SourceState, SourceTool};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
@@ -32,13 +31,6 @@ pub(crate) struct Records {
     pub(crate) metrics: Arc<Metrics>,
     /// The secrets that no record and no result has.
     pub(crate) secrets: Option<Arc<SecretStore>>,
-}
-
-impl Records {
-    /// Replaces the values of secrets in a text.
-    pub(super) fn redact(&self, text: String) -> String {
-        without_secrets(text, self.secrets.as_deref())
-    }
 }
 
 /// A source that is configured and not used.

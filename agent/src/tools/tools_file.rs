@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::call_record::PAGE_SOURCE;
+use super::call_record::{CLIENT_SOURCE, PAGE_SOURCE};
 use super::database::{Database, DatabaseSettings};
 use super::filesystem::{Filesystem, FilesystemSettings};
 use super::github::{Github, GithubSettings};
@@ -235,10 +235,12 @@ fn parse_profile(profile: NamedTable<'_>) -> Result<Profile, TableError> {
 /// would take its calls for those of another.
 fn reservation(source: &str) -> Option<String> {
     let name = source.to_ascii_lowercase();
-    if name == PAGE_SOURCE {
-        return Some(format!(
-            "`{PAGE_SOURCE}` is the source of the tools of pages"
-        ));
+    for (reserved, owners) in [(PAGE_SOURCE, "pages"), (CLIENT_SOURCE, "clients")] {
+        if name == reserved {
+            return Some(format!(
+                "`{reserved}` is the source of the tools of {owners}"
+            ));
+        }
     }
     name.starts_with(MCP_PREFIX)
         .then(|| format!("names that begin with `{MCP_PREFIX}` are those of MCP servers"))
@@ -386,8 +388,8 @@ mod tests {
                 "tools.toml:2: the source `page` cannot have this name: `page` is the source of",
             ),
             (
-                "[sources.Page]\ntype = 'filesystem'\nroots = { a = 'b' }",
-                "the source `Page` cannot have this name",
+                "[sources.Client]\ntype = 'filesystem'\nroots = { a = 'b' }",
+                "the source `Client` cannot have this name",
             ),
             (
                 "[sources.' page']\ntype = 'filesystem'\nroots = { a = 'b' }",

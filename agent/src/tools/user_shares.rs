@@ -1,13 +1,13 @@
-//! How many calls of one source run at the same time, and how many of them may be those of one user.
+//! How many calls run at the same time, and how many of them may be those of one user.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The permits for the calls of one source.
+/// The permits for the calls of one source, or for those of the page in one turn.
 #[derive(Debug)]
-pub(super) struct UserShares {
+pub(crate) struct UserShares {
     all: Arc<Semaphore>,
     max_per_user: usize,
     users: Users,
@@ -40,7 +40,7 @@ struct UserEntry {
 }
 
 impl UserShares {
-    pub(super) fn new(max_calls: usize, max_per_user: usize) -> Self {
+    pub(crate) fn new(max_calls: usize, max_per_user: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(max_calls)),
             max_per_user,

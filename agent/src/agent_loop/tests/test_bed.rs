@@ -15,11 +15,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::fake_model::FakeModel;
 use super::page::Page;
-use crate::agent_loop::{Answer, QueryInput, QueryState, answer};
+use crate::agent_loop::{Answer, ClientResult, QueryInput, QueryState, answer};
 use crate::bridge::BridgeClient;
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::mcp::PageTools;
+use crate::model::Tool;
 use crate::tools::SourceAccess;
 use crate::tools::tests::no_sources;
 
@@ -40,6 +41,9 @@ pub(super) struct TestBed {
     pub(super) sources: SourceAccess,
     /// Whether the person approves calls.
     pub(super) approves: bool,
+    /// The tools that the client runs: it answers each call with this result.
+    pub(super) client_tools: Vec<Tool>,
+    pub(super) client_result: ClientResult,
     _agent: AbortOnDropHandle<()>,
 }
 
@@ -107,6 +111,8 @@ impl TestBed {
             query,
             sources: no_sources(),
             approves: true,
+            client_tools: Vec::new(),
+            client_result: ClientResult::not_made(),
             _agent: agent,
         }
     }
@@ -120,17 +126,29 @@ impl TestBed {
     ) -> (Result<Answer, Failure>, Vec<Value>) {
         let (sender, mut receiver) = mpsc::channel(4);
         let (query, tools, sources) = (self.query.clone(), &self.tools, &self.sources);
+        let (client_tools, client_result) = (&*self.client_tools, &self.client_result);
         let (state, is_approved) = (&QueryState::new(), self.approves);
         // The sender is dropped at the end of this block, which ends the progress.
         let answering = async move {
             let input = query_input(&query, tools, model, limits, &sender, state);
-            answer(QueryInput { sources, ..input }).await
+            let input = QueryInput {
+                sources,
+                client_tools,
+                ..input
+            };
+            answer(input).await
         };
         let receiving = async {
             let mut progress = Vec::new();
             while let Some(content) = receiver.recv().await {
-                if let QueryContent::ApprovalRequested { id, .. } = &content {
-                    assert!(state.approvals.reply(id, is_approved));
+                match &content {
+                    QueryContent::ApprovalRequested { id, .. } => {
+                        assert!(state.approvals.reply(id, is_approved));
+                    }
+                    QueryContent::ToolStarted { id, .. } if state.client_calls.is_open(id) => {
+                        assert!(state.client_calls.reply(id, client_result.clone()));
+                    }
+                    _ => {}
                 }
                 progress.push(serde_json::from_str(content.to_raw().get()).unwrap());
             }

@@ -204,7 +204,8 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
         })
         .await;
     assert_eq!(answer.unwrap().result, Some(json!("Too slow.")));
-    let expected = "The tool did not answer within 200ms, and was cancelled.";
+    let expected = "The tool did not answer within 200ms, and was cancelled. It may have happened all \
+        the same: check before you request it again.";
     assert_eq!(model.last_results()[0].text, expected);
 }
 

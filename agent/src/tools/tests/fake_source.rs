@@ -20,11 +20,13 @@ pub(crate) struct FakeSource {
     pub(super) starts: Mutex<Vec<Start>>,
     pub(super) start_count: AtomicUsize,
     pub(super) stop_count: AtomicUsize,
+    /// The number of calls that were made.
+    pub(crate) call_count: AtomicUsize,
     /// The number of calls that run.
-    pub(super) running: AtomicUsize,
+    pub(crate) running: AtomicUsize,
     pub(super) max_running: AtomicUsize,
     /// Whether calls never end.
-    pub(super) hangs: bool,
+    pub(crate) hangs: bool,
     pub(super) has_known_tools: bool,
 }
 
@@ -76,11 +78,22 @@ impl FakeSource {
             starts: Mutex::default(),
             start_count: AtomicUsize::new(0),
             stop_count: AtomicUsize::new(0),
+            call_count: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             max_running: AtomicUsize::new(0),
             hangs: false,
             has_known_tools: true,
         }
+    }
+
+    /// Sets the time of each call.
+    pub(crate) fn set_timeout(&self, timeout: Duration) {
+        let mut tools = self.tools.lock().unwrap();
+        let tool = |tool: &SourceTool| SourceTool {
+            timeout: Some(timeout),
+            ..tool.clone()
+        };
+        *tools = tools.iter().map(tool).collect();
     }
 
     /// Replaces the tools.
@@ -122,6 +135,7 @@ impl Source for FakeSource {
         context: &'a CallContext,
     ) -> BoxFuture<'a, CallOutput> {
         async move {
+            self.call_count.fetch_add(1, Ordering::SeqCst);
             let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
             self.max_running.fetch_max(running, Ordering::SeqCst);
             if self.hangs {

@@ -1,4 +1,4 @@
-//! What the policy allows, and what it records.
+//! What a profile allows, and what the steps of a call of a source say and record.
 
 use std::sync::atomic::Ordering;
 
@@ -113,11 +113,14 @@ async fn arguments_that_do_not_fit_are_refused_with_path_and_rule() {
 async fn what_nobody_approves_is_not_called() {
     let source = source();
     let access = access(&source, &staff("ada"));
-    let offered = access.find("s-write").unwrap();
-    assert!(access.must_be_approved(offered.tool.class));
-    let steps = Steps { is_approved: false };
-    let output = access.call(&offered, Map::new(), TIMEOUT, &steps).await;
-    assert_eq!(output.outcome, CallOutcome::Denied);
+    for (approval, text) in [
+        (Approval::Denied, "The person did not approve this call."),
+        (Approval::Expired, "Nobody approved this call within 2m."),
+    ] {
+        let output = call_after(&access, "s-write", json!({}), approval).await;
+        assert_eq!(output.outcome, CallOutcome::Denied);
+        assert!(output.text.starts_with(text), "{}", output.text);
+    }
     assert_eq!(source.max_running.load(Ordering::SeqCst), 0);
 }
 
@@ -198,13 +201,9 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
             .await
             .is_err()
     );
-    access
-        .record_page_call("add", &Map::new(), None)
-        .end(&CallOutput::from_text("done"));
-    let offered = access.find("s-read").unwrap();
-    let arguments = json!({ "text": "t" }).as_object().unwrap().clone();
-    let steps = Steps { is_approved: false };
-    access.call(&offered, arguments, TIMEOUT, &steps).await;
+    for approval in [Approval::Granted, Approval::Denied] {
+        call_after(&access, "s-write", json!({}), approval).await;
+    }
     sources.stop().await;
     let text = std::fs::read_to_string(path).unwrap();
     let lines: Vec<Value> = text
@@ -220,20 +219,13 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
         ["s", "destroy", "denied"],
         ["s", "read", "invalid_args"],
         ["slow", "read", "cancelled"],
-        ["page", "add", "ok"],
-        ["s", "read", "denied"],
+        ["s", "write", "ok"],
+        ["s", "write", "denied"],
     ];
     assert_eq!(fields, expected.map(|line| line.map(str::to_owned)));
     assert_eq!(lines[0]["arguments"], json!({ "text": "t" }));
     let approvals = lines.iter().map(|line| line["approval"].as_str());
-    let expected = [
-        Some("granted"),
-        None,
-        None,
-        Some("granted"),
-        None,
-        Some("denied"),
-    ];
+    let expected = [None, None, None, None, Some("granted"), Some("denied")];
     assert_eq!(approvals.collect::<Vec<_>>(), expected);
     for line in &lines {
         for (key, value) in [("user", "ada"), ("profile", "staff"), ("query", "query")] {
@@ -247,25 +239,14 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
 
 #[tokio::test]
 async fn no_source_is_called_while_the_audit_file_cannot_be_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
-    std::fs::create_dir(&logs).unwrap();
-    let audit = AuditLog::open(logs.join("audit.jsonl")).unwrap();
-    std::fs::remove_dir_all(&logs).unwrap();
     let source = source();
-    let sources = sources_with_audit(PROFILES, vec![Arc::clone(&source) as _], audit);
+    let sources = sources_without_audit(PROFILES, vec![Arc::clone(&source) as _]).await;
     let access = sources
         .access(Some(&staff("ada")), None, &"q".into())
         .unwrap();
-    // The first line cannot be written, which the calls after it notice.
-    let refused = loop {
-        let output = call(&access, "s-write", json!({})).await;
-        if output.outcome == CallOutcome::Unavailable {
-            break output;
-        }
-        tokio::task::yield_now().await;
-    };
+    let refused = call(&access, "s-write", json!({})).await;
     assert!(refused.text.contains("audit file"), "{}", refused.text);
+    assert_eq!(source.max_running.load(Ordering::SeqCst), 0);
     let metrics = sources.records.metrics.encode(0);
     assert!(
         metrics.contains(r#"tool_calls_total{source="s",outcome="unavailable"} 1"#),
