@@ -7,7 +7,7 @@
 //! 2. [`queries`] runs the task that answers it, and makes sure that it has exactly one outcome.
 //! 3. [`agent_loop`] takes turns with the [`model`], and calls the tools that the model requests.
 //! 4. [`mcp`] calls those of the page, through the [`bridge`], with the query's own token. [`tools`]
-//!    are those that the operator has added, and the policy of their calls.
+//!    has those that the operator has added, and the pipeline that all calls pass.
 //! 5. [`conversations`] keeps what was said and called, for the next query of the conversation.
 //! 6. Meanwhile, the progress is sent back as a stream of events. The query is cancelled when its
 //!    reader disconnects.

@@ -19,7 +19,7 @@ pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// A source of tools that the operator has configured: a built-in one, or an MCP server.
 ///
 /// [`Sources`](super::Sources) starts it at its first use and stops it with the agent. A call is made
-/// only after it has passed the policy.
+/// only after it has passed the steps of the [`pipeline`](super::pipeline).
 pub(crate) trait Source: Send + Sync + Debug {
     fn meta(&self) -> &SourceMeta;
 
