@@ -235,8 +235,7 @@ fn source_tool(offered: &Arc<OfferedTool>) -> (ToolInfo, Tool) {
     (info, tool)
 }
 
-/// The class of tools that the page does not execute. They are made without the approval of a person:
-/// the client asks for it itself.
+/// The class of tools that the client or the agent executes. No step of their calls depends on it.
 const OTHER_CLASS: ToolClass = ToolClass {
     effect: ToolEffect::Write,
     is_open_world: false,
