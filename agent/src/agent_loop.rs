@@ -48,14 +48,14 @@ mod truncate;
 mod turn;
 mod usage_meter;
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 pub(crate) use added_prompt::AddedPrompt;
 pub(crate) use client_result::ClientResult;
 pub(crate) use input::QueryInput;
 pub(crate) use local_time::check as check_local_time;
 pub(crate) use prompt::SystemPrompts;
 use run::AgentLoop;
-pub(crate) use run::Answer;
+pub(crate) use run::FinalAnswer;
 pub(crate) use state::QueryState;
 pub(crate) use transcript::FinishedTranscript;
 
@@ -63,7 +63,7 @@ pub(crate) use transcript::FinishedTranscript;
 ///
 /// Dropping the future cancels the calls at the bridge and closes the connection to the provider:
 /// nothing of the query runs afterwards.
-pub(crate) async fn answer(input: QueryInput<'_>) -> Result<Answer, Failure> {
+pub(crate) async fn answer(input: QueryInput<'_>) -> Result<FinalAnswer, AgentFailure> {
     // A query waits for its model most of the time. What it does not need then is in boxes.
     let agent_loop = Box::pin(AgentLoop::start(input)).await?;
     agent_loop.run().await

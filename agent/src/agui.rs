@@ -17,7 +17,7 @@ mod run_usage;
 mod suspended_runs;
 mod thread;
 
-pub(crate) use events::Event;
-pub(crate) use run::{Phase, Run};
+pub(crate) use events::AguiEvent;
+pub(crate) use run::{AguiRun, RunPhase};
 pub(crate) use run_input::RunInput;
 pub(crate) use suspended_runs::{SuspendedRuns, ThreadKey};

@@ -4,5 +4,5 @@
 mod client;
 mod reports;
 
-pub(crate) use client::BridgeClient;
+pub(crate) use client::AgentBridge;
 pub(crate) use reports::QueryReporter;

@@ -19,8 +19,8 @@ use bridge_protocol::ErrorCode;
 use tokio::task::spawn_blocking;
 
 use crate::config::ConversationSettings;
-use crate::failure::Failure;
-use crate::model::Message;
+use crate::failure::AgentFailure;
+use crate::model::ModelMessage;
 pub(crate) use database::OpenError;
 use database::{BUSY_TIMEOUT, Database};
 use encoded_query::EncodedQuery;
@@ -30,12 +30,12 @@ pub(crate) use summary::{ConversationMessages, ConversationSummary};
 
 /// The conversations of all users.
 #[derive(Clone)]
-pub(crate) struct Conversations {
+pub(crate) struct ConversationStore {
     database: Arc<Mutex<Database>>,
     max_conversation_bytes: usize,
 }
 
-impl Conversations {
+impl ConversationStore {
     /// Opens the store, in memory if there is no file.
     pub(crate) fn open(settings: &ConversationSettings) -> Result<Self, OpenError> {
         let database = Database::open(settings.clone(), now_ms())?;
@@ -46,7 +46,10 @@ impl Conversations {
     }
 
     /// Returns the messages of a conversation for the model: none if there is no such conversation.
-    pub(crate) async fn messages(&self, key: ConversationKey) -> Result<Vec<Message>, Failure> {
+    pub(crate) async fn messages(
+        &self,
+        key: ConversationKey,
+    ) -> Result<Vec<ModelMessage>, AgentFailure> {
         self.run(move |store| {
             let queries = store.lock(|database, now| database.queries(&key, now))?;
             let queries = decode(queries).into_iter();
@@ -60,7 +63,7 @@ impl Conversations {
         &self,
         key: ConversationKey,
         query: StoredQuery,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AgentFailure> {
         self.run(
             move |store| match EncodedQuery::new(query, store.max_conversation_bytes) {
                 Some(query) => store.lock(|database, now| database.append(&key, &query, now)),
@@ -76,7 +79,7 @@ impl Conversations {
         &self,
         key: ConversationKey,
         prompts: usize,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, AgentFailure> {
         self.run(move |store| store.lock(|database, now| database.keep_prompts(&key, prompts, now)))
             .await
     }
@@ -85,7 +88,7 @@ impl Conversations {
     pub(crate) async fn list(
         &self,
         owner: ConversationOwner,
-    ) -> Result<Vec<ConversationSummary>, Failure> {
+    ) -> Result<Vec<ConversationSummary>, AgentFailure> {
         self.run(move |store| store.lock(|database, now| database.list(&owner, now)))
             .await
     }
@@ -94,7 +97,7 @@ impl Conversations {
     pub(crate) async fn get(
         &self,
         key: ConversationKey,
-    ) -> Result<Option<ConversationMessages>, Failure> {
+    ) -> Result<Option<ConversationMessages>, AgentFailure> {
         self.run(move |store| {
             let found = store.lock(|database, now| database.get(&key, now))?;
             Ok(found.map(|(summary, queries)| ConversationMessages::new(summary, decode(queries))))
@@ -103,7 +106,7 @@ impl Conversations {
     }
 
     /// Deletes a conversation. It is no error if there is none.
-    pub(crate) async fn delete(&self, key: ConversationKey) -> Result<(), Failure> {
+    pub(crate) async fn delete(&self, key: ConversationKey) -> Result<(), AgentFailure> {
         self.run(move |store| store.lock(|database, _| database.delete(&key)))
             .await
     }
@@ -112,7 +115,7 @@ impl Conversations {
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, database::Error> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, AgentFailure> {
         let store = self.clone();
         let error = match spawn_blocking(move || work(&store)).await {
             Ok(Ok(value)) => return Ok(value),
@@ -121,7 +124,7 @@ impl Conversations {
         };
         tracing::error!(%error, "the conversations cannot be used");
         let message = "the agent cannot use its conversations, for the reason in its log";
-        Err(Failure::new(ErrorCode::AgentFailed, message))
+        Err(AgentFailure::new(ErrorCode::AgentFailed, message))
     }
 
     /// Runs a statement.
@@ -156,7 +159,7 @@ fn decode(queries: Vec<String>) -> Vec<StoredQuery> {
     decoded
 }
 
-impl fmt::Debug for Conversations {
+impl fmt::Debug for ConversationStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Conversations").finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use bridge_protocol::ErrorCode;
 /// `message` may quote the prompt, arguments or results: at the default level, only `log_message` is
 /// logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct AgentFailure {
     pub(crate) code: ErrorCode,
     /// What happened, and to what.
     pub(crate) message: String,
@@ -18,7 +18,7 @@ pub(crate) struct Failure {
     pub(crate) log_message: Option<String>,
 }
 
-impl Failure {
+impl AgentFailure {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -55,7 +55,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for AgentFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
     }

@@ -37,9 +37,9 @@ use crate::metrics;
 use crate::queries::{AcceptedQuery, EventTarget, StreamWriter};
 use caller::{RequestCaller, authorize_bridge};
 use conversation_routes::{delete_conversation, get_conversation, list_conversations};
-pub(crate) use problem::Problem;
+pub(crate) use problem::Rejection;
 use query_request::QueryRequest;
-pub(crate) use state::AppState;
+pub(crate) use state::AgentState;
 
 /// How long the head of a request may take, from the connection or from the request before it. A
 /// bridge keeps idle connections for 90 s: if the agent closed them earlier, a query could already
@@ -59,7 +59,7 @@ const RESPONSE_PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
 /// connection over `max_connections` waits until another one has ended.
 pub(crate) async fn serve(
     listener: TcpListener,
-    state: AppState,
+    state: AgentState,
     max_connections: usize,
     stopping: CancellationToken,
 ) {
@@ -86,12 +86,12 @@ pub(crate) async fn serve(
     connections::serve(listener, respond, limits, stopping).await;
 }
 
-fn router(state: AppState) -> Router {
+fn router(state: AgentState) -> Router {
     let unknown_route = || async {
         let message = "the agent takes PUT /query, PUT /query/{uuid}, DELETE /query/{uuid}, \
                        PUT /query/{uuid}/approvals/{id} and POST /agui, and of a bridge GET \
                        /conversations, and GET and DELETE /conversations/{id}";
-        Problem::new(ErrorCode::UnknownMethod, message)
+        Rejection::new(ErrorCode::UnknownMethod, message)
     };
     // The router adds the methods of the route in `allow` (RFC 9110 section 15.5.6).
     let unknown_method = move || async move {
@@ -120,11 +120,11 @@ fn router(state: AppState) -> Router {
 }
 
 async fn put_query(
-    State(state): State<AppState>,
+    State(state): State<AgentState>,
     uuid: Result<Option<Path<String>>, PathRejection>,
     parts: Parts,
     body: Body,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
     let uuid = uuid?.map(|Path(uuid)| QueryId::from(uuid));
     let parse = |body: &[u8]| QueryRequest::parse(body, uuid);
@@ -161,10 +161,10 @@ async fn put_query(
 }
 
 async fn delete_query(
-    State(state): State<AppState>,
+    State(state): State<AgentState>,
     uuid: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, Rejection> {
     let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
     let Path(uuid) = uuid?;
     state.queries.cancel(&uuid.into(), owner).await?;
@@ -172,17 +172,17 @@ async fn delete_query(
 }
 
 async fn put_approval(
-    State(state): State<AppState>,
+    State(state): State<AgentState>,
     path: Result<Path<(String, String)>, PathRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, Rejection> {
     let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
     let Path((uuid, call)) = path?;
     let parse = |body: &[u8]| {
         serde_json::from_slice::<ApprovalAnswer>(body).map_err(|error| {
             let message = format!("the body must be {{\"approved\": true}} or false: {error}");
-            Problem::new(ErrorCode::ProtocolViolation, message)
+            Rejection::new(ErrorCode::ProtocolViolation, message)
         })
     };
     let (answer, _) = body::read(body, &state, owner.into(), parse).await?;
@@ -198,15 +198,15 @@ struct ApprovalAnswer {
 }
 
 async fn get_metrics(
-    State(state): State<AppState>,
+    State(state): State<AgentState>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     authorize_bridge(&headers, state.credential)?;
     let text = state.queries.metrics_text();
     Ok(([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
 }
 
-async fn health(State(state): State<AppState>) -> Response {
+async fn health(State(state): State<AgentState>) -> Response {
     let running = state.queries.running_count();
     Json(json!({ "status": "ok", "queries": running })).into_response()
 }

@@ -14,7 +14,7 @@ use bridge_protocol::{QueryId, TokenUsage};
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 mod genai;
 mod media;
@@ -39,23 +39,23 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
     /// not meant here.
     fn reads_media(&self, mime_type: &str) -> bool;
 
-    /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure.
+    /// Starts the next turn. The stream ends with exactly one [`ModelEvent::End`] or one failure.
     /// Dropping it closes the connection to the provider.
-    fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>>;
+    fn turn(&self, request: TurnRequest) -> BoxStream<'static, Result<ModelEvent, AgentFailure>>;
 }
 
 /// The input of a model for one turn.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct TurnRequest {
     /// Groups the turns of a query for the provider's cache.
     pub(crate) query: QueryId,
     /// The prompt as the person wrote it, without context or additions of the service.
     pub(crate) prompt: Arc<str>,
     pub(crate) system: String,
-    pub(crate) history: Vec<Message>,
+    pub(crate) history: Vec<ModelMessage>,
     /// How many messages at the beginning of the history are of earlier queries.
     pub(crate) earlier_messages: usize,
-    pub(crate) tools: Arc<[Tool]>,
+    pub(crate) tools: Arc<[ModelTool]>,
     pub(crate) tool_selection: ToolSelection,
     /// The maximum output of this turn, in tokens.
     pub(crate) max_output_tokens: u32,
@@ -63,7 +63,7 @@ pub(crate) struct Request {
 
 /// A tool that the model may call.
 #[derive(Clone, Debug)]
-pub(crate) struct Tool {
+pub(crate) struct ModelTool {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
     /// A JSON Schema whose root is an object.
@@ -81,7 +81,7 @@ pub(crate) enum ToolSelection {
 
 /// A message of the conversation.
 #[derive(Clone, Debug)]
-pub(crate) enum Message {
+pub(crate) enum ModelMessage {
     User(UserMessage),
     Model(ModelTurn),
     /// The results of the calls in the turn before, in their order.
@@ -105,7 +105,7 @@ impl UserMessage {
     }
 }
 
-impl Message {
+impl ModelMessage {
     /// Replaces pictures and files by their descriptions. Returns whether there were any.
     pub(crate) fn drop_media(&mut self) -> bool {
         match self {
@@ -134,7 +134,7 @@ impl Message {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelTurn {
     pub(crate) text: String,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<ModelCall>,
     /// The data that the provider requires to be sent back with the next request.
     pub(crate) provider_state: ProviderState,
 }
@@ -146,7 +146,7 @@ pub(crate) struct ProviderState(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
 
 /// A call that a model requests.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct ModelCall {
     /// The id that the provider has given the call.
     pub(crate) id: String,
     pub(crate) tool: String,
@@ -156,7 +156,7 @@ pub(crate) struct Call {
 /// The result of a call, for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallResult {
-    /// The [`Call::id`] of the call.
+    /// The [`ModelCall::id`] of the call.
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) text: String,
@@ -167,7 +167,7 @@ pub(crate) struct CallResult {
 
 impl CallResult {
     /// Creates the result of a call, without pictures.
-    pub(crate) fn new(call: &Call, text: String, is_error: bool) -> Self {
+    pub(crate) fn new(call: &ModelCall, text: String, is_error: bool) -> Self {
         Self {
             id: call.id.clone(),
             tool: call.tool.clone(),
@@ -180,7 +180,7 @@ impl CallResult {
 
 /// A piece of a turn.
 #[derive(Clone, Debug)]
-pub(crate) enum Event {
+pub(crate) enum ModelEvent {
     Text(String),
     Thinking(String),
     /// A piece of the arguments of a call, while the model writes them.

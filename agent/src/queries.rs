@@ -12,13 +12,13 @@ mod bridge_authorization;
 mod event_sink;
 mod outcome;
 mod recent_queries;
-mod registry;
 mod run;
+mod running_queries;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use body_memory::{BodyMemory, BodyOwner, BodyReservation};
 pub(crate) use bridge_authorization::AuthorizationError;
 pub(crate) use event_sink::{EventTarget, StreamWriter};
-pub(crate) use registry::{Queries, QueriesConfig, QueryOwner, QueryPermit};
 pub(crate) use run::{AcceptedQuery, check_timeout};
+pub(crate) use running_queries::{QueriesConfig, QueryOwner, QueryPermit, RunningQueries};

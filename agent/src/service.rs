@@ -14,15 +14,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_loop::SystemPrompts;
 use crate::agui::SuspendedRuns;
-use crate::bridge::BridgeClient;
+use crate::bridge::AgentBridge;
 use crate::config::{BridgeUrl, Config};
-use crate::conversations::Conversations;
+use crate::conversations::ConversationStore;
 use crate::credential::{self, CredentialError, TokenHash};
-use crate::http::{self, AppState};
+use crate::http::{self, AgentState};
 use crate::mcp::{self, LoadedServers};
 use crate::metrics::Metrics;
 use crate::model::{self, Model, ModelSettings};
-use crate::queries::{BodyMemory, Queries, QueriesConfig};
+use crate::queries::{BodyMemory, QueriesConfig, RunningQueries};
 use crate::tools::{AuditLog, Records, SourceEntry, SourceLimits, Sources, ToolsFile};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
@@ -84,7 +84,7 @@ pub struct BoundServer {
     sources: Sources,
     metrics: Arc<Metrics>,
     profile_models: HashMap<String, Arc<dyn Model>>,
-    conversations: Conversations,
+    conversations: ConversationStore,
     model: Arc<dyn Model>,
     listener: TcpListener,
     address: SocketAddr,
@@ -120,7 +120,7 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     let system_prompts = load_system_prompts(&config, &tools_file)?;
     let profile_models = load_profile_models(&config.model, &tools_file)?;
     let metrics = Arc::new(Metrics::new());
-    let conversations = Conversations::open(&config.conversations);
+    let conversations = ConversationStore::open(&config.conversations);
     let conversations =
         conversations.map_err(|error| StartError::Conversations(error.to_string()))?;
     let listener = connections::listen(config.bind).map_err(bind_error)?;
@@ -334,12 +334,12 @@ impl BoundServer {
     /// Returns [`StartError::Bridge`] when `bridge_url` is not an `http://` or `https://` URL.
     pub fn serve(self, bridge_url: &str) -> Result<ServerHandle, StartError> {
         let url: BridgeUrl = bridge_url.parse().map_err(StartError::Bridge)?;
-        let bridge = BridgeClient::new(url.url().clone());
+        let bridge = AgentBridge::new(url.url().clone());
         let bridge = bridge.map_err(|failure| StartError::Bridge(failure.message))?;
         let Self { config, model, .. } = self;
         let label = model.label().to_owned();
         let suspended_runs = Arc::new(SuspendedRuns::new(config.limits.query_timeout));
-        let queries = Queries::new(QueriesConfig {
+        let queries = RunningQueries::new(QueriesConfig {
             bridge,
             model,
             system_prompts: self.system_prompts,
@@ -351,7 +351,7 @@ impl BoundServer {
             conversations: self.conversations,
         });
         let queries = Arc::new(queries);
-        let state = AppState {
+        let state = AgentState {
             queries: Arc::clone(&queries),
             credential: self.credential,
             policy: Arc::new(self.policy),
@@ -381,7 +381,7 @@ impl BoundServer {
 pub struct ServerHandle {
     address: SocketAddr,
     label: String,
-    queries: Arc<Queries>,
+    queries: Arc<RunningQueries>,
     stopping: CancellationToken,
     server: JoinHandle<()>,
 }

@@ -15,7 +15,7 @@
 //! 6. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and [`user_shares`] bound
 //!    what one user may do.
 //! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
-//!    tools ([`tool_definition`]) that the operator has looked at.
+//!    tools ([`server_tool`]) that the operator has looked at.
 //! 8. [`database`], [`filesystem`], [`websearch`] and [`github`] are built-in sources; [`builtin_tool`] describes
 //!    their tools, and [`http_api`] is what those over HTTP share. [`served_source`] is one of them that
 //!    another program uses on its own.
@@ -44,13 +44,13 @@ mod redaction;
 mod refusal;
 mod report;
 mod served_source;
+mod server_tool;
 mod servers_file;
 mod shared_attempt;
 mod source;
 mod sources;
 #[cfg(test)]
 pub(crate) mod tests;
-mod tool_definition;
 mod tools_file;
 mod user_shares;
 mod websearch;
@@ -64,15 +64,17 @@ pub(crate) use database::{READ_ARGUMENT, read_for_agent};
 pub(crate) use name_patterns::NamePatterns;
 pub(crate) use offered_name::{MAX_NAME_BYTES, offered_name};
 pub(crate) use offered_tool::OfferedTool;
-pub(crate) use output::{CallOutcome, CallOutput};
+pub(crate) use output::{CallOutput, CallStatus};
 pub(crate) use pins::{PinDifference, Pins};
 pub(crate) use served_source::ServedSource;
+pub(crate) use server_tool::{ServerTool, ToolHints};
 pub(crate) use servers_file::{
     ProcessVariables, ServerDefinition, ServerEntry, ServerTransport, ServersFile, Variables,
 };
 pub(crate) use shared_attempt::SharedAttempt;
-pub(crate) use source::{CallContext, START_TIMEOUT, Source, SourceMeta, SourceState, SourceTool};
+pub(crate) use source::{
+    START_TIMEOUT, SourceContext, SourceMeta, SourceState, SourceTool, ToolSource,
+};
 pub(crate) use sources::{Records, SourceLimits, Sources, UnusedSource};
-pub(crate) use tool_definition::{ToolDefinition, ToolHints};
 pub(crate) use tools_file::{SourceEntry, SourceSettings, ToolsFile};
 pub(crate) use user_shares::UserShares;

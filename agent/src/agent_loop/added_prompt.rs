@@ -5,7 +5,7 @@ use bridge_protocol::{Attachment, ContextItem};
 use super::attachments::PromptAttachments;
 use super::boundary::PromptBoundary;
 use super::context::delimit;
-use crate::model::{Message, UserMessage};
+use crate::model::{ModelMessage, UserMessage};
 
 /// What the person has said while the query waited for the client, with new context.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ impl AddedPrompt {
         self,
         attachments: PromptAttachments,
         boundary: &PromptBoundary,
-    ) -> Message {
+    ) -> ModelMessage {
         let PromptAttachments { media, items } = attachments;
         let mut text = delimit(None, &self.context, &items, boundary);
         if self.text.trim().is_empty() {
@@ -40,7 +40,7 @@ impl AddedPrompt {
             }
             text.push_str(&self.text);
         }
-        Message::User(UserMessage { text, media })
+        ModelMessage::User(UserMessage { text, media })
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     fn message(prompt: AddedPrompt, attachments: PromptAttachments) -> UserMessage {
         let boundary = PromptBoundary::from_text("m");
         match prompt.into_message(attachments, &boundary) {
-            Message::User(message) => message,
+            ModelMessage::User(message) => message,
             other => panic!("{other:?}"),
         }
     }

@@ -8,8 +8,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::failure::Failure;
-use crate::model::Tool;
+use crate::failure::AgentFailure;
+use crate::model::ModelTool;
 
 /// The name of the tool. Pages see it in `tool-arguments`.
 const NAME: &str = "answer";
@@ -20,7 +20,7 @@ const VALUE_PROPERTY: &str = "value";
 /// The tool whose arguments are the answer.
 #[derive(Debug)]
 pub(super) struct AnswerTool {
-    tool: Tool,
+    tool: ModelTool,
     validator: Arc<Validator>,
     /// Whether the schema allows more than objects, so that the answer is in [`VALUE_PROPERTY`].
     is_wrapped: bool,
@@ -29,7 +29,7 @@ pub(super) struct AnswerTool {
 impl AnswerTool {
     /// Creates the tool of a query, if it has a `responseSchema`. A large schema takes a while: it is
     /// read and compiled on a thread that may block.
-    pub(super) async fn for_query(query: &Query) -> Result<Option<Self>, Failure> {
+    pub(super) async fn for_query(query: &Query) -> Result<Option<Self>, AgentFailure> {
         let Some(schema) = &query.response_schema else {
             return Ok(None);
         };
@@ -43,13 +43,13 @@ impl AnswerTool {
         building.await.map_err(|error| fault(&error))?
     }
 
-    fn from_json(schema: &str) -> Result<Self, Failure> {
+    fn from_json(schema: &str) -> Result<Self, AgentFailure> {
         let schema: Value =
             serde_json::from_str(schema).map_err(|error| invalid(error.to_string()))?;
         let is_wrapped = !describes_object(&schema);
         let schema = if is_wrapped { wrap(schema) } else { schema };
         let schema = dialect::to_2020_12(Some(&schema)).map_err(invalid)?;
-        let tool = Tool {
+        let tool = ModelTool {
             name: NAME.to_owned(),
             description: Some(
                 "Gives the answer to the request. Its arguments are the answer.".to_owned(),
@@ -63,7 +63,7 @@ impl AnswerTool {
         })
     }
 
-    pub(super) fn tool(&self) -> &Tool {
+    pub(super) fn tool(&self) -> &ModelTool {
         &self.tool
     }
 
@@ -71,7 +71,7 @@ impl AnswerTool {
     pub(super) async fn read(
         &self,
         arguments: &Map<String, Value>,
-    ) -> Result<Result<Value, String>, Failure> {
+    ) -> Result<Result<Value, String>, AgentFailure> {
         let arguments = Value::Object(arguments.clone());
         let validator = Arc::clone(&self.validator);
         let validating = spawn_blocking(move || (validator.validate(&arguments), arguments));
@@ -132,14 +132,14 @@ fn move_reference(reference: &mut String) {
     }
 }
 
-fn fault(error: &JoinError) -> Failure {
+fn fault(error: &JoinError) -> AgentFailure {
     tracing::error!(%error, "an answer cannot be compared with its schema");
-    Failure::fault()
+    AgentFailure::fault()
 }
 
-fn invalid(reason: String) -> Failure {
+fn invalid(reason: String) -> AgentFailure {
     let message = format!("`responseSchema` cannot be used: {reason}");
-    Failure::new(ErrorCode::ProtocolViolation, message)
+    AgentFailure::new(ErrorCode::ProtocolViolation, message)
 }
 
 #[cfg(test)]

@@ -65,8 +65,8 @@ mod tests {
     use super::*;
     use crate::agent_loop::open_calls::OpenCalls;
     use crate::agent_loop::tool_catalog::Executor;
-    use crate::mcp::PageTool;
-    use crate::model::Tool;
+    use crate::mcp::AllowedTool;
+    use crate::model::ModelTool;
     use crate::tools::{ToolClass, ToolEffect};
 
     const EXPIRES_IN: Duration = Duration::from_secs(60);
@@ -121,14 +121,14 @@ mod tests {
         let catalog = ToolCatalog::new(
             &[],
             Default::default(),
-            vec![PageTool {
+            vec![AllowedTool {
                 registered_name: "add card".to_owned(),
                 own_timeout: None,
                 class: ToolClass {
                     effect: ToolEffect::Write,
                     is_open_world: false,
                 },
-                tool: Tool {
+                tool: ModelTool {
                     name: "add_card".to_owned(),
                     description: None,
                     input_schema: serde_json::json!({ "type": "object" }),

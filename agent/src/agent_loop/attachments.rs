@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use bridge_protocol::{Attachment, ErrorCode};
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::model::{Media, Model, essence};
 use crate::text;
 
@@ -37,7 +37,7 @@ impl MediaFilter {
         &self,
         attachments: &[Attachment],
         model: &dyn Model,
-    ) -> Result<PromptAttachments, Failure> {
+    ) -> Result<PromptAttachments, AgentFailure> {
         let mut converted = PromptAttachments::default();
         for attachment in attachments {
             let content = STANDARD.decode(&attachment.data);
@@ -105,11 +105,11 @@ fn is_text(mime_type: &str) -> bool {
         || TEXTS.contains(&mime_type)
 }
 
-fn invalid(attachment: &Attachment, reason: &str) -> Failure {
+fn invalid(attachment: &Attachment, reason: &str) -> AgentFailure {
     let name = attachment.name.as_deref().unwrap_or("without a name");
     let name = text::shorten_name(name);
     let message = format!("the attachment {name:?} cannot be used: {reason}");
-    Failure::new(ErrorCode::ProtocolViolation, message)
+    AgentFailure::new(ErrorCode::ProtocolViolation, message)
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn convert(attachments: &[Attachment]) -> Result<PromptAttachments, Failure> {
+    fn convert(attachments: &[Attachment]) -> Result<PromptAttachments, AgentFailure> {
         let filter = MediaFilter::default();
         filter.convert_attachments(attachments, &FakeModel::new([]))
     }

@@ -3,9 +3,9 @@
 use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::{Map, Value};
 
-use crate::config::Limits;
-use crate::failure::Failure;
-use crate::model::{Media, Message, UserMessage};
+use crate::config::QueryLimits;
+use crate::failure::AgentFailure;
+use crate::model::{Media, ModelMessage, UserMessage};
 
 /// The number of bytes that count as one token where a provider does not count tokens.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -13,7 +13,7 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// The limits of a query, and how much of them is used.
 #[derive(Debug)]
 pub(super) struct Budget<'a> {
-    limits: &'a Limits,
+    limits: &'a QueryLimits,
     rounds: usize,
     calls: usize,
     tokens: u64,
@@ -28,7 +28,7 @@ pub(super) enum ExhaustedLimit {
 }
 
 impl<'a> Budget<'a> {
-    pub(super) fn new(limits: &'a Limits) -> Self {
+    pub(super) fn new(limits: &'a QueryLimits) -> Self {
         Self {
             limits,
             rounds: 0,
@@ -38,7 +38,7 @@ impl<'a> Budget<'a> {
     }
 
     /// Begins a turn with an input of this size. Returns how many tokens its output may have.
-    pub(super) fn begin_turn(&mut self, input_bytes: u64) -> Result<u32, Failure> {
+    pub(super) fn begin_turn(&mut self, input_bytes: u64) -> Result<u32, AgentFailure> {
         if self.rounds == self.limits.max_rounds {
             return Err(self.exceeded(ExhaustedLimit::Rounds));
         }
@@ -97,7 +97,7 @@ impl<'a> Budget<'a> {
 
     /// Creates the failure for a model that requests further calls in its last turn instead of
     /// answering.
-    pub(super) fn exceeded(&self, limit: ExhaustedLimit) -> Failure {
+    pub(super) fn exceeded(&self, limit: ExhaustedLimit) -> AgentFailure {
         let (amount, setting) = match limit {
             ExhaustedLimit::Rounds => (format!("{} rounds", self.rounds), "max_rounds"),
             ExhaustedLimit::Calls => (format!("{} calls of tools", self.calls), "max_calls"),
@@ -107,7 +107,7 @@ impl<'a> Budget<'a> {
         budget_exceeded(message, setting)
     }
 
-    fn tokens_exceeded(&self) -> Failure {
+    fn tokens_exceeded(&self) -> AgentFailure {
         let max_tokens = self.limits.max_tokens;
         let message = match self.rounds {
             0 => format!("the request alone needs more than the {max_tokens} tokens of a query"),
@@ -119,9 +119,9 @@ impl<'a> Budget<'a> {
     }
 }
 
-fn budget_exceeded(message: String, setting: &str) -> Failure {
+fn budget_exceeded(message: String, setting: &str) -> AgentFailure {
     let remedy = format!("ask for less at once, or raise `{setting}` of the agent");
-    Failure::new(ErrorCode::QueryBudgetExceeded, message).with_remedy(remedy)
+    AgentFailure::new(ErrorCode::QueryBudgetExceeded, message).with_remedy(remedy)
 }
 
 fn estimate_tokens(bytes: u64) -> u64 {
@@ -129,22 +129,22 @@ fn estimate_tokens(bytes: u64) -> u64 {
 }
 
 /// Returns the size of these messages as input of a model.
-pub(super) fn history_bytes(history: &[Message]) -> u64 {
+pub(super) fn history_bytes(history: &[ModelMessage]) -> u64 {
     history
         .iter()
         .map(|message| message_bytes(message) as u64)
         .sum()
 }
 
-fn message_bytes(message: &Message) -> usize {
+fn message_bytes(message: &ModelMessage) -> usize {
     match message {
-        Message::User(UserMessage { text, media }) => text.len() + media_bytes(media),
-        Message::Model(turn) => {
+        ModelMessage::User(UserMessage { text, media }) => text.len() + media_bytes(media),
+        ModelMessage::Model(turn) => {
             let calls = turn.calls.iter();
             let calls = calls.map(|call| call.tool.len() + json_bytes(&call.arguments));
             turn.text.len() + calls.sum::<usize>()
         }
-        Message::Results(results) => {
+        ModelMessage::Results(results) => {
             let results = results.iter();
             results
                 .map(|result| result.text.len() + media_bytes(&result.media))
@@ -165,13 +165,13 @@ fn json_bytes(arguments: &Map<String, Value>) -> usize {
 mod tests {
     use super::*;
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> QueryLimits {
+        QueryLimits {
             max_rounds: 3,
             max_calls: 5,
             max_tokens: 100,
             max_output_tokens: 40,
-            ..Limits::default()
+            ..QueryLimits::default()
         }
     }
 

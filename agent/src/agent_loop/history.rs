@@ -3,7 +3,7 @@
 
 use super::budget::history_bytes;
 use super::transcript::Transcript;
-use crate::model::{Message, ModelTurn};
+use crate::model::{ModelMessage, ModelTurn};
 
 /// The text in place of a result that is no longer sent to the model.
 const DROPPED_RESULT: &str = "[This result was left out: the conversation is long.]";
@@ -11,13 +11,13 @@ const DROPPED_RESULT: &str = "[This result was left out: the conversation is lon
 /// The messages that the model gets. Those of this query are also written to its transcript.
 #[derive(Debug)]
 pub(super) struct History<'a> {
-    earlier: Vec<Message>,
-    own: Vec<Message>,
+    earlier: Vec<ModelMessage>,
+    own: Vec<ModelMessage>,
     transcript: &'a Transcript,
 }
 
 impl<'a> History<'a> {
-    pub(super) fn new(earlier: Vec<Message>, transcript: &'a Transcript) -> Self {
+    pub(super) fn new(earlier: Vec<ModelMessage>, transcript: &'a Transcript) -> Self {
         Self {
             earlier,
             own: Vec::new(),
@@ -27,7 +27,7 @@ impl<'a> History<'a> {
 
     /// Begins this query with a message. `remembered` is what later queries of the conversation get
     /// of it, if the query belongs to one.
-    pub(super) fn begin(&mut self, opening: Message, remembered: Option<Message>) {
+    pub(super) fn begin(&mut self, opening: ModelMessage, remembered: Option<ModelMessage>) {
         self.own = vec![opening];
         if let Some(remembered) = remembered {
             self.transcript.begin(remembered);
@@ -36,10 +36,10 @@ impl<'a> History<'a> {
 
     /// Appends a message of the service to the model, which later queries do not get.
     pub(super) fn push_reminder(&mut self, text: String) {
-        self.own.push(Message::from_text(text));
+        self.own.push(ModelMessage::from_text(text));
     }
 
-    pub(super) fn push(&mut self, message: Message) {
+    pub(super) fn push(&mut self, message: ModelMessage) {
         self.transcript.push(&message);
         self.own.push(message);
     }
@@ -55,17 +55,17 @@ impl<'a> History<'a> {
             self.transcript
                 .name_tool(&call.tool, registered_name(&call.tool));
         }
-        self.push(Message::Model(turn.clone()));
+        self.push(ModelMessage::Model(turn.clone()));
     }
 
     /// Returns all messages, and how many of them are of earlier queries.
-    pub(super) fn messages(&self) -> (Vec<Message>, usize) {
+    pub(super) fn messages(&self) -> (Vec<ModelMessage>, usize) {
         let messages = self.earlier.iter().chain(&self.own);
         (messages.cloned().collect(), self.earlier.len())
     }
 
     /// Returns the last message of this query. What is changed in it is not in the transcript.
-    pub(super) fn last_mut(&mut self) -> Option<&mut Message> {
+    pub(super) fn last_mut(&mut self) -> Option<&mut ModelMessage> {
         self.own.last_mut()
     }
 
@@ -80,7 +80,7 @@ impl<'a> History<'a> {
     /// Replaces the pictures and files of earlier queries by their descriptions. Returns whether there
     /// were any.
     pub(super) fn drop_earlier_media(&mut self) -> bool {
-        let dropped = self.earlier.iter_mut().map(Message::drop_media);
+        let dropped = self.earlier.iter_mut().map(ModelMessage::drop_media);
         dropped.fold(false, |any, is_dropped| any | is_dropped)
     }
 
@@ -98,7 +98,7 @@ impl<'a> History<'a> {
         let (before, length) = (self.bytes(), self.earlier.len());
         let excess = before.saturating_sub(max_bytes);
         let dropped = drop_results(&mut self.earlier, excess);
-        let is_turn = |message: &Message| matches!(message, Message::Model(_));
+        let is_turn = |message: &ModelMessage| matches!(message, ModelMessage::Model(_));
         let seen = self.own.iter().rposition(is_turn).unwrap_or(0);
         drop_results(&mut self.own[..seen], excess.saturating_sub(dropped));
         self.drop_queries(max_bytes.saturating_sub(history_bytes(&self.own)));
@@ -111,7 +111,7 @@ impl<'a> History<'a> {
         let mut kept_from = 0;
         while bytes > max_bytes && kept_from < self.earlier.len() {
             let rest = &self.earlier[kept_from + 1..];
-            let is_question = |message: &Message| matches!(message, Message::User(_));
+            let is_question = |message: &ModelMessage| matches!(message, ModelMessage::User(_));
             let next = rest
                 .iter()
                 .position(is_question)
@@ -159,7 +159,7 @@ impl Shortened {
 }
 
 /// Drops results from the oldest on, until this many bytes are saved. Returns how many are.
-fn drop_results(messages: &mut [Message], bytes: u64) -> u64 {
+fn drop_results(messages: &mut [ModelMessage], bytes: u64) -> u64 {
     let mut saved = 0;
     for message in messages {
         let before = history_bytes(std::slice::from_ref(message));
@@ -167,7 +167,7 @@ fn drop_results(messages: &mut [Message], bytes: u64) -> u64 {
             break;
         }
         message.drop_media();
-        if let Message::Results(results) = message {
+        if let ModelMessage::Results(results) = message {
             for result in results {
                 if result.text.len() > DROPPED_RESULT.len() {
                     result.text = DROPPED_RESULT.to_owned();
@@ -184,12 +184,12 @@ mod tests {
     use super::*;
     use crate::model::{CallResult, Media, UserMessage};
 
-    fn user(text: &str) -> Message {
-        Message::from_text(text.to_owned())
+    fn user(text: &str) -> ModelMessage {
+        ModelMessage::from_text(text.to_owned())
     }
 
-    fn results(bytes: usize) -> Message {
-        Message::Results(vec![CallResult {
+    fn results(bytes: usize) -> ModelMessage {
+        ModelMessage::Results(vec![CallResult {
             id: "a".to_owned(),
             tool: "list".to_owned(),
             text: "x".repeat(bytes),
@@ -201,9 +201,9 @@ mod tests {
     fn texts(history: &History<'_>) -> Vec<String> {
         let (messages, _) = history.messages();
         let text = |message| match message {
-            Message::User(user) => user.text,
-            Message::Model(turn) => turn.text,
-            Message::Results(results) => results[0].text.clone(),
+            ModelMessage::User(user) => user.text,
+            ModelMessage::Model(turn) => turn.text,
+            ModelMessage::Results(results) => results[0].text.clone(),
         };
         messages.into_iter().map(text).collect()
     }
@@ -215,7 +215,7 @@ mod tests {
         let mut history = History::new(earlier, &transcript);
         history.begin(user("3"), None);
         history.push(results(1000));
-        history.push(Message::Model(ModelTurn::default()));
+        history.push(ModelMessage::Model(ModelTurn::default()));
         history.push(results(1000));
         history.push(user("4"));
         let long = "x".repeat(1000);
@@ -246,7 +246,7 @@ mod tests {
             mime_type: "image/png".to_owned(),
             data: "AAAA".repeat(10_000).into(),
         };
-        let asked = Message::User(UserMessage {
+        let asked = ModelMessage::User(UserMessage {
             text: "What is this?".to_owned(),
             media: vec![picture],
         });
@@ -256,7 +256,7 @@ mod tests {
             Shortened::Nothing,
             "the model has not seen it"
         );
-        history.push(Message::Model(ModelTurn::default()));
+        history.push(ModelMessage::Model(ModelTurn::default()));
         assert_eq!(history.shorten(1), Shortened::Results);
         let texts = texts(&history);
         assert!(texts[0].contains("cat.png"), "{texts:?}");

@@ -4,28 +4,28 @@ use bridge_protocol::{Query, QueryCaller, QueryContent};
 use tokio::sync::mpsc;
 
 use super::state::QueryState;
-use crate::config::Limits;
-use crate::mcp::PageTools;
-use crate::model::{Message, Model, Tool};
+use crate::config::QueryLimits;
+use crate::mcp::AllowedTools;
+use crate::model::{Model, ModelMessage, ModelTool};
 use crate::tools::SourceAccess;
 
 /// What a query is answered with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryInput<'a> {
     pub(crate) query: &'a Query,
-    pub(crate) page_tools: &'a PageTools,
+    pub(crate) page_tools: &'a AllowedTools,
     /// What the query may use of the sources of the agent.
     pub(crate) sources: &'a SourceAccess,
     pub(crate) model: &'a dyn Model,
     pub(crate) system: &'a str,
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a QueryLimits,
     /// Receives the progress. A full channel makes the model wait.
     pub(crate) progress: &'a mpsc::Sender<QueryContent>,
     pub(crate) state: &'a QueryState,
     /// The messages of earlier queries of the conversation.
-    pub(crate) conversation: &'a [Message],
+    pub(crate) conversation: &'a [ModelMessage],
     /// Who asks, if the bridge has told it.
     pub(crate) caller: Option<&'a QueryCaller>,
     /// The tools that the client executes itself.
-    pub(crate) client_tools: &'a [Tool],
+    pub(crate) client_tools: &'a [ModelTool],
 }

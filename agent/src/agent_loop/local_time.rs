@@ -3,14 +3,14 @@
 use bridge_protocol::ErrorCode;
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// Checks the date and time of a page.
-pub(crate) fn check(local_time: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn check(local_time: Option<&str>) -> Result<(), AgentFailure> {
     if local_time.is_none_or(|time| describe(time).is_some()) {
         return Ok(());
     }
-    let failure = Failure::new(ErrorCode::ProtocolViolation, "`localTime` cannot be read");
+    let failure = AgentFailure::new(ErrorCode::ProtocolViolation, "`localTime` cannot be read");
     let format = "RFC 9557, such as 2026-11-25T10:15:00+01:00[Europe/Berlin]";
     Err(failure.with_remedy(format!("use the format of {format}")))
 }

@@ -198,8 +198,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::mcp::PageTool;
-    use crate::model::Tool;
+    use crate::mcp::AllowedTool;
+    use crate::model::ModelTool;
     use crate::tools::ToolClass;
 
     fn query_with(more: Value) -> Query {
@@ -210,11 +210,11 @@ mod tests {
     }
 
     fn catalog_of(names: &[(&str, &str)]) -> ToolCatalog {
-        let tool = |(registered, name): &(&str, &str)| PageTool {
+        let tool = |(registered, name): &(&str, &str)| AllowedTool {
             registered_name: (*registered).to_owned(),
             own_timeout: None,
             class: ToolClass::UNKNOWN,
-            tool: Tool {
+            tool: ModelTool {
                 name: (*name).to_owned(),
                 description: None,
                 input_schema: json!({}),

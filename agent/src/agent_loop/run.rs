@@ -24,16 +24,17 @@ use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::{Executor, ToolCatalog};
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use super::turn::{CallName, collect_turn};
-use crate::failure::Failure;
-use crate::mcp::PageTool;
+use crate::failure::AgentFailure;
+use crate::mcp::AllowedTool;
 use crate::model::{
-    ArgumentsDelta, Call, CallResult, Message, ModelTurn, Request, ToolSelection, UserMessage,
+    ArgumentsDelta, CallResult, ModelCall, ModelMessage, ModelTurn, ToolSelection, TurnRequest,
+    UserMessage,
 };
 use crate::tools::OfferedTool;
 
 /// The answer to a query.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct FinalAnswer {
     /// The text of the last turn, or the value that fits the `responseSchema`; `None` if the response
     /// tool has completed the query.
     pub(crate) result: Option<Value>,
@@ -70,7 +71,7 @@ pub(super) struct AgentLoop<'a> {
 
 impl<'a> AgentLoop<'a> {
     /// Lists the tools, checks that the response tool is among them, and writes the first message.
-    pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, Failure> {
+    pub(super) async fn start(input: QueryInput<'a>) -> Result<Self, AgentFailure> {
         let (tools, source_tools) = tokio::join!(input.page_tools.list(), source_tools(input));
         let answer_tool = AnswerTool::for_query(input.query).await?;
         let catalog = catalog(input, answer_tool.as_ref(), &source_tools, tools?);
@@ -112,7 +113,7 @@ impl<'a> AgentLoop<'a> {
     fn write_opening(&mut self, attachments: PromptAttachments) {
         let PromptAttachments { media, items } = attachments;
         let message = |text| {
-            Message::User(UserMessage {
+            ModelMessage::User(UserMessage {
                 text,
                 media: media.clone(),
             })
@@ -147,7 +148,7 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Runs turn after turn until the query is answered.
-    pub(super) async fn run(mut self) -> Result<Answer, Failure> {
+    pub(super) async fn run(mut self) -> Result<FinalAnswer, AgentFailure> {
         loop {
             let must_respond = self.last_turn_reason.is_some() || self.response_required;
             let selection = match &self.response_tool {
@@ -179,7 +180,10 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Runs a turn, again with less input if it was too long for the model.
-    async fn next_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, Failure> {
+    async fn next_turn(
+        &mut self,
+        tool_selection: ToolSelection,
+    ) -> Result<ModelTurn, AgentFailure> {
         loop {
             match self.try_turn(tool_selection.clone()).await {
                 Err(failure) if failure.code == ErrorCode::ModelInputTooLong => {
@@ -200,11 +204,11 @@ impl<'a> AgentLoop<'a> {
         }
     }
 
-    async fn try_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, Failure> {
+    async fn try_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, AgentFailure> {
         let input_bytes = self.input_bytes();
         let max_output_tokens = self.budget.begin_turn(input_bytes)?;
         let (history, earlier_messages) = self.history.messages();
-        let events = self.input.model.turn(Request {
+        let events = self.input.model.turn(TurnRequest {
             query: self.input.query.uuid.clone(),
             prompt: Arc::clone(&self.prompt),
             system: self.system.clone().into_owned(),
@@ -218,7 +222,7 @@ impl<'a> AgentLoop<'a> {
         let (turn, usage) =
             collect_turn(events, sink, |arguments| self.name_call(arguments)).await?;
         self.report_usage(usage).await;
-        let message = Message::Model(turn.clone());
+        let message = ModelMessage::Model(turn.clone());
         let output_bytes = history_bytes(std::slice::from_ref(&message));
         self.budget.end_turn(usage, input_bytes, output_bytes);
         debug!(
@@ -238,7 +242,7 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Leaves out the oldest of what the model reads, or fails if nothing can be left out.
-    async fn shorten_input(&mut self, failure: Failure) -> Result<(), Failure> {
+    async fn shorten_input(&mut self, failure: AgentFailure) -> Result<(), AgentFailure> {
         let max_bytes = self.history.bytes() / 2;
         let shortened = self.history.shorten(max_bytes);
         if shortened == Shortened::Nothing || self.shortenings == MAX_SHORTENINGS {
@@ -293,7 +297,7 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Lets the model try again after a turn that is of no use, or fails if it has had its chance.
-    fn repeat_turn(&mut self, failure: Failure) -> Result<(), Failure> {
+    fn repeat_turn(&mut self, failure: AgentFailure) -> Result<(), AgentFailure> {
         if self.repeated_turns == MAX_REPEATED_TURNS {
             return Err(failure);
         }
@@ -302,7 +306,7 @@ impl<'a> AgentLoop<'a> {
         Ok(())
     }
 
-    fn is_response_call(&self, call: &Call) -> bool {
+    fn is_response_call(&self, call: &ModelCall) -> bool {
         self.response_tool.as_ref() == Some(&call.tool)
     }
 
@@ -319,7 +323,7 @@ impl<'a> AgentLoop<'a> {
 
     /// Makes the calls of a turn; the call of the response tool runs last and alone. If that call
     /// succeeds, it completes the query.
-    async fn run_calls(&mut self, turn: &ModelTurn) -> Result<Option<Completed>, Failure> {
+    async fn run_calls(&mut self, turn: &ModelTurn) -> Result<Option<Completed>, AgentFailure> {
         let (response_calls, other_calls) = self.index_calls(&turn.calls);
         let granted = self.budget.reserve_calls(other_calls.len());
         let (granted, excess) = other_calls.split_at(granted);
@@ -360,7 +364,7 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Lets the model correct an answer that does not fit the schema, or fails if it had its chances.
-    async fn correct_answer(&mut self, violations: &str) -> Result<(), Failure> {
+    async fn correct_answer(&mut self, violations: &str) -> Result<(), AgentFailure> {
         if self.corrections == MAX_CORRECTIONS {
             return Err(answer_invalid(violations));
         }
@@ -373,7 +377,7 @@ impl<'a> AgentLoop<'a> {
     /// Numbers the calls of a turn, and separates those of the response tool from the others.
     fn index_calls<'b>(
         &mut self,
-        calls: &'b [Call],
+        calls: &'b [ModelCall],
     ) -> (Vec<IndexedCall<'b>>, Vec<IndexedCall<'b>>) {
         let before = self.call_count;
         self.call_count += calls.len();
@@ -386,7 +390,7 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Returns what the person has said while the query waited for the client.
-    fn added_messages(&self) -> Result<Vec<Message>, Failure> {
+    fn added_messages(&self) -> Result<Vec<ModelMessage>, AgentFailure> {
         let QueryInput { state, model, .. } = self.input;
         let prompts = state.take_added_prompts().into_iter();
         let messages = prompts.map(|prompt| {
@@ -399,13 +403,13 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Appends the results of a turn, and what the person has said meanwhile.
-    fn append_results(&mut self, results: Vec<CallResult>, added: Vec<Message>) {
-        self.history.push(Message::Results(results));
+    fn append_results(&mut self, results: Vec<CallResult>, added: Vec<ModelMessage>) {
+        self.history.push(ModelMessage::Results(results));
         let input_bytes = self.input_bytes() + history_bytes(&added);
         self.last_turn_reason = self.budget.last_turn_reason(input_bytes);
         if self.last_turn_reason.is_some()
             && self.response_tool.is_none()
-            && let Some(Message::Results(results)) = self.history.last_mut()
+            && let Some(ModelMessage::Results(results)) = self.history.last_mut()
             && let Some(last) = results.last_mut()
         {
             self.boundary.append_note(&mut last.text, ANSWER_NOW);
@@ -416,7 +420,7 @@ impl<'a> AgentLoop<'a> {
     }
 
     /// Lists the tools again: a call may have changed them.
-    async fn refresh_tools(&mut self) -> Result<(), Failure> {
+    async fn refresh_tools(&mut self) -> Result<(), AgentFailure> {
         let tools = self.input.page_tools.list().await?;
         let source_tools = source_tools(self.input).await;
         // A page that reloads has no tools for a moment. Calls of its former tools wait at the
@@ -430,8 +434,8 @@ impl<'a> AgentLoop<'a> {
         Ok(())
     }
 
-    fn into_answer(self, result: Option<Value>) -> Answer {
-        Answer {
+    fn into_answer(self, result: Option<Value>) -> FinalAnswer {
+        FinalAnswer {
             result,
             tool_calls: self.call_log.into_calls(),
         }
@@ -449,8 +453,8 @@ struct Completed {
 /// fits the schema.
 async fn read_answer(
     answer_tool: &AnswerTool,
-    call: &Call,
-) -> Result<(CallResult, Option<Value>), Failure> {
+    call: &ModelCall,
+) -> Result<(CallResult, Option<Value>), AgentFailure> {
     let answer = answer_tool.read(&call.arguments).await?;
     let violations = answer.as_ref().err().cloned();
     let text = violations.unwrap_or_else(|| "Received.".to_owned());
@@ -479,7 +483,7 @@ fn catalog(
     input: QueryInput<'_>,
     answer_tool: Option<&AnswerTool>,
     source_tools: &[Arc<OfferedTool>],
-    page_tools: Vec<PageTool>,
+    page_tools: Vec<AllowedTool>,
 ) -> ToolCatalog {
     let answer_tool = answer_tool.map(|it| std::slice::from_ref(it.tool()));
     let state_tool = input.state.shared.tool();

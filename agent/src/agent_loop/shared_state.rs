@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::model::Tool;
+use crate::model::ModelTool;
 
 /// The name of the tool that changes the state.
 const TOOL_NAME: &str = "update_state";
@@ -43,11 +43,11 @@ impl SharedState {
     }
 
     /// Returns the tool that changes the state, if there is one.
-    pub(super) fn tool(&self) -> Option<Tool> {
+    pub(super) fn tool(&self) -> Option<ModelTool> {
         self.inner().value.as_ref()?;
         let description = "Changes the state of the application. `changes` is a JSON Merge Patch: \
                            its members replace those of the state, and null removes one.";
-        Some(Tool {
+        Some(ModelTool {
             name: TOOL_NAME.to_owned(),
             description: Some(description.to_owned()),
             input_schema: json!({

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::mcp::PageTool;
-use crate::model::Tool;
+use crate::mcp::AllowedTool;
+use crate::model::ModelTool;
 use crate::tools::{MAX_NAME_BYTES, OfferedTool, ToolClass, ToolEffect};
 
 /// The tools that the model can call at the moment.
 #[derive(Debug, Default)]
 pub(super) struct ToolCatalog {
-    tools: Arc<[Tool]>,
+    tools: Arc<[ModelTool]>,
     /// The information about each tool, in the order of `tools`.
     infos: Vec<ToolInfo>,
     /// The tools of all sources, whose names no other tool has.
@@ -73,7 +73,7 @@ impl ToolCatalog {
     pub(super) fn new(
         source_tools: &[Arc<OfferedTool>],
         known: Arc<[Arc<OfferedTool>]>,
-        page_tools: Vec<PageTool>,
+        page_tools: Vec<AllowedTool>,
     ) -> Self {
         let (mut infos, mut tools): (Vec<_>, Vec<_>) = source_tools.iter().map(source_tool).unzip();
         for page_tool in page_tools {
@@ -93,7 +93,7 @@ impl ToolCatalog {
     }
 
     /// Adds tools that the page does not execute. Those whose name another tool has get another one.
-    pub(super) fn with(self, executor: Executor, more: &[Tool]) -> Self {
+    pub(super) fn with(self, executor: Executor, more: &[ModelTool]) -> Self {
         if more.is_empty() {
             return self;
         }
@@ -101,7 +101,7 @@ impl ToolCatalog {
         let mut infos = self.infos;
         for tool in more {
             let name = free_name(&tool.name, executor.suffix(), &tools, &self.known);
-            tools.push(Tool {
+            tools.push(ModelTool {
                 name,
                 ..tool.clone()
             });
@@ -122,7 +122,7 @@ impl ToolCatalog {
         }
     }
 
-    pub(super) fn tools(&self) -> Arc<[Tool]> {
+    pub(super) fn tools(&self) -> Arc<[ModelTool]> {
         Arc::clone(&self.tools)
     }
 
@@ -199,8 +199,8 @@ impl ToolCatalog {
     }
 }
 
-fn split(page_tool: PageTool) -> (ToolInfo, Tool) {
-    let PageTool {
+fn split(page_tool: AllowedTool) -> (ToolInfo, ModelTool) {
+    let AllowedTool {
         registered_name,
         own_timeout,
         class,
@@ -217,7 +217,7 @@ fn split(page_tool: PageTool) -> (ToolInfo, Tool) {
     (info, tool)
 }
 
-fn source_tool(offered: &Arc<OfferedTool>) -> (ToolInfo, Tool) {
+fn source_tool(offered: &Arc<OfferedTool>) -> (ToolInfo, ModelTool) {
     let OfferedTool { name, tool, .. } = &**offered;
     let info = ToolInfo {
         registered_name: name.clone(),
@@ -227,7 +227,7 @@ fn source_tool(offered: &Arc<OfferedTool>) -> (ToolInfo, Tool) {
         executor: Executor::Source,
         offered: Some(Arc::clone(offered)),
     };
-    let tool = Tool {
+    let tool = ModelTool {
         name: name.clone(),
         description: tool.description.clone(),
         input_schema: tool.arguments.schema().clone(),
@@ -242,7 +242,7 @@ const OTHER_CLASS: ToolClass = ToolClass {
 };
 
 /// Returns a name that no other tool has: `name`, or one with this suffix.
-fn free_name(name: &str, suffix: &str, tools: &[Tool], known: &[Arc<OfferedTool>]) -> String {
+fn free_name(name: &str, suffix: &str, tools: &[ModelTool], known: &[Arc<OfferedTool>]) -> String {
     let is_free = |name: &str| {
         !tools.iter().any(|tool| tool.name == name) && !known.iter().any(|tool| tool.name == name)
     };
@@ -262,7 +262,7 @@ fn free_name(name: &str, suffix: &str, tools: &[Tool], known: &[Arc<OfferedTool>
     free.next().unwrap_or_default()
 }
 
-fn tool_bytes(tool: &Tool) -> u64 {
+fn tool_bytes(tool: &ModelTool) -> u64 {
     let description = tool.description.as_deref().unwrap_or_default().len();
     (tool.name.len() + description + tool.input_schema.to_string().len()) as u64
 }
@@ -273,8 +273,8 @@ mod tests {
 
     use super::*;
 
-    fn tool(name: &str) -> Tool {
-        Tool {
+    fn tool(name: &str) -> ModelTool {
+        ModelTool {
             name: name.to_owned(),
             description: None,
             input_schema: json!({ "type": "object" }),
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn tools_of_the_page_keep_their_names_beside_those_of_the_client() {
         let long = "x".repeat(MAX_NAME_BYTES);
-        let page_tools = ["paint", "paint_client", &long].map(|name| PageTool {
+        let page_tools = ["paint", "paint_client", &long].map(|name| AllowedTool {
             registered_name: name.to_owned(),
             own_timeout: None,
             class: OTHER_CLASS,

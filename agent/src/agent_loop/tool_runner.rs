@@ -14,10 +14,10 @@ use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::truncate::truncate;
-use crate::failure::Failure;
-use crate::model::{Call, CallResult};
+use crate::failure::AgentFailure;
+use crate::model::{CallResult, ModelCall};
 use crate::text;
-use crate::tools::{CallOutcome, CallOutput, OfferedTool, UserShares};
+use crate::tools::{CallOutput, CallStatus, OfferedTool, UserShares};
 
 /// The maximum length of the error text that is sent to the page. The model receives the whole
 /// text.
@@ -41,7 +41,7 @@ pub(super) struct ToolRunner<'a> {
 pub(super) struct IndexedCall<'a> {
     pub(super) index: usize,
     pub(super) number: usize,
-    pub(super) call: &'a Call,
+    pub(super) call: &'a ModelCall,
 }
 
 /// A call whose end was reported.
@@ -55,7 +55,7 @@ struct EndedCall<'a> {
 #[derive(Debug)]
 struct FinishedCall {
     result: CallResult,
-    outcome: CallOutcome,
+    outcome: CallStatus,
     /// The result for the final event, if the call was made by the page or by a source.
     logged: Option<Option<Box<RawValue>>>,
 }
@@ -82,7 +82,7 @@ impl<'a> ToolRunner<'a> {
         calls: &[IndexedCall<'b>],
         results: &mut [Option<CallResult>],
         call_log: &mut ToolCallLog,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AgentFailure> {
         let calls = calls.iter().map(|call| self.run(*call));
         let mut running: FuturesUnordered<_> = calls.collect();
         while let Some(ended) = running.next().await {
@@ -97,13 +97,18 @@ impl<'a> ToolRunner<'a> {
         &self,
         call: IndexedCall<'_>,
         call_log: &mut ToolCallLog,
-    ) -> Result<CallResult, Failure> {
+    ) -> Result<CallResult, AgentFailure> {
         let EndedCall { result, .. } = self.run(call).await?;
         Ok(self.log(call.call, result, call_log))
     }
 
     /// Records a call if the page or a source has made it.
-    fn log(&self, call: &Call, finished: FinishedCall, call_log: &mut ToolCallLog) -> CallResult {
+    fn log(
+        &self,
+        call: &ModelCall,
+        finished: FinishedCall,
+        call_log: &mut ToolCallLog,
+    ) -> CallResult {
         if let Some(result) = finished.logged {
             let tool = self.catalog.registered_name(&call.tool).to_owned();
             let source = self.source_of(&call.tool);
@@ -132,7 +137,10 @@ impl<'a> ToolRunner<'a> {
 
     /// Makes a call and reports it. It is busy from now on, before the returned future is polled: no
     /// other call of the turn can look like the last.
-    fn run<'b>(&'b self, call: IndexedCall<'b>) -> BoxFuture<'b, Result<EndedCall<'b>, Failure>> {
+    fn run<'b>(
+        &'b self,
+        call: IndexedCall<'b>,
+    ) -> BoxFuture<'b, Result<EndedCall<'b>, AgentFailure>> {
         let busy = self.input.state.activity.begin();
         // It is boxed: otherwise the compiler cannot prove that it is `Send`.
         async move {
@@ -145,7 +153,7 @@ impl<'a> ToolRunner<'a> {
 
     fn finished(
         &self,
-        call: &Call,
+        call: &ModelCall,
         output: CallOutput,
         logged: Option<Option<Box<RawValue>>>,
     ) -> FinishedCall {
@@ -164,11 +172,11 @@ impl<'a> ToolRunner<'a> {
     }
 
     /// Creates the result of a call of a tool that does not exist. Nothing is sent to the bridge.
-    fn unknown_tool(&self, call: &Call) -> CallOutput {
+    fn unknown_tool(&self, call: &ModelCall) -> CallOutput {
         let names = self.catalog.names().join(", ");
         let tool = &call.tool;
         let reason = format!("There is no tool `{tool}`. There are: {names}");
-        CallOutput::failed(CallOutcome::Unavailable, reason)
+        CallOutput::failed(CallStatus::Unavailable, reason)
     }
 
     /// Returns the source of a tool, also if the query does not have the tool.

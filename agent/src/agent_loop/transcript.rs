@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::model::{CallResult, Message, ModelTurn};
+use crate::model::{CallResult, ModelMessage, ModelTurn};
 
 /// The messages of a query that belongs to a conversation. It is shared with the task of the query,
 /// which still reads it when the query was cancelled.
@@ -14,7 +14,7 @@ pub(crate) struct Transcript {
 
 #[derive(Debug, Default)]
 struct TranscriptState {
-    messages: Vec<Message>,
+    messages: Vec<ModelMessage>,
     /// Registered names of tools by the names that the model uses, where they differ.
     tool_names: HashMap<String, String>,
 }
@@ -23,23 +23,25 @@ struct TranscriptState {
 #[derive(Debug)]
 pub(crate) struct FinishedTranscript {
     /// They begin with the message of the person, and end with a turn of the model.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ModelMessage>,
     pub(crate) tool_names: HashMap<String, String>,
 }
 
 impl Transcript {
     /// Begins to write down the query.
-    pub(super) fn begin(&self, opening: Message) {
+    pub(super) fn begin(&self, opening: ModelMessage) {
         self.state().messages = vec![opening];
     }
 
     /// Appends a message, if the query is written down. Two turns of the model in succession are one:
     /// what the service has said between them is not kept, and providers do not accept two.
-    pub(super) fn push(&self, message: &Message) {
+    pub(super) fn push(&self, message: &ModelMessage) {
         let messages = &mut self.state().messages;
         match (messages.last_mut(), message) {
             (None, _) => {}
-            (Some(Message::Model(before)), Message::Model(turn)) if before.calls.is_empty() => {
+            (Some(ModelMessage::Model(before)), ModelMessage::Model(turn))
+                if before.calls.is_empty() =>
+            {
                 let text = [before.text.as_str(), &turn.text].join("\n\n");
                 *before = ModelTurn {
                     text: text.trim().to_owned(),
@@ -83,18 +85,18 @@ impl Transcript {
 
 /// Completes the messages as providers require them: each call has a result, and the last message is a
 /// turn of the model.
-fn close(messages: &mut Vec<Message>, ending: Option<&str>) {
-    if let Some(Message::Model(turn)) = messages.last()
+fn close(messages: &mut Vec<ModelMessage>, ending: Option<&str>) {
+    if let Some(ModelMessage::Model(turn)) = messages.last()
         && !turn.calls.is_empty()
     {
         let text = "It is not known whether this was done: the query ended before.";
         let calls = turn.calls.iter();
         let results = calls.map(|call| CallResult::new(call, text.to_owned(), true));
-        messages.push(Message::Results(results.collect()));
+        messages.push(ModelMessage::Results(results.collect()));
     }
-    if !matches!(messages.last(), Some(Message::Model(_))) {
+    if !matches!(messages.last(), Some(ModelMessage::Model(_))) {
         let text = ending.unwrap_or("Done.").to_owned();
-        messages.push(Message::Model(ModelTurn {
+        messages.push(ModelMessage::Model(ModelTurn {
             text,
             ..ModelTurn::default()
         }));
@@ -106,15 +108,15 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::model::Call;
+    use crate::model::ModelCall;
 
-    fn turn(text: &str, call: Option<&str>) -> Message {
-        let calls = call.into_iter().map(|id| Call {
+    fn turn(text: &str, call: Option<&str>) -> ModelMessage {
+        let calls = call.into_iter().map(|id| ModelCall {
             id: id.to_owned(),
             tool: "add".to_owned(),
             arguments: Map::new(),
         });
-        Message::Model(ModelTurn {
+        ModelMessage::Model(ModelTurn {
             text: text.to_owned(),
             calls: calls.collect(),
             ..ModelTurn::default()
@@ -124,16 +126,16 @@ mod tests {
     #[test]
     fn a_query_that_ends_early_is_completed_for_the_provider() {
         let transcript = Transcript::default();
-        transcript.begin(Message::from_text("Add it".to_owned()));
+        transcript.begin(ModelMessage::from_text("Add it".to_owned()));
         transcript.name_tool("add", "add");
         transcript.name_tool("add_1", "add card");
         transcript.push(&turn("", Some("a")));
         let finished = transcript.finish(Some("(It was cancelled.)")).unwrap();
         let [
-            Message::User(_),
-            Message::Model(_),
-            Message::Results(results),
-            Message::Model(last),
+            ModelMessage::User(_),
+            ModelMessage::Model(_),
+            ModelMessage::Results(results),
+            ModelMessage::Model(last),
         ] = &finished.messages[..]
         else {
             panic!("{finished:?}");
@@ -155,14 +157,14 @@ mod tests {
     #[test]
     fn two_turns_of_the_model_in_succession_are_one() {
         let transcript = Transcript::default();
-        transcript.begin(Message::from_text("Plan it".to_owned()));
+        transcript.begin(ModelMessage::from_text("Plan it".to_owned()));
         transcript.push(&turn("Here it is.", None));
         transcript.push(&turn("", Some("a")));
         let finished = transcript.finish(None).unwrap();
         let [
-            Message::User(_),
-            Message::Model(said),
-            Message::Results(_),
+            ModelMessage::User(_),
+            ModelMessage::Model(said),
+            ModelMessage::Results(_),
             ..,
         ] = &finished.messages[..]
         else {
@@ -174,9 +176,9 @@ mod tests {
     #[test]
     fn an_answered_query_is_kept_as_it_is_and_an_unanswered_one_is_not() {
         let transcript = Transcript::default();
-        transcript.begin(Message::from_text("Hello".to_owned()));
+        transcript.begin(ModelMessage::from_text("Hello".to_owned()));
         assert!(transcript.finish(Some("(It failed.)")).is_none());
-        transcript.begin(Message::from_text("Hello".to_owned()));
+        transcript.begin(ModelMessage::from_text("Hello".to_owned()));
         transcript.push(&turn("Hi", None));
         assert_eq!(transcript.finish(None).unwrap().messages.len(), 2);
     }

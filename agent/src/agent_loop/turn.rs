@@ -5,8 +5,8 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 use super::progress_sink::ProgressSink;
-use crate::failure::Failure;
-use crate::model::{ArgumentsDelta, Event, ModelTurn};
+use crate::failure::AgentFailure;
+use crate::model::{ArgumentsDelta, ModelEvent, ModelTurn};
 
 /// A call as the page knows it.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub(super) struct CallName {
 /// Reads a turn to its end, and sends its pieces to the page. `name_call` names the call that a piece
 /// of arguments belongs to.
 pub(super) async fn collect_turn(
-    mut events: BoxStream<'static, Result<Event, Failure>>,
+    mut events: BoxStream<'static, Result<ModelEvent, AgentFailure>>,
     sink: &mut ProgressSink<'_>,
     name_call: impl Fn(&ArgumentsDelta) -> CallName,
-) -> Result<(ModelTurn, TokenUsage), Failure> {
+) -> Result<(ModelTurn, TokenUsage), AgentFailure> {
     let result = loop {
         let event = tokio::select! {
             biased;
@@ -31,15 +31,15 @@ pub(super) async fn collect_turn(
             event = events.next(), if !sink.is_backlogged() => event,
         };
         match event {
-            Some(Ok(Event::Text(text))) => sink.push(QueryContent::Text { text }),
-            Some(Ok(Event::Thinking(text))) => sink.push(QueryContent::Thinking { text }),
-            Some(Ok(Event::Arguments(arguments))) => {
+            Some(Ok(ModelEvent::Text(text))) => sink.push(QueryContent::Text { text }),
+            Some(Ok(ModelEvent::Thinking(text))) => sink.push(QueryContent::Thinking { text }),
+            Some(Ok(ModelEvent::Arguments(arguments))) => {
                 let CallName { id, tool } = name_call(&arguments);
                 let delta = arguments.delta;
                 sink.push(QueryContent::ToolArguments { id, tool, delta });
             }
-            Some(Ok(Event::Note(text))) => sink.push(QueryContent::Note { text }),
-            Some(Ok(Event::End { turn, usage })) => break Ok((turn, usage)),
+            Some(Ok(ModelEvent::Note(text))) => sink.push(QueryContent::Note { text }),
+            Some(Ok(ModelEvent::End { turn, usage })) => break Ok((turn, usage)),
             Some(Err(failure)) => break Err(failure),
             None => break Err(unfinished_stream()),
         }
@@ -49,9 +49,9 @@ pub(super) async fn collect_turn(
     result
 }
 
-fn unfinished_stream() -> Failure {
+fn unfinished_stream() -> AgentFailure {
     let message = "the model's answer ended without its final event";
-    Failure::new(ErrorCode::ModelStreamUnfinished, message).with_remedy("retry")
+    AgentFailure::new(ErrorCode::ModelStreamUnfinished, message).with_remedy("retry")
 }
 
 #[cfg(test)]
@@ -73,9 +73,9 @@ mod tests {
         let pulled: &'static AtomicUsize = Box::leak(Box::new(AtomicUsize::new(0)));
         let pieces = stream::iter(0..PIECES).map(|_| {
             pulled.fetch_add(1, Ordering::Relaxed);
-            Ok(Event::Text("x".repeat(1024)))
+            Ok(ModelEvent::Text("x".repeat(1024)))
         });
-        let end = Event::End {
+        let end = ModelEvent::End {
             turn: ModelTurn::default(),
             usage: TokenUsage::default(),
         };

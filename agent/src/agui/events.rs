@@ -15,7 +15,7 @@ pub(crate) const PROTOCOL_VERSION: &str = "1.0";
     rename_all = "SCREAMING_SNAKE_CASE",
     rename_all_fields = "camelCase"
 )]
-pub(crate) enum Event {
+pub(crate) enum AguiEvent {
     RunStarted {
         thread_id: String,
         run_id: String,

@@ -10,12 +10,12 @@ use serde_json::Value;
     rename_all = "lowercase",
     rename_all_fields = "camelCase"
 )]
-pub(crate) enum Message {
+pub(crate) enum AguiMessage {
     User {
-        content: Content,
+        content: MessageContent,
     },
     Tool {
-        content: Content,
+        content: MessageContent,
         tool_call_id: String,
         /// Why the tool failed, if it did.
         #[serde(default)]
@@ -25,7 +25,7 @@ pub(crate) enum Message {
         #[serde(default)]
         content: Option<String>,
         #[serde(default, deserialize_with = "null_as_default")]
-        tool_calls: Vec<ToolCall>,
+        tool_calls: Vec<AguiToolCall>,
     },
     /// Instructions of the application.
     #[serde(alias = "developer")]
@@ -39,7 +39,7 @@ pub(crate) enum Message {
 
 /// A call that an assistant message contains.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct ToolCall {
+pub(crate) struct AguiToolCall {
     pub(crate) id: String,
     pub(crate) function: Function,
 }
@@ -54,14 +54,14 @@ pub(crate) struct Function {
 /// What a message contains: text, or a list of parts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Content {
+pub(crate) enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<MessagePart>),
 }
 
 /// A part of a message.
 #[derive(Clone, Debug)]
-pub(crate) enum Part {
+pub(crate) enum MessagePart {
     Text(String),
     /// A picture or a file.
     File {
@@ -82,22 +82,22 @@ pub(crate) enum FileSource {
     Elsewhere,
 }
 
-impl Content {
+impl MessageContent {
     /// Returns the text: the text parts, separated by line breaks.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Parts(parts) => {
                 let texts = parts.iter().filter_map(|part| match part {
-                    Part::Text(text) => Some(text.as_str()),
-                    Part::File { .. } | Part::Other => None,
+                    MessagePart::Text(text) => Some(text.as_str()),
+                    MessagePart::File { .. } | MessagePart::Other => None,
                 });
                 texts.collect::<Vec<_>>().join("\n")
             }
         }
     }
 
-    pub(crate) fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[MessagePart] {
         match self {
             Self::Text(_) => &[],
             Self::Parts(parts) => parts,
@@ -137,13 +137,13 @@ struct SourceFields {
     mime_type: Option<String>,
 }
 
-impl<'de> Deserialize<'de> for Part {
+impl<'de> Deserialize<'de> for MessagePart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         PartFields::deserialize(deserializer).map(Self::from_fields)
     }
 }
 
-impl Part {
+impl MessagePart {
     fn from_fields(fields: PartFields) -> Self {
         let name = fields.filename.or_else(|| {
             let metadata = fields.metadata.as_ref()?;
@@ -209,11 +209,11 @@ mod tests {
 
     use super::*;
 
-    fn parts(parts: Value) -> Vec<Part> {
+    fn parts(parts: Value) -> Vec<MessagePart> {
         let message = json!({ "id": "1", "role": "user", "content": parts });
         match serde_json::from_value(message).unwrap() {
-            Message::User {
-                content: Content::Parts(parts),
+            AguiMessage::User {
+                content: MessageContent::Parts(parts),
             } => parts,
             other => panic!("{other:?}"),
         }
@@ -242,7 +242,7 @@ mod tests {
             file(None, "image/gif", "DDDD"),
         ];
         let read = read.into_iter().map(|part| match part {
-            Part::File {
+            MessagePart::File {
                 name,
                 mime_type,
                 source,
@@ -259,9 +259,9 @@ mod tests {
             { "type": "image", "source": { "type": "file", "value": "file-1", "provider": "openai" } },
             { "type": "hologram", "depth": 3 },
         ]));
-        let elsewhere = |part: &Part| matches!(part, Part::File { source, .. } if *source == FileSource::Elsewhere);
+        let elsewhere = |part: &MessagePart| matches!(part, MessagePart::File { source, .. } if *source == FileSource::Elsewhere);
         assert!(elsewhere(&read[0]) && elsewhere(&read[1]));
-        assert!(matches!(read[2], Part::Other));
+        assert!(matches!(read[2], MessagePart::Other));
     }
 
     #[test]
@@ -269,12 +269,12 @@ mod tests {
         for role in ["reasoning", "activity", "oracle"] {
             let message = json!({ "id": "1", "role": role, "content": {} });
             let message = serde_json::from_value(message).unwrap();
-            assert!(matches!(message, Message::Other), "{message:?}");
+            assert!(matches!(message, AguiMessage::Other), "{message:?}");
         }
         let developer = json!({ "id": "1", "role": "developer", "content": "Be brief." });
         assert!(matches!(
             serde_json::from_value(developer).unwrap(),
-            Message::System { .. }
+            AguiMessage::System { .. }
         ));
     }
 }

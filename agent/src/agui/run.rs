@@ -9,29 +9,29 @@ use bridge_protocol::{BridgeToPage, ErrorCode, QueryContent, QueryId, QueryUsage
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::events::Event;
+use super::events::AguiEvent;
 use super::run_encoder::RunEncoder;
 use super::run_input::{RunIdentity, RunInput};
-use super::thread::Prompt;
+use super::thread::NewMessages;
 use crate::agent_loop::{AddedPrompt, ClientResult, QueryState};
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::queries::BodyReservation;
 
 /// The run of a query.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct AguiRun {
     encoder: RunEncoder,
     /// The messages of the query. Dropping the receiver cancels the query.
     messages: mpsc::Receiver<BridgeToPage>,
     state: Arc<QueryState>,
-    phase: Phase,
+    phase: RunPhase,
     /// The memory of the largest request that has continued the query: the query keeps its state.
     body: Option<BodyReservation>,
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum RunPhase {
     Running,
     /// The run has ended, and its query waits for the client.
     Suspended,
@@ -39,7 +39,7 @@ pub(crate) enum Phase {
     Ended,
 }
 
-impl Run {
+impl AguiRun {
     /// Starts the run of a new query. `query` is the id of the query.
     pub(crate) fn start(
         run: RunIdentity,
@@ -54,12 +54,12 @@ impl Run {
             encoder,
             messages,
             state,
-            phase: Phase::Running,
+            phase: RunPhase::Running,
             body: None,
         }
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> RunPhase {
         self.phase
     }
 
@@ -69,7 +69,7 @@ impl Run {
     }
 
     /// Reports to the person that files of a prompt were left out, if any were.
-    pub(crate) fn note_omitted_files(&mut self, prompt: &Prompt) {
+    pub(crate) fn note_omitted_files(&mut self, prompt: &NewMessages) {
         if prompt.omitted_files > 0 {
             let text = "A file was left out: the agent reads only files that are in the message.";
             self.encoder.note(text);
@@ -77,17 +77,17 @@ impl Run {
     }
 
     /// Returns the next events, which are none after the last.
-    pub(crate) async fn next_events(&mut self) -> Vec<Event> {
+    pub(crate) async fn next_events(&mut self) -> Vec<AguiEvent> {
         loop {
             let events = self.encoder.take_events();
-            if !events.is_empty() || self.phase != Phase::Running {
+            if !events.is_empty() || self.phase != RunPhase::Running {
                 return events;
             }
             match self.messages.recv().await {
                 Some(message) => self.receive(message),
                 None => {
                     self.encoder.failed(&unread_end());
-                    self.phase = Phase::Ended;
+                    self.phase = RunPhase::Ended;
                 }
             }
             self.suspend_if_idle();
@@ -97,9 +97,9 @@ impl Run {
     /// Ends the run if only the client can go on.
     fn suspend_if_idle(&mut self) {
         let is_idle = self.encoder.waits_for_client() && !self.state.activity.is_busy();
-        if self.phase == Phase::Running && is_idle {
+        if self.phase == RunPhase::Running && is_idle {
             self.encoder.suspended();
-            self.phase = Phase::Suspended;
+            self.phase = RunPhase::Suspended;
         }
     }
 
@@ -121,7 +121,7 @@ impl Run {
             self.encoder.suspended();
             return;
         };
-        self.phase = Phase::Running;
+        self.phase = RunPhase::Running;
         let prompt = input.prompt();
         self.note_omitted_files(&prompt);
         let has_prompt = !prompt.is_empty();
@@ -153,7 +153,7 @@ impl Run {
     }
 
     /// Adds what the person has said, and the state of the application if it has changed it.
-    fn add_to_query(&mut self, prompt: Prompt, input: &RunInput) {
+    fn add_to_query(&mut self, prompt: NewMessages, input: &RunInput) {
         let shared = input.shared_state();
         let is_changed = shared.is_some_and(|state| self.state.shared.share(state));
         let added = AddedPrompt {
@@ -195,19 +195,19 @@ impl Run {
                 let result = complete.result.as_deref();
                 let result = result.and_then(|it| serde_json::from_str(it.get()).ok());
                 self.encoder.succeeded(result);
-                self.phase = Phase::Ended;
+                self.phase = RunPhase::Ended;
             }
             BridgeToPage::QueryFailure(failure) => {
                 let remedy = failure.reason;
-                self.encoder.failed(&Failure {
+                self.encoder.failed(&AgentFailure {
                     remedy,
-                    ..Failure::new(failure.code, failure.error)
+                    ..AgentFailure::new(failure.code, failure.error)
                 });
-                self.phase = Phase::Ended;
+                self.phase = RunPhase::Ended;
             }
             BridgeToPage::QueryCancel(cancel) => {
                 self.encoder.cancelled(&cancel.reason.unwrap_or_default());
-                self.phase = Phase::Ended;
+                self.phase = RunPhase::Ended;
             }
             _ => {}
         }
@@ -273,9 +273,10 @@ impl Run {
 
 /// Creates the failure of a query whose last message was dropped, because nobody has read the messages
 /// before it in time.
-fn unread_end() -> Failure {
+fn unread_end() -> AgentFailure {
     let message = "the query has ended, and its end was not read in time";
-    Failure::new(ErrorCode::QueryTimeout, message).with_remedy("send the message of the user again")
+    AgentFailure::new(ErrorCode::QueryTimeout, message)
+        .with_remedy("send the message of the user again")
 }
 
 #[cfg(test)]
@@ -285,11 +286,11 @@ mod tests {
 
     use super::*;
 
-    fn start(state: Arc<QueryState>) -> (Run, mpsc::Sender<BridgeToPage>) {
+    fn start(state: Arc<QueryState>) -> (AguiRun, mpsc::Sender<BridgeToPage>) {
         let (sender, messages) = mpsc::channel(8);
         let input = br#"{"threadId":"t","runId":"r","messages":[]}"#;
         let identity = RunInput::parse(input).unwrap().identity();
-        (Run::start(identity, "q", messages, state), sender)
+        (AguiRun::start(identity, "q", messages, state), sender)
     }
 
     async fn send(sender: &mpsc::Sender<BridgeToPage>, content: QueryContent) {
@@ -319,13 +320,13 @@ mod tests {
             call.count_report();
             call.wait_outside()
         });
-        for (id, expected) in [("1", Phase::Running), ("2", Phase::Suspended)] {
+        for (id, expected) in [("1", RunPhase::Running), ("2", RunPhase::Suspended)] {
             send(&sender, tool_started(id)).await;
             while !run
                 .next_events()
                 .await
                 .iter()
-                .any(|it| matches!(it, Event::ToolCallEnd { .. }))
+                .any(|it| matches!(it, AguiEvent::ToolCallEnd { .. }))
             {}
             assert_eq!(run.phase(), expected, "call {id}");
         }
@@ -338,10 +339,10 @@ mod tests {
         send(&sender, QueryContent::Text { text }).await;
         drop(sender);
         let mut events = Vec::new();
-        while run.phase() == Phase::Running {
+        while run.phase() == RunPhase::Running {
             events.extend(run.next_events().await);
         }
-        let Some(Event::RunError { message, code, .. }) = events.last() else {
+        let Some(AguiEvent::RunError { message, code, .. }) = events.last() else {
             panic!("{events:?}");
         };
         assert_eq!(code, "QueryTimeout");

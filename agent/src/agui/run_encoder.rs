@@ -6,10 +6,10 @@ use bridge_protocol::QueryUsage;
 use serde_json::{Map, Value, json};
 
 use super::call_states::{CallState, CallStates};
-use super::events::{Event, Interrupt, PROTOCOL_VERSION, Role, RunOutcome};
+use super::events::{AguiEvent, Interrupt, PROTOCOL_VERSION, Role, RunOutcome};
 use super::run_input::RunIdentity;
 use super::run_usage::RunUsage;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// The name of the custom event for notes to the person.
 const NOTE_EVENT: &str = "mcp-web.note";
@@ -34,7 +34,7 @@ pub(crate) struct RunEncoder {
     /// What all ids begin with: the id of the query, which is never used again. That of a run is
     /// chosen by the client.
     id_prefix: String,
-    events: Vec<Event>,
+    events: Vec<AguiEvent>,
     open: Option<OpenMessage>,
     /// The message of the assistant that contains the calls of this turn.
     turn_message: Option<String>,
@@ -99,12 +99,12 @@ impl RunEncoder {
     }
 
     /// Returns the events since the last call of this method.
-    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+    pub(crate) fn take_events(&mut self) -> Vec<AguiEvent> {
         std::mem::take(&mut self.events)
     }
 
     pub(crate) fn started(&mut self) {
-        self.events.push(Event::RunStarted {
+        self.events.push(AguiEvent::RunStarted {
             thread_id: self.run.thread_id.clone(),
             run_id: self.run.run_id.clone(),
             protocol_version: PROTOCOL_VERSION,
@@ -125,7 +125,7 @@ impl RunEncoder {
                 let message_id = self.new_message_id();
                 self.turn_message = Some(message_id.clone());
                 self.open = Some(OpenMessage::Text(message_id.clone()));
-                self.events.push(Event::TextMessageStart {
+                self.events.push(AguiEvent::TextMessageStart {
                     message_id: message_id.clone(),
                     role: Role::Assistant,
                 });
@@ -133,7 +133,7 @@ impl RunEncoder {
             }
         };
         self.events
-            .push(Event::TextMessageContent { message_id, delta });
+            .push(AguiEvent::TextMessageContent { message_id, delta });
     }
 
     /// The model has written a piece of its reasoning.
@@ -148,10 +148,10 @@ impl RunEncoder {
                 self.turn_message = None;
                 let message_id = self.new_message_id();
                 self.open = Some(OpenMessage::Reasoning(message_id.clone()));
-                self.events.push(Event::ReasoningStart {
+                self.events.push(AguiEvent::ReasoningStart {
                     message_id: message_id.clone(),
                 });
-                self.events.push(Event::ReasoningMessageStart {
+                self.events.push(AguiEvent::ReasoningMessageStart {
                     message_id: message_id.clone(),
                     role: Role::Reasoning,
                 });
@@ -159,7 +159,7 @@ impl RunEncoder {
             }
         };
         self.events
-            .push(Event::ReasoningMessageContent { message_id, delta });
+            .push(AguiEvent::ReasoningMessageContent { message_id, delta });
     }
 
     /// The model has written a piece of the arguments of a call.
@@ -167,7 +167,7 @@ impl RunEncoder {
         self.begin_call(call, tool);
         if self.calls.get(call) == Some(&CallState::Writing) && !delta.is_empty() {
             let tool_call_id = call.to_owned();
-            self.events.push(Event::ToolCallArgs {
+            self.events.push(AguiEvent::ToolCallArgs {
                 tool_call_id,
                 delta,
             });
@@ -178,7 +178,7 @@ impl RunEncoder {
     pub(crate) fn call(&mut self, call: &str, tool: &str, arguments: &Map<String, Value>) {
         if self.calls.get(call).is_none() {
             self.begin_call(call, tool);
-            self.events.push(Event::ToolCallArgs {
+            self.events.push(AguiEvent::ToolCallArgs {
                 tool_call_id: call.to_owned(),
                 delta: Value::Object(arguments.clone()).to_string(),
             });
@@ -198,7 +198,7 @@ impl RunEncoder {
         // What the model writes after a result belongs to its next turn.
         self.turn_message = None;
         self.message_count += 1;
-        self.events.push(Event::ToolCallResult {
+        self.events.push(AguiEvent::ToolCallResult {
             message_id: format!("{}-result-{}", self.id_prefix, self.message_count),
             tool_call_id: call.to_owned(),
             content,
@@ -229,11 +229,11 @@ impl RunEncoder {
 
     /// The state of the thread has changed.
     pub(crate) fn state(&mut self, snapshot: Value) {
-        self.events.push(Event::StateSnapshot { snapshot });
+        self.events.push(AguiEvent::StateSnapshot { snapshot });
     }
 
     pub(crate) fn note(&mut self, text: &str) {
-        self.events.push(Event::Custom {
+        self.events.push(AguiEvent::Custom {
             name: NOTE_EVENT,
             value: json!({ "text": text }),
         });
@@ -304,7 +304,7 @@ impl RunEncoder {
         }
     }
 
-    pub(crate) fn failed(&mut self, failure: &Failure) {
+    pub(crate) fn failed(&mut self, failure: &AgentFailure) {
         let message = match &failure.remedy {
             Some(remedy) => format!("{}: {remedy}", failure.message),
             None => failure.message.clone(),
@@ -314,7 +314,7 @@ impl RunEncoder {
 
     fn error(&mut self, message: String, code: String) {
         self.close_all();
-        self.events.push(Event::RunError {
+        self.events.push(AguiEvent::RunError {
             message,
             code,
             usage: self.usage.of_run(),
@@ -322,7 +322,7 @@ impl RunEncoder {
     }
 
     fn finished(&mut self, result: Option<Value>, outcome: Option<RunOutcome>) {
-        self.events.push(Event::RunFinished {
+        self.events.push(AguiEvent::RunFinished {
             thread_id: self.run.thread_id.clone(),
             run_id: self.run.run_id.clone(),
             result,
@@ -350,7 +350,7 @@ impl RunEncoder {
                 id
             }
         };
-        self.events.push(Event::ToolCallStart {
+        self.events.push(AguiEvent::ToolCallStart {
             tool_call_id: call.to_owned(),
             tool_call_name: tool.to_owned(),
             parent_message_id,
@@ -363,20 +363,20 @@ impl RunEncoder {
         if self.calls.get(call) == Some(&CallState::Writing) {
             self.calls.set(call, CallState::Written);
             let tool_call_id = call.to_owned();
-            self.events.push(Event::ToolCallEnd { tool_call_id });
+            self.events.push(AguiEvent::ToolCallEnd { tool_call_id });
         }
     }
 
     fn close_message(&mut self) {
         match self.open.take() {
             Some(OpenMessage::Text(message_id)) => {
-                self.events.push(Event::TextMessageEnd { message_id });
+                self.events.push(AguiEvent::TextMessageEnd { message_id });
             }
             Some(OpenMessage::Reasoning(message_id)) => {
-                self.events.push(Event::ReasoningMessageEnd {
+                self.events.push(AguiEvent::ReasoningMessageEnd {
                     message_id: message_id.clone(),
                 });
-                self.events.push(Event::ReasoningEnd { message_id });
+                self.events.push(AguiEvent::ReasoningEnd { message_id });
             }
             None => {}
         }

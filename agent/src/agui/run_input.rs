@@ -5,9 +5,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::messages::{Message, null_as_default};
+use super::messages::{AguiMessage, null_as_default};
 use crate::agent_loop::check_local_time;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::queries::check_timeout;
 use crate::text;
 
@@ -31,12 +31,12 @@ pub(crate) struct RunInput {
     #[serde(default)]
     pub(crate) state: Option<Value>,
     /// The whole thread.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<AguiMessage>,
     /// The client's own tools.
     #[serde(default, deserialize_with = "null_as_default")]
     pub(crate) tools: Vec<ClientTool>,
     #[serde(default, deserialize_with = "null_as_default")]
-    pub(crate) context: Vec<Context>,
+    pub(crate) context: Vec<AguiContext>,
     #[serde(default, deserialize_with = "object_or_default")]
     pub(crate) forwarded_props: ForwardedProps,
     /// The answers to the interrupts of the run before.
@@ -67,7 +67,7 @@ pub(crate) struct ClientTool {
 
 /// A piece of information for the model.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Context {
+pub(crate) struct AguiContext {
     #[serde(default, deserialize_with = "null_as_default")]
     pub(crate) description: String,
     #[serde(default)]
@@ -142,7 +142,7 @@ impl ResumeEntry {
 
 impl RunInput {
     /// Parses and checks the body of a request.
-    pub(crate) fn parse(body: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, AgentFailure> {
         let input: Self = serde_json::from_slice(body).map_err(|error| {
             violation(format!("the body is no RunAgentInput of AG-UI: {error}"))
                 .with_remedy("send it with `HttpAgent` of @ag-ui/client, or as its schema says")
@@ -164,7 +164,7 @@ impl RunInput {
         }
     }
 
-    fn check_ids(&self) -> Result<(), Failure> {
+    fn check_ids(&self) -> Result<(), AgentFailure> {
         let run_id = &self.run_id;
         let is_run_id = (1..=limits::MAX_QUERY_ID_BYTES).contains(&run_id.len())
             && run_id.bytes().all(|byte| byte.is_ascii_graphic());
@@ -179,7 +179,7 @@ impl RunInput {
         Err(violation(message).with_remedy("generate one with crypto.randomUUID()"))
     }
 
-    fn check_tools(&self) -> Result<(), Failure> {
+    fn check_tools(&self) -> Result<(), AgentFailure> {
         let count = self.tools.len();
         if count > MAX_CLIENT_TOOLS {
             let message = format!(
@@ -213,8 +213,8 @@ impl RunInput {
     }
 }
 
-fn violation(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorCode::ProtocolViolation, message)
+fn violation(message: impl Into<String>) -> AgentFailure {
+    AgentFailure::new(ErrorCode::ProtocolViolation, message)
 }
 
 #[cfg(test)]
@@ -223,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(changes: Value) -> Result<RunInput, Failure> {
+    fn parse(changes: Value) -> Result<RunInput, AgentFailure> {
         let mut input = json!({ "threadId": "t", "runId": "r", "messages": [] });
         let changes = changes.as_object().unwrap().clone();
         input.as_object_mut().unwrap().extend(changes);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::run::Run;
+use super::run::AguiRun;
 use crate::queries::QueryOwner;
 
 /// How long the end of a query waits for the client that has not continued it.
@@ -42,7 +42,7 @@ struct Table {
 #[derive(Debug)]
 struct SuspendedRun {
     thread: ThreadKey,
-    run: Run,
+    run: AguiRun,
     since: Instant,
 }
 
@@ -56,7 +56,7 @@ impl SuspendedRuns {
     }
 
     /// Stores a run. Dropping the former run of the thread cancels its query.
-    pub(crate) fn insert(&self, thread: ThreadKey, run: Run) {
+    pub(crate) fn insert(&self, thread: ThreadKey, run: AguiRun) {
         let mut table = self.table();
         table.remove_thread(&thread);
         table.make_room(thread.0);
@@ -67,8 +67,8 @@ impl SuspendedRuns {
     pub(crate) fn take_if(
         &self,
         thread: &ThreadKey,
-        condition: impl FnOnce(&Run) -> bool,
-    ) -> Option<Run> {
+        condition: impl FnOnce(&AguiRun) -> bool,
+    ) -> Option<AguiRun> {
         let mut table = self.table();
         let number = table.number(thread)?;
         let suspended = table.runs.get(&number)?;
@@ -94,7 +94,7 @@ impl Table {
         self.threads.get(owner)?.get(thread).copied()
     }
 
-    fn insert(&mut self, thread: ThreadKey, run: Run) {
+    fn insert(&mut self, thread: ThreadKey, run: AguiRun) {
         let number = self.next_number;
         self.next_number += 1;
         let (owner, id) = thread.clone();
@@ -110,7 +110,7 @@ impl Table {
         }
     }
 
-    fn remove(&mut self, number: u64) -> Option<Run> {
+    fn remove(&mut self, number: u64) -> Option<AguiRun> {
         let SuspendedRun { thread, run, .. } = self.runs.remove(&number)?;
         let (owner, id) = thread;
         if let Some(threads) = self.threads.get_mut(&owner) {
@@ -165,16 +165,16 @@ mod tests {
         SuspendedRuns::new(QUERY_TIMEOUT)
     }
 
-    fn take(runs: &SuspendedRuns, thread: &ThreadKey) -> Option<Run> {
+    fn take(runs: &SuspendedRuns, thread: &ThreadKey) -> Option<AguiRun> {
         runs.take_if(thread, |_| true)
     }
 
     /// Returns a run, and the sender whose existence shows that its query runs.
-    fn run() -> (Run, mpsc::Sender<BridgeToPage>) {
+    fn run() -> (AguiRun, mpsc::Sender<BridgeToPage>) {
         let (sender, messages) = mpsc::channel(1);
         let input = br#"{"threadId":"t","runId":"r","messages":[]}"#;
         let identity = RunInput::parse(input).unwrap().identity();
-        let run = Run::start(identity, "q", messages, Arc::new(QueryState::new()));
+        let run = AguiRun::start(identity, "q", messages, Arc::new(QueryState::new()));
         (run, sender)
     }
 

@@ -9,24 +9,24 @@ use bridge_protocol::{Attachment, ContextItem, ContextKind};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::messages::{Content, FileSource, Message, Part};
+use super::messages::{AguiMessage, FileSource, MessageContent, MessagePart};
 use super::run_input::{ResumeStatus, RunInput};
 use crate::agent_loop::ClientResult;
-use crate::model::{Media, Tool, essence};
+use crate::model::{Media, ModelTool, essence};
 
 /// The media type of a file whose message does not say it.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// The new messages of the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Prompt {
+pub(crate) struct NewMessages {
     pub(crate) text: String,
     pub(crate) attachments: Vec<Attachment>,
     /// The number of files that are not in the message, but at a URL or at a provider.
     pub(crate) omitted_files: usize,
 }
 
-impl Prompt {
+impl NewMessages {
     pub(crate) fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.attachments.is_empty()
     }
@@ -34,17 +34,17 @@ impl Prompt {
 
 impl RunInput {
     /// Returns the messages up to the last one of the assistant, and the new ones after it.
-    fn split_at_last_answer(&self) -> (&[Message], &[Message]) {
+    fn split_at_last_answer(&self) -> (&[AguiMessage], &[AguiMessage]) {
         let last_answer = self.messages.iter().rposition(is_answer);
         let answered = last_answer.map_or(0, |index| index + 1);
         self.messages.split_at(answered)
     }
 
     /// Returns the messages of the person after the last message of the assistant.
-    pub(crate) fn prompt(&self) -> Prompt {
-        let mut prompt = Prompt::default();
+    pub(crate) fn prompt(&self) -> NewMessages {
+        let mut prompt = NewMessages::default();
         for message in self.split_at_last_answer().1 {
-            let Message::User { content } = message else {
+            let AguiMessage::User { content } = message else {
                 continue;
             };
             if !prompt.text.is_empty() {
@@ -52,7 +52,7 @@ impl RunInput {
             }
             prompt.text.push_str(&content.text());
             for part in content.parts() {
-                let Part::File {
+                let MessagePart::File {
                     name,
                     mime_type,
                     source,
@@ -77,7 +77,7 @@ impl RunInput {
     /// Returns whether the new messages have the result of a call.
     pub(crate) fn has_new_result(&self) -> bool {
         let mut new = self.split_at_last_answer().1.iter();
-        new.any(|message| matches!(message, Message::Tool { .. }))
+        new.any(|message| matches!(message, AguiMessage::Tool { .. }))
     }
 
     /// Returns the result of a call that the client has made, if the messages have it.
@@ -86,7 +86,7 @@ impl RunInput {
             .iter()
             .rev()
             .find_map(|message| match message {
-                Message::Tool {
+                AguiMessage::Tool {
                     content,
                     tool_call_id,
                     error,
@@ -104,8 +104,11 @@ impl RunInput {
     /// after a request that failed, are one prompt.
     pub(crate) fn earlier_prompts(&self) -> usize {
         let (earlier, _) = self.split_at_last_answer();
-        let is_prompt = |message: &&Message| {
-            matches!(message, Message::User { .. } | Message::Assistant { .. })
+        let is_prompt = |message: &&AguiMessage| {
+            matches!(
+                message,
+                AguiMessage::User { .. } | AguiMessage::Assistant { .. }
+            )
         };
         let turns: Vec<_> = earlier.iter().filter(is_prompt).map(is_answer).collect();
         turns
@@ -128,7 +131,7 @@ impl RunInput {
     pub(crate) fn gives_up_interrupts(&self) -> bool {
         let is_called = |id: &str| {
             self.messages.iter().any(|message| {
-                matches!(message, Message::Assistant { tool_calls, .. }
+                matches!(message, AguiMessage::Assistant { tool_calls, .. }
                     if tool_calls.iter().any(|call| call.id == id))
             })
         };
@@ -144,10 +147,10 @@ impl RunInput {
             .collect();
         for message in &self.messages {
             match message {
-                Message::Assistant { tool_calls, .. } => {
+                AguiMessage::Assistant { tool_calls, .. } => {
                     known.extend(tool_calls.iter().map(|call| call.id.as_str()));
                 }
-                Message::Tool { tool_call_id, .. } => {
+                AguiMessage::Tool { tool_call_id, .. } => {
                     known.insert(tool_call_id);
                 }
                 _ => {}
@@ -157,8 +160,8 @@ impl RunInput {
     }
 
     /// Returns the client's own tools.
-    pub(crate) fn client_tools(&self) -> Vec<Tool> {
-        let tools = self.tools.iter().map(|tool| Tool {
+    pub(crate) fn client_tools(&self) -> Vec<ModelTool> {
+        let tools = self.tools.iter().map(|tool| ModelTool {
             name: tool.name.clone(),
             description: Some(tool.description.clone()).filter(|it| !it.is_empty()),
             input_schema: input_schema(tool.parameters.as_ref()),
@@ -180,7 +183,7 @@ impl RunInput {
             .map(|item| context_item(&item.description, &item.value))
             .collect();
         for message in &self.messages {
-            if let Message::System { content } = message {
+            if let AguiMessage::System { content } = message {
                 let content = Value::String(content.clone());
                 items.push(context_item("instructions of the application", &content));
             }
@@ -196,17 +199,17 @@ impl RunInput {
     }
 }
 
-fn is_answer(message: &Message) -> bool {
-    matches!(message, Message::Assistant { .. })
+fn is_answer(message: &AguiMessage) -> bool {
+    matches!(message, AguiMessage::Assistant { .. })
 }
 
 /// Reads the result of a call. The model gets its pictures, and a description of each in the text.
-fn read_result(content: &Content, error: Option<&str>) -> ClientResult {
+fn read_result(content: &MessageContent, error: Option<&str>) -> ClientResult {
     let mut lines: Vec<_> = error.map(str::to_owned).into_iter().collect();
     lines.extend(Some(content.text()).filter(|text| !text.is_empty()));
     let mut pictures = Vec::new();
     for part in content.parts() {
-        if let Part::File {
+        if let MessagePart::File {
             name,
             mime_type: Some(mime_type),
             source: FileSource::Data(data),
@@ -230,11 +233,11 @@ fn read_result(content: &Content, error: Option<&str>) -> ClientResult {
     }
 }
 
-fn history_entry(message: &Message) -> Option<Value> {
+fn history_entry(message: &AguiMessage) -> Option<Value> {
     match message {
-        Message::User { content } => Some(json!({ "user": content.text() })),
-        Message::Tool { content, .. } => Some(json!({ "result": content.text() })),
-        Message::Assistant {
+        AguiMessage::User { content } => Some(json!({ "user": content.text() })),
+        AguiMessage::Tool { content, .. } => Some(json!({ "result": content.text() })),
+        AguiMessage::Assistant {
             content,
             tool_calls,
         } => {
@@ -244,7 +247,7 @@ fn history_entry(message: &Message) -> Option<Value> {
             let calls: Vec<_> = calls.collect();
             Some(json!({ "assistant": content, "calls": calls }))
         }
-        Message::System { .. } | Message::Other => None,
+        AguiMessage::System { .. } | AguiMessage::Other => None,
     }
 }
 

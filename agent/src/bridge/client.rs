@@ -4,21 +4,21 @@ use bridge_protocol::ErrorCode;
 use bridge_service::http_client;
 use reqwest::Url;
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// A bridge and the HTTP client for it. Clones share their connections.
 #[derive(Clone, Debug)]
-pub(crate) struct BridgeClient {
+pub(crate) struct AgentBridge {
     url: Url,
     http: reqwest::Client,
 }
 
-impl BridgeClient {
+impl AgentBridge {
     /// Creates a client for the bridge at `url`: the URL that pages connect to, without `/mcp`.
-    pub(crate) fn new(url: Url) -> Result<Self, Failure> {
+    pub(crate) fn new(url: Url) -> Result<Self, AgentFailure> {
         let http = http_client::build(&url).map_err(|error| {
             let message = format!("no connection to the bridge can be made: {error}");
-            Failure::new(ErrorCode::BridgeUnavailable, message)
+            AgentFailure::new(ErrorCode::BridgeUnavailable, message)
         })?;
         Ok(Self { url, http })
     }
@@ -39,19 +39,19 @@ impl BridgeClient {
     }
 
     /// Creates the failure for a bridge that cannot be reached, or whose connection broke.
-    pub(crate) fn unreachable(&self, reason: &str) -> Failure {
+    pub(crate) fn unreachable(&self, reason: &str) -> AgentFailure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} cannot be reached: {reason}");
-        Failure::new(ErrorCode::BridgeUnavailable, message)
+        AgentFailure::new(ErrorCode::BridgeUnavailable, message)
             .with_loggable_message()
             .with_remedy("check that the bridge runs and that `bridge_url` is its address")
     }
 
     /// Creates the failure for a query whose token the bridge does not accept.
-    pub(crate) fn token_refused(&self) -> Failure {
+    pub(crate) fn token_refused(&self) -> AgentFailure {
         let origin = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {origin} refuses the token of the query");
-        Failure::new(ErrorCode::BridgeUnavailable, message)
+        AgentFailure::new(ErrorCode::BridgeUnavailable, message)
             .with_loggable_message()
             .with_remedy(
                 "the query has ended there, or `bridge_url` is not the bridge that the page uses",
@@ -79,7 +79,7 @@ mod tests {
                 "http://127.0.0.1:3001/tools/query/a%2Fb/fail",
             ),
         ] {
-            let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
+            let bridge = AgentBridge::new(url.parse().unwrap()).unwrap();
             assert_eq!(bridge.route(&["query", "a/b", "fail"]).as_str(), expected);
         }
     }

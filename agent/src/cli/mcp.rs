@@ -18,11 +18,11 @@ use super::console::{CommandError, Console, EXIT_FAILED};
 use super::server_listing::{count, describe_difference, describe_tools};
 use super::server_summary::summarize;
 use crate::config::SecretSettings;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::mcp::{Listed, ProcessSlots, Upstream, create_server};
 use crate::secrets::SecretStore;
 use crate::text::shorten_name;
-use crate::tools::{PinDifference, Pins, ServerEntry, ServersFile, Source, ToolDefinition};
+use crate::tools::{PinDifference, Pins, ServerEntry, ServerTool, ServersFile, ToolSource};
 use arguments::{Addition, Arguments, Command};
 
 /// Runs the command. `arguments` begins with `mcp`.
@@ -222,7 +222,7 @@ impl Files {
         &mut self,
         console: &mut Console,
         name: &str,
-        tools: Vec<ToolDefinition>,
+        tools: Vec<ServerTool>,
         mode: SyncMode,
     ) -> Result<bool, CommandError> {
         let number = count(tools.len(), "tool");
@@ -266,7 +266,7 @@ impl Files {
         &mut self,
         console: &mut Console,
         name: &str,
-        tools: Vec<ToolDefinition>,
+        tools: Vec<ServerTool>,
     ) -> Result<bool, CommandError> {
         let number = count(tools.len(), "tool");
         self.pins.set(name, tools);
@@ -327,7 +327,7 @@ impl Files {
             match listed {
                 Ok(Some(listed)) => {
                     let tools = &listed.tools;
-                    let bytes: usize = tools.iter().map(ToolDefinition::bytes).sum();
+                    let bytes: usize = tools.iter().map(ServerTool::bytes).sum();
                     let number = count(tools.len(), "tool");
                     console.print(format!(
                         "{name}: works: {number}, {bytes} bytes of definitions"
@@ -346,7 +346,7 @@ impl Files {
         &self,
         console: &mut Console,
         name: &str,
-        tools: &[ToolDefinition],
+        tools: &[ServerTool],
     ) -> Result<bool, CommandError> {
         let mut is_fine = true;
         for tool in tools {
@@ -418,7 +418,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Returns what an operator reads of a failure.
-fn failure_text(failure: Failure) -> String {
+fn failure_text(failure: AgentFailure) -> String {
     let remedy = failure.remedy.map(|remedy| format!("; {remedy}"));
     failure.message + &remedy.unwrap_or_default()
 }

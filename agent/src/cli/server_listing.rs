@@ -4,7 +4,7 @@ use bridge_protocol::invisible::visible_line;
 use serde_json::Value;
 
 use super::line_diff::line_diff;
-use crate::tools::{PinDifference, ToolDefinition, offered_name};
+use crate::tools::{PinDifference, ServerTool, offered_name};
 
 /// Returns a number of things: "1 tool", "2 tools".
 pub(super) fn count(number: usize, thing: &str) -> String {
@@ -13,12 +13,12 @@ pub(super) fn count(number: usize, thing: &str) -> String {
 }
 
 /// Returns all that a model, the policy and the operator go by: kind, name, description and schema.
-pub(super) fn describe_tools(server: &str, tools: &[ToolDefinition]) -> String {
+pub(super) fn describe_tools(server: &str, tools: &[ServerTool]) -> String {
     let tools = tools.iter();
     tools.map(|tool| describe_tool(server, "", tool)).collect()
 }
 
-fn describe_tool(server: &str, prefix: &str, tool: &ToolDefinition) -> String {
+fn describe_tool(server: &str, prefix: &str, tool: &ServerTool) -> String {
     let mut text = format!(
         "  {prefix}{}\n    kind: {}\n    name in profiles: {}\n",
         visible_line(&tool.name),
@@ -54,10 +54,10 @@ fn append_lines<T: AsRef<str>>(text: &mut String, lines: impl IntoIterator<Item 
 pub(super) fn describe_difference(
     server: &str,
     difference: &PinDifference,
-    tools: &[ToolDefinition],
+    tools: &[ServerTool],
 ) -> String {
     let mut text = String::new();
-    let is_added = |tool: &&ToolDefinition| difference.added.contains(&tool.name);
+    let is_added = |tool: &&ServerTool| difference.added.contains(&tool.name);
     for tool in tools.iter().filter(is_added) {
         text += &describe_tool(server, "new: ", tool);
     }
@@ -77,11 +77,11 @@ pub(super) fn describe_difference(
     text
 }
 
-fn description(tool: &ToolDefinition) -> String {
+fn description(tool: &ServerTool) -> String {
     tool.description.clone().unwrap_or_default()
 }
 
-fn annotations(tool: &ToolDefinition) -> String {
+fn annotations(tool: &ServerTool) -> String {
     serde_json::to_string_pretty(&tool.annotations).unwrap_or_default()
 }
 
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
     use crate::tools::ToolHints;
 
-    fn tool(name: &str, description: &str) -> ToolDefinition {
-        ToolDefinition {
+    fn tool(name: &str, description: &str) -> ServerTool {
+        ServerTool {
             name: name.to_owned(),
             description: Some(description.to_owned()),
             input_schema: json!({ "type": "object" }),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_tool_is_shown_whole() {
-        let tool = ToolDefinition {
+        let tool = ServerTool {
             annotations: ToolHints {
                 read_only_hint: Some(true),
                 open_world_hint: Some(true),

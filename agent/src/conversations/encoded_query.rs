@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::agent_loop::FinishedTranscript;
-    use crate::model::{Call, CallResult, Media, Message, ModelTurn, UserMessage};
+    use crate::model::{CallResult, Media, ModelCall, ModelMessage, ModelTurn, UserMessage};
 
     #[test]
     fn a_long_prompt_has_a_short_title() {
@@ -98,23 +98,23 @@ mod tests {
             mime_type: "image/png".to_owned(),
             data: "AAAA".repeat(1_000).into(),
         };
-        let call = Call {
+        let call = ModelCall {
             id: "a".to_owned(),
             tool: "list".to_owned(),
             arguments: Map::from_iter([("filter".to_owned(), "f".repeat(1_000).into())]),
         };
         let messages = vec![
-            Message::User(UserMessage {
+            ModelMessage::User(UserMessage {
                 text: prompt.to_owned(),
                 media: vec![picture],
             }),
-            Message::Model(ModelTurn {
+            ModelMessage::Model(ModelTurn {
                 calls: vec![call.clone()],
                 ..ModelTurn::default()
             }),
-            Message::Results(vec![CallResult::new(&call, "r".repeat(2_000), false)]),
-            Message::from_text("And now?".to_owned()),
-            Message::Model(ModelTurn {
+            ModelMessage::Results(vec![CallResult::new(&call, "r".repeat(2_000), false)]),
+            ModelMessage::from_text("And now?".to_owned()),
+            ModelMessage::Model(ModelTurn {
                 text: "Done.".to_owned(),
                 ..ModelTurn::default()
             }),

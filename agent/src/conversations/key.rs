@@ -3,7 +3,7 @@
 use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;
 use bridge_protocol::{ErrorCode, QueryCaller, is_conversation_id};
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// The owner of conversations: a person in an app.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl ConversationOwner {
     }
 
     /// Returns the key of a conversation of this owner.
-    pub(crate) fn key(self, id: &str) -> Result<ConversationKey, Failure> {
+    pub(crate) fn key(self, id: &str) -> Result<ConversationKey, AgentFailure> {
         check_conversation_id(id)?;
         let id = id.to_owned();
         Ok(ConversationKey { owner: self, id })
@@ -41,13 +41,13 @@ impl ConversationOwner {
 }
 
 /// Checks the id of a conversation.
-pub(crate) fn check_conversation_id(id: &str) -> Result<(), Failure> {
+pub(crate) fn check_conversation_id(id: &str) -> Result<(), AgentFailure> {
     if !is_conversation_id(id) {
         let message = format!(
             "the id of a conversation must have 1 to {MAX_CONVERSATION_ID_BYTES} visible ASCII \
              characters, and is neither `.` nor `..`"
         );
-        return Err(Failure::new(ErrorCode::ProtocolViolation, message));
+        return Err(AgentFailure::new(ErrorCode::ProtocolViolation, message));
     }
     Ok(())
 }

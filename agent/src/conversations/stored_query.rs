@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::agent_loop::FinishedTranscript;
-use crate::model::{Call, CallResult, Media, Message, ModelTurn, UserMessage};
+use crate::model::{CallResult, Media, ModelCall, ModelMessage, ModelTurn, UserMessage};
 
 /// The note in place of what is not stored.
 const LEFT_OUT: &str = "[… left out: it is too long to be kept]";
@@ -108,7 +108,7 @@ impl StoredQuery {
 
     /// Returns the messages for the model. What a provider requires to be sent back within a query is
     /// not needed after it.
-    pub(crate) fn into_messages(self) -> impl Iterator<Item = Message> {
+    pub(crate) fn into_messages(self) -> impl Iterator<Item = ModelMessage> {
         self.messages.into_iter().map(StoredMessage::into_message)
     }
 
@@ -181,13 +181,13 @@ fn shorten(text: &mut String, max_bytes: usize) {
 }
 
 impl StoredMessage {
-    fn new(message: Message, tool_names: &HashMap<String, String>) -> Self {
+    fn new(message: ModelMessage, tool_names: &HashMap<String, String>) -> Self {
         match message {
-            Message::User(UserMessage { text, media }) => Self::User {
+            ModelMessage::User(UserMessage { text, media }) => Self::User {
                 text,
                 media: media.into_iter().map(StoredMedia::new).collect(),
             },
-            Message::Model(turn) => {
+            ModelMessage::Model(turn) => {
                 let calls = turn.calls.into_iter().map(|call| StoredCall {
                     registered: tool_names.get(&call.tool).cloned(),
                     id: call.id,
@@ -199,7 +199,7 @@ impl StoredMessage {
                     calls: calls.collect(),
                 }
             }
-            Message::Results(results) => {
+            ModelMessage::Results(results) => {
                 let results = results.into_iter().map(|result| StoredResult {
                     id: result.id,
                     tool: result.tool,
@@ -214,19 +214,19 @@ impl StoredMessage {
         }
     }
 
-    fn into_message(self) -> Message {
+    fn into_message(self) -> ModelMessage {
         match self {
-            Self::User { text, media } => Message::User(UserMessage {
+            Self::User { text, media } => ModelMessage::User(UserMessage {
                 text,
                 media: media.into_iter().map(StoredMedia::into_media).collect(),
             }),
             Self::Model { text, calls } => {
-                let calls = calls.into_iter().map(|call| Call {
+                let calls = calls.into_iter().map(|call| ModelCall {
                     id: call.id,
                     tool: call.tool,
                     arguments: call.arguments,
                 });
-                Message::Model(ModelTurn {
+                ModelMessage::Model(ModelTurn {
                     text,
                     calls: calls.collect(),
                     ..ModelTurn::default()
@@ -244,7 +244,7 @@ impl StoredMessage {
                         .map(StoredMedia::into_media)
                         .collect(),
                 });
-                Message::Results(results.collect())
+                ModelMessage::Results(results.collect())
             }
         }
     }

@@ -10,7 +10,7 @@ use super::*;
 use crate::agent_loop::FinishedTranscript;
 
 struct TestStore {
-    conversations: Conversations,
+    conversations: ConversationStore,
     path: PathBuf,
     _folder: TempDir,
 }
@@ -27,7 +27,7 @@ impl TestStore {
             ..ConversationSettings::default()
         };
         Self {
-            conversations: Conversations::open(&settings).unwrap(),
+            conversations: ConversationStore::open(&settings).unwrap(),
             path,
             _folder: folder,
         }
@@ -42,9 +42,9 @@ impl TestStore {
         Self::open(copy)
     }
 
-    async fn append(&self, id: &str, prompt: &str) -> Result<(), Failure> {
+    async fn append(&self, id: &str, prompt: &str) -> Result<(), AgentFailure> {
         let transcript = FinishedTranscript {
-            messages: vec![Message::from_text(prompt.to_owned())],
+            messages: vec![ModelMessage::from_text(prompt.to_owned())],
             tool_names: Default::default(),
         };
         let query = StoredQuery::new(&Query::new("q", prompt), transcript);
@@ -137,7 +137,7 @@ async fn a_query_that_cannot_be_read_is_left_out_of_its_conversation() {
         .unwrap();
     let messages = store.conversations.messages(key("a")).await.unwrap();
     assert!(
-        matches!(&*messages, [Message::User(user)] if user.text == "readable"),
+        matches!(&*messages, [ModelMessage::User(user)] if user.text == "readable"),
         "{messages:?}"
     );
     let conversation = store.conversations.get(key("a")).await.unwrap().unwrap();

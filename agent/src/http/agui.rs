@@ -14,37 +14,37 @@ use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::caller::RequestCaller;
-use super::problem::Problem;
+use super::problem::Rejection;
 use super::query_request::is_query_id;
-use super::state::AppState;
+use super::state::AgentState;
 use super::{body, event_stream};
-use crate::agui::{Event, Phase, Run, RunInput, SuspendedRuns, ThreadKey};
+use crate::agui::{AguiEvent, AguiRun, RunInput, RunPhase, SuspendedRuns, ThreadKey};
 use crate::conversations::ConversationOwner;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::queries::{
     AcceptedQuery, BodyReservation, EventTarget, QueryOwner, QueryPermit, StreamWriter,
 };
 
 /// Answers the request of a run.
 pub(super) async fn post_run(
-    State(state): State<AppState>,
+    State(state): State<AgentState>,
     parts: Parts,
     body: Body,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
     let owner = caller.owner();
     let RequestCaller::Frontend { bearer } = caller else {
         let message = "a bridge sends queries to PUT /query; POST /agui is for frontends";
-        return Err(Problem::new(ErrorCode::ProtocolViolation, message));
+        return Err(Rejection::new(ErrorCode::ProtocolViolation, message));
     };
     if !event_stream::accepts_event_stream(&parts.headers) {
         return Err(event_stream::event_stream_required());
     }
-    let parse = |body: &[u8]| RunInput::parse(body).map_err(Problem::from);
+    let parse = |body: &[u8]| RunInput::parse(body).map_err(Rejection::from);
     let (input, reservation) = body::read(body, &state, owner.into(), parse).await?;
     let thread = (owner, input.thread_id.clone());
     let (known_calls, has_prompt) = (input.known_calls(), !input.prompt().is_empty());
-    let is_continued = |run: &Run| run.is_continued_by(&known_calls, has_prompt);
+    let is_continued = |run: &AguiRun| run.is_continued_by(&known_calls, has_prompt);
     let run = match state.suspended_runs.take_if(&thread, is_continued) {
         Some(mut run) => {
             run.resume(&input, reservation);
@@ -58,12 +58,12 @@ pub(super) async fn post_run(
 
 /// Sends a query for the new messages of a thread.
 async fn start_run(
-    state: &AppState,
+    state: &AgentState,
     thread: &ThreadKey,
     bearer: &Secret,
     input: &RunInput,
     reservation: BodyReservation,
-) -> Result<Run, Problem> {
+) -> Result<AguiRun, Rejection> {
     let (owner, _) = *thread;
     let prompt = input.prompt();
     if prompt.is_empty() {
@@ -100,7 +100,7 @@ async fn start_run(
     if let Some(shared) = input.shared_state() {
         query_state.shared.share(shared);
     }
-    let mut run = Run::start(input.identity(), &id, messages, query_state);
+    let mut run = AguiRun::start(input.identity(), &id, messages, query_state);
     run.note_omitted_files(&prompt);
     let is_direct = true;
     permit.spawn(query, EventTarget::Stream { writer, is_direct });
@@ -109,7 +109,7 @@ async fn start_run(
 
 /// Cancels the query of a thread that still waits for its client, which has not continued it. When this
 /// returns, the conversation has that query as far as it came.
-async fn end_former_query(state: &AppState, thread: &ThreadKey) {
+async fn end_former_query(state: &AgentState, thread: &ThreadKey) {
     if let Some(run) = state.suspended_runs.take_if(thread, |_| true) {
         let query = run.query();
         drop(run);
@@ -123,11 +123,11 @@ async fn end_former_query(state: &AppState, thread: &ThreadKey) {
 /// earlier messages that could be changed: such a client does not keep them. If the agent has no
 /// conversation, the model gets the messages of the thread as context.
 async fn continue_conversation(
-    state: &AppState,
+    state: &AgentState,
     caller: &QueryCaller,
     input: &RunInput,
     query: &mut Query,
-) -> Result<(), Failure> {
+) -> Result<(), AgentFailure> {
     let conversations = &state.queries.conversations;
     let key = ConversationOwner::new(caller).key(&input.thread_id)?;
     let Some(history) = input.history_item() else {
@@ -142,7 +142,11 @@ async fn continue_conversation(
 
 /// Acquires the permit for a query with the id of its run, or with another one if that was used, or
 /// cannot be the id of a query at the bridge.
-fn acquire(state: &AppState, owner: QueryOwner, run_id: &str) -> Result<QueryPermit, Failure> {
+fn acquire(
+    state: &AgentState,
+    owner: QueryOwner,
+    run_id: &str,
+) -> Result<QueryPermit, AgentFailure> {
     let new = || QueryId(Uuid::new_v4().to_string());
     let id = if is_query_id(run_id) {
         QueryId::from(run_id)
@@ -157,7 +161,7 @@ fn acquire(state: &AppState, owner: QueryOwner, run_id: &str) -> Result<QueryPer
     }
 }
 
-fn nothing_asked(input: &RunInput) -> Failure {
+fn nothing_asked(input: &RunInput) -> AgentFailure {
     let (message, remedy) = if !input.resume.is_empty() {
         (
             "the run that this request resumes does not wait any more",
@@ -170,26 +174,27 @@ fn nothing_asked(input: &RunInput) -> Failure {
         )
     } else {
         let message = "the thread has no message of the user after the last one of the assistant";
-        return Failure::new(ErrorCode::ProtocolViolation, message).with_remedy("add what to ask");
+        return AgentFailure::new(ErrorCode::ProtocolViolation, message)
+            .with_remedy("add what to ask");
     };
-    Failure::new(ErrorCode::QueryNotFound, message).with_remedy(remedy)
+    AgentFailure::new(ErrorCode::QueryNotFound, message).with_remedy(remedy)
 }
 
 /// Responds with the events of a run. When it is suspended, it is stored before its last event is
 /// sent, because that is when the client may continue it.
-fn respond(run: Run, thread: ThreadKey, suspended_runs: Arc<SuspendedRuns>) -> Response {
+fn respond(run: AguiRun, thread: ThreadKey, suspended_runs: Arc<SuspendedRuns>) -> Response {
     let chunks = stream::unfold(Some(run), move |run| {
         let (thread, suspended_runs) = (thread.clone(), Arc::clone(&suspended_runs));
         async move {
             let mut run = run?;
             let events = run.next_events().await;
             let rest = match run.phase() {
-                Phase::Running => Some(run),
-                Phase::Suspended => {
+                RunPhase::Running => Some(run),
+                RunPhase::Suspended => {
                     suspended_runs.insert(thread, run);
                     None
                 }
-                Phase::Ended => None,
+                RunPhase::Ended => None,
             };
             Some((stream::iter(events), rest))
         }
@@ -200,7 +205,7 @@ fn respond(run: Run, thread: ThreadKey, suspended_runs: Arc<SuspendedRuns>) -> R
     event_stream::respond_with(events)
 }
 
-fn encode(event: &Event) -> sse::Event {
+fn encode(event: &AguiEvent) -> sse::Event {
     // The event consists of strings, numbers and JSON values: encoding it cannot fail.
     let json = serde_json::to_string(event).unwrap_or_default();
     sse::Event::default().data(json)

@@ -6,8 +6,8 @@ use bridge_schema::value_count::{self, MAX_VALUE_BYTES};
 use bridge_service::body::{BodyError, read_to_end_with_room};
 use tokio::task::spawn_blocking;
 
-use super::{AppState, Problem};
-use crate::failure::Failure;
+use super::{AgentState, Rejection};
+use crate::failure::AgentFailure;
 use crate::queries::{BodyOwner, BodyReservation};
 
 /// The maximum number of JSON values in a body.
@@ -20,10 +20,10 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// as it arrives, and for what it takes once it is parsed.
 pub(super) async fn read<T: Send + 'static>(
     body: Body,
-    state: &AppState,
+    state: &AgentState,
     owner: BodyOwner,
-    parse: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
-) -> Result<(T, BodyReservation), Problem> {
+    parse: impl FnOnce(&[u8]) -> Result<T, Rejection> + Send + 'static,
+) -> Result<(T, BodyReservation), Rejection> {
     let max_bytes = state.max_body_bytes;
     let mut reservation = state.body_memory.begin(owner);
     let has_room = |arrived| reservation.grow_to(arrived);
@@ -35,13 +35,13 @@ pub(super) async fn read<T: Send + 'static>(
                 "the request has more than {max_bytes} bytes: send less context, begin a new \
                  thread if it is one of AG-UI, or raise `max_body_bytes`"
             );
-            Problem::new(ErrorCode::RequestTooLarge, message)
+            Rejection::new(ErrorCode::RequestTooLarge, message)
         }
-        BodyError::TimedOut => Problem::new(
+        BodyError::TimedOut => Rejection::new(
             ErrorCode::RequestTimeout,
             "the body of the request came too slowly: send it again",
         ),
-        BodyError::Unreadable(_) => Problem::new(
+        BodyError::Unreadable(_) => Rejection::new(
             ErrorCode::ProtocolViolation,
             "the body did not arrive whole: send it again",
         ),
@@ -57,7 +57,7 @@ pub(super) async fn read<T: Send + 'static>(
     let parsed = spawn_blocking(parse).await;
     parsed.unwrap_or_else(|error| {
         tracing::error!(%error, "a request cannot be parsed");
-        Err(Failure::fault().into())
+        Err(AgentFailure::fault().into())
     })
 }
 
@@ -66,10 +66,10 @@ fn reserve_parsed(
     body: &[u8],
     reservation: &mut BodyReservation,
     max_all_bytes: usize,
-) -> Result<(), Problem> {
+) -> Result<(), Rejection> {
     let json = std::str::from_utf8(body).map_err(|_| {
         let message = "the body is no text in UTF-8: send JSON";
-        Problem::new(ErrorCode::ProtocolViolation, message)
+        Rejection::new(ErrorCode::ProtocolViolation, message)
     })?;
     let values = value_count::count(json);
     if values > MAX_BODY_VALUES {
@@ -77,7 +77,7 @@ fn reserve_parsed(
             "the request has {values} JSON values, and at most {MAX_BODY_VALUES} are allowed: send \
              less context or state"
         );
-        return Err(Problem::new(ErrorCode::ProtocolViolation, message));
+        return Err(Rejection::new(ErrorCode::ProtocolViolation, message));
     }
     if reservation.grow_to(body.len() + values * MAX_VALUE_BYTES) {
         Ok(())
@@ -86,10 +86,10 @@ fn reserve_parsed(
     }
 }
 
-fn no_room(max_all_bytes: usize) -> Problem {
+fn no_room(max_all_bytes: usize) -> Rejection {
     let message = format!(
         "the requests that the agent answers have their share of {max_all_bytes} bytes: retry \
          later, or raise `max_all_body_bytes`"
     );
-    Problem::new(ErrorCode::QueryLimitExceeded, message)
+    Rejection::new(ErrorCode::QueryLimitExceeded, message)
 }

@@ -7,7 +7,7 @@ use bridge_service::values::parse_credential;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::Problem;
+use super::Rejection;
 use crate::credential::TokenHash;
 use crate::queries::{BodyOwner, QueryOwner};
 
@@ -34,7 +34,7 @@ impl RequestCaller {
     pub(super) fn authorize_query(
         headers: &HeaderMap,
         credential: TokenHash,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, Rejection> {
         let bearer = bearer_token(headers)?;
         let is_bridge = TokenHash::new(&bearer) == credential;
         let token = headers.get(QUERY_TOKEN_HEADER);
@@ -44,7 +44,7 @@ impl RequestCaller {
                 token,
                 caller: query_caller(headers)?.map(Box::new),
             }),
-            (true, _) => Err(Problem::new(
+            (true, _) => Err(Rejection::new(
                 ErrorCode::ProtocolViolation,
                 "a bridge sends the query's own token as `Mcp-Web-Query-Token`: without it no tool \
                  can be called",
@@ -60,7 +60,7 @@ impl RequestCaller {
     pub(super) fn authorize_owner(
         headers: &HeaderMap,
         credential: TokenHash,
-    ) -> Result<QueryOwner, Problem> {
+    ) -> Result<QueryOwner, Rejection> {
         let token = TokenHash::new(&bearer_token(headers)?);
         Ok(if token == credential {
             QueryOwner::Bridge
@@ -89,13 +89,13 @@ impl RequestCaller {
 }
 
 /// Reads who asks. Only a request with the service credential may say it.
-pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, Problem> {
+pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, Rejection> {
     let Some(value) = headers.get(QUERY_CALLER_HEADER) else {
         return Ok(None);
     };
     let caller = value.to_str().ok().and_then(QueryCaller::from_header);
     caller.map(Some).ok_or_else(|| {
-        Problem::new(
+        Rejection::new(
             ErrorCode::ProtocolViolation,
             "`Mcp-Web-Caller` is not what a bridge sends: JSON in base64url; update bridge and agent",
         )
@@ -104,27 +104,30 @@ pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, P
 
 /// Authorizes a request that only a bridge may send. `credential` is the hash of the service
 /// credential.
-pub(super) fn authorize_bridge(headers: &HeaderMap, credential: TokenHash) -> Result<(), Problem> {
+pub(super) fn authorize_bridge(
+    headers: &HeaderMap,
+    credential: TokenHash,
+) -> Result<(), Rejection> {
     if TokenHash::new(&bearer_token(headers)?) == credential {
         return Ok(());
     }
     Err(wrong_credential())
 }
 
-fn wrong_credential() -> Problem {
-    Problem::new(
+fn wrong_credential() -> Rejection {
+    Rejection::new(
         ErrorCode::InvalidAuthentication,
         "the credential is not this agent's: give bridge and agent the same MCP_WEB_AGENT_TOKEN, or \
          run both as one user without any",
     )
 }
 
-fn bearer_token(headers: &HeaderMap) -> Result<Secret, Problem> {
+fn bearer_token(headers: &HeaderMap) -> Result<Secret, Rejection> {
     let value = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
     let (scheme, token) = value.and_then(|it| it.split_once(' ')).unwrap_or_default();
     match parse_credential(token.trim()) {
         Ok(token) if scheme.eq_ignore_ascii_case("bearer") => Ok(token),
-        _ => Err(Problem::new(
+        _ => Err(Rejection::new(
             ErrorCode::MissingAuthentication,
             "send `Authorization: Bearer …`: the service credential if you are a bridge, else the \
              token of the page's session",

@@ -11,7 +11,7 @@ use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName};
 use tokio::sync::mpsc;
 
-use super::Problem;
+use super::Rejection;
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -27,8 +27,8 @@ pub(super) fn accepts_event_stream(headers: &HeaderMap) -> bool {
 }
 
 /// Creates the problem for a client that does not accept an event stream.
-pub(super) fn event_stream_required() -> Problem {
-    Problem::new(
+pub(super) fn event_stream_required() -> Rejection {
+    Rejection::new(
         ErrorCode::ProtocolViolation,
         "the answer comes as a stream of events: send `Accept: text/event-stream`",
     )

@@ -12,7 +12,7 @@ use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::Problem;
+use super::Rejection;
 
 /// Refuses foreign hosts and foreign origins.
 pub(super) async fn check_host_and_origin(
@@ -27,11 +27,11 @@ pub(super) async fn check_host_and_origin(
             let message = format!(
                 "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
             );
-            return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
+            return Rejection::new(ErrorCode::OriginNotAllowed, message).into_response();
         }
         HostCheck::Repeated => {
             let code = ErrorCode::ProtocolViolation;
-            return Problem::new(code, HostCheck::REPEATED).into_response();
+            return Rejection::new(code, HostCheck::REPEATED).into_response();
         }
     }
     if let OriginCheck::Foreign(origin) = policy.check_origin(uri, headers) {
@@ -39,7 +39,7 @@ pub(super) async fn check_host_and_origin(
             "pages from {origin:?} may not use this agent: ask through the bridge, or add the origin \
              to `allowed_origins` (--allowed-origins)"
         );
-        return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
+        return Rejection::new(ErrorCode::OriginNotAllowed, message).into_response();
     }
     next.run(request).await
 }

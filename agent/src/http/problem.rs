@@ -8,7 +8,7 @@ use http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::queries::AuthorizationError;
 
 /// The challenge of a 401 response (RFC 6750 section 3).
@@ -19,9 +19,9 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// Why a request is refused, which is also its error response.
 #[derive(Debug)]
-pub(crate) enum Problem {
+pub(crate) enum Rejection {
     /// `{"error": code, "code": code, "message": message}` with the status of the code.
-    Failure(Failure),
+    Failure(AgentFailure),
     /// The response with which the bridge refused the request.
     FromBridge {
         /// A 4xx status.
@@ -30,25 +30,25 @@ pub(crate) enum Problem {
     },
 }
 
-impl Problem {
+impl Rejection {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::Failure(Failure::new(code, message))
+        Self::Failure(AgentFailure::new(code, message))
     }
 }
 
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Self {
+impl From<AgentFailure> for Rejection {
+    fn from(failure: AgentFailure) -> Self {
         Self::Failure(failure)
     }
 }
 
-impl From<PathRejection> for Problem {
+impl From<PathRejection> for Rejection {
     fn from(rejection: PathRejection) -> Self {
         Self::new(ErrorCode::ProtocolViolation, rejection.body_text())
     }
 }
 
-impl From<AuthorizationError> for Problem {
+impl From<AuthorizationError> for Rejection {
     fn from(error: AuthorizationError) -> Self {
         match error {
             AuthorizationError::Failure(failure) => Self::Failure(failure),
@@ -77,13 +77,13 @@ fn status(code: ErrorCode) -> StatusCode {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let failure = match self {
             Self::Failure(failure) => failure,
             Self::FromBridge { status, body } => return (status, Json(body)).into_response(),
         };
-        let Failure {
+        let AgentFailure {
             code,
             message,
             remedy,

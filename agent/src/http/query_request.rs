@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::Problem;
+use super::Rejection;
 use crate::agent_loop::check_local_time;
 use crate::conversations::check_conversation_id;
 use crate::queries::check_timeout;
@@ -71,8 +71,8 @@ const FIELDS: &str = "prompt, context, responseTool, responseSchema, tools, rest
 impl QueryRequest {
     /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has
     /// one, a new one is generated, which the first event contains.
-    pub(super) fn parse(body: &[u8], path: Option<QueryId>) -> Result<Self, Problem> {
-        let violation = |message: String| Problem::new(ErrorCode::ProtocolViolation, message);
+    pub(super) fn parse(body: &[u8], path: Option<QueryId>) -> Result<Self, Rejection> {
+        let violation = |message: String| Rejection::new(ErrorCode::ProtocolViolation, message);
         let body: QueryRequestBody = serde_json::from_slice(body).map_err(|error| {
             violation(format!(
                 "the body is no query: {error}; a minimal one is {{\"prompt\": \"…\"}}"
@@ -115,8 +115,8 @@ impl QueryRequest {
     /// Checks what the bridge has checked for its pages: that there is a prompt, and that no field is
     /// misspelled, because a query without its `restrictTools` may call every tool. A bridge itself
     /// may be newer than the agent and send fields that the agent does not know.
-    pub(super) fn check_fields(&self) -> Result<(), Problem> {
-        let violation = |message| Err(Problem::new(ErrorCode::ProtocolViolation, message));
+    pub(super) fn check_fields(&self) -> Result<(), Rejection> {
+        let violation = |message| Err(Rejection::new(ErrorCode::ProtocolViolation, message));
         if let Some(field) = &self.unknown_field {
             let field = text::shorten_name(field);
             return violation(format!("a query has no field `{field}`, only {FIELDS}"));
@@ -145,9 +145,9 @@ pub(super) fn is_query_id(id: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn error_message<T: std::fmt::Debug>(result: Result<T, Problem>) -> String {
+    fn error_message<T: std::fmt::Debug>(result: Result<T, Rejection>) -> String {
         match result {
-            Err(Problem::Failure(failure)) => failure.message,
+            Err(Rejection::Failure(failure)) => failure.message,
             other => panic!("{other:?}"),
         }
     }

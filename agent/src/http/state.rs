@@ -6,12 +6,12 @@ use bridge_service::HostOriginPolicy;
 
 use crate::agui::SuspendedRuns;
 use crate::credential::TokenHash;
-use crate::queries::{BodyMemory, Queries};
+use crate::queries::{BodyMemory, RunningQueries};
 
 /// The state that the routes share.
 #[derive(Clone, Debug)]
-pub(crate) struct AppState {
-    pub(crate) queries: Arc<Queries>,
+pub(crate) struct AgentState {
+    pub(crate) queries: Arc<RunningQueries>,
     /// The hash of the service credential.
     pub(crate) credential: TokenHash,
     pub(crate) policy: Arc<HostOriginPolicy>,

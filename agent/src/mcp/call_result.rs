@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::model::Media;
-use crate::tools::{CallOutcome, CallOutput};
+use crate::tools::{CallOutput, CallStatus};
 
 /// The `_meta` key with the code of a failed call.
 const ERROR_META_KEY: &str = "mcp-web/error";
@@ -30,16 +30,16 @@ pub(super) fn page_call_output(result: &CallToolResult) -> CallOutput {
 
 /// Returns how a failed call has ended: the bridge checks the arguments and the time of a call as the
 /// agent does those of other tools.
-fn failed_outcome(result: &CallToolResult) -> CallOutcome {
+fn failed_outcome(result: &CallToolResult) -> CallStatus {
     let error = result
         .meta
         .as_ref()
         .and_then(|meta| meta.0.get(ERROR_META_KEY));
     let code = error.and_then(|error| ErrorCode::deserialize(&error["code"]).ok());
     match code {
-        Some(ErrorCode::InvalidArguments) => CallOutcome::InvalidArguments,
-        Some(ErrorCode::CallTimeout) => CallOutcome::Timeout,
-        _ => CallOutcome::ToolError,
+        Some(ErrorCode::InvalidArguments) => CallStatus::InvalidArguments,
+        Some(ErrorCode::CallTimeout) => CallStatus::Timeout,
+        _ => CallStatus::ToolError,
     }
 }
 
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn what_the_bridge_has_refused_has_the_outcome_of_other_tools() {
         for (code, outcome) in [
-            ("InvalidArguments", CallOutcome::InvalidArguments),
-            ("CallTimeout", CallOutcome::Timeout),
-            ("HandlerFailed", CallOutcome::ToolError),
-            ("ACodeOfALaterBridge", CallOutcome::ToolError),
+            ("InvalidArguments", CallStatus::InvalidArguments),
+            ("CallTimeout", CallStatus::Timeout),
+            ("HandlerFailed", CallStatus::ToolError),
+            ("ACodeOfALaterBridge", CallStatus::ToolError),
         ] {
             let failed = json!({ "content": [], "isError": true,
                 "_meta": { "mcp-web/error": { "code": code } } });

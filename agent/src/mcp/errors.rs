@@ -10,18 +10,18 @@ use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use crate::bridge::BridgeClient;
-use crate::failure::Failure;
+use crate::bridge::AgentBridge;
+use crate::failure::AgentFailure;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
 /// Creates the failure for a connection that could not be made.
-pub(super) fn connect_error(bridge: &BridgeClient, error: &ClientInitializeError) -> Failure {
+pub(super) fn connect_error(bridge: &AgentBridge, error: &ClientInitializeError) -> AgentFailure {
     match error {
         ClientInitializeError::TransportError { error, .. } => transport_error(bridge, error),
         ClientInitializeError::ConnectionClosed(_) => bridge.unreachable("the connection ended"),
         // Every other error is a response of a server that is not an mcp-web bridge.
-        _ => Failure::new(
+        _ => AgentFailure::new(
             ErrorCode::BridgeUnavailable,
             "what answers at `bridge_url` is not a bridge of this version",
         )
@@ -30,9 +30,9 @@ pub(super) fn connect_error(bridge: &BridgeClient, error: &ClientInitializeError
 }
 
 /// Creates the failure for a list of tools that could not be loaded.
-pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
+pub(super) fn list_error(bridge: &AgentBridge, error: &ServiceError) -> AgentFailure {
     match error {
-        ServiceError::McpError(error) => Failure::new(
+        ServiceError::McpError(error) => AgentFailure::new(
             ErrorCode::BridgeUnavailable,
             format!(
                 "the bridge does not list the tools of the query: {}",
@@ -44,7 +44,7 @@ pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure
 }
 
 /// Creates the failure for a request that the bridge did not answer.
-pub(super) fn call_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
+pub(super) fn call_error(bridge: &AgentBridge, error: &ServiceError) -> AgentFailure {
     match error {
         ServiceError::TransportSend(error) => transport_error(bridge, error),
         ServiceError::TransportClosed => bridge.unreachable("the connection ended"),
@@ -52,7 +52,7 @@ pub(super) fn call_error(bridge: &BridgeClient, error: &ServiceError) -> Failure
     }
 }
 
-fn transport_error(bridge: &BridgeClient, error: &DynamicTransportError) -> Failure {
+fn transport_error(bridge: &AgentBridge, error: &DynamicTransportError) -> AgentFailure {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
     while let Some(current) = cause {
         match current.downcast_ref::<HttpError>() {

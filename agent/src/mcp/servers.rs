@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::upstream::{ProcessSlots, Upstream, UpstreamSettings, source_name};
 use crate::secrets::SecretStore;
 use crate::text::shorten_name;
-use crate::tools::{Pins, ProcessVariables, ServerEntry, ServersFile, Source, UnusedSource};
+use crate::tools::{Pins, ProcessVariables, ServerEntry, ServersFile, ToolSource, UnusedSource};
 
 /// The servers of a file.
 #[derive(Debug, Default)]
 pub(crate) struct LoadedServers {
-    pub(crate) sources: Vec<Arc<dyn Source>>,
+    pub(crate) sources: Vec<Arc<dyn ToolSource>>,
     /// Those that are disabled or cannot be used.
     pub(crate) unused: Vec<UnusedSource>,
 }

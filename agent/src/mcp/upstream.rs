@@ -45,11 +45,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::secrets::SecretStore;
 use crate::tools::{
-    CallContext, CallOutcome, CallOutput, NamePatterns, START_TIMEOUT, ServerDefinition,
-    ServerTransport, SharedAttempt, Source, SourceMeta, SourceState, SourceTool, ToolDefinition,
+    CallOutput, CallStatus, NamePatterns, START_TIMEOUT, ServerDefinition, ServerTool,
+    ServerTransport, SharedAttempt, SourceContext, SourceMeta, SourceState, SourceTool, ToolSource,
     Variables,
 };
 use connection::{CallError, Connection, Target};
@@ -79,7 +79,7 @@ pub(crate) struct UpstreamSettings {
     pub(crate) name: String,
     pub(crate) definition: ServerDefinition,
     /// The definitions that the operator has looked at, if there are any.
-    pub(crate) pinned: Option<Vec<ToolDefinition>>,
+    pub(crate) pinned: Option<Vec<ServerTool>>,
     pub(crate) slots: Arc<ProcessSlots>,
     /// The program that ends servers when the agent was killed, if there is one.
     pub(crate) guard: Option<PathBuf>,
@@ -151,7 +151,7 @@ impl Upstream {
     }
 
     /// Connects, and returns the definitions of all tools that the server lists.
-    pub(crate) async fn list_tools(&self) -> Result<Listed, Failure> {
+    pub(crate) async fn list_tools(&self) -> Result<Listed, AgentFailure> {
         let connection = self.0.connection(None).await?;
         listing::list(connection.peer()).await.map_err(unavailable)
     }
@@ -159,7 +159,10 @@ impl Upstream {
 
 impl Inner {
     /// Returns the connection of a user, or the shared one.
-    async fn connection(self: &Arc<Self>, user: Option<&str>) -> Result<Arc<Connection>, Failure> {
+    async fn connection(
+        self: &Arc<Self>,
+        user: Option<&str>,
+    ) -> Result<Arc<Connection>, AgentFailure> {
         let user = user.filter(|_| self.is_per_user).map(str::to_owned);
         let attempt = self.attempt(&user);
         if let Some(connection) = attempt.value() {
@@ -186,7 +189,10 @@ impl Inner {
     }
 
     /// Opens a connection, and a task that holds it.
-    async fn connect(self: Arc<Self>, user: Option<String>) -> Result<Arc<Connection>, Failure> {
+    async fn connect(
+        self: Arc<Self>,
+        user: Option<String>,
+    ) -> Result<Arc<Connection>, AgentFailure> {
         if self.stopping.is_cancelled() {
             return Err(unavailable("the agent is shutting down".to_owned()));
         }
@@ -201,7 +207,7 @@ impl Inner {
     }
 
     /// Creates the failure of a connection, and logs it if nothing else does.
-    fn open_failure(&self, error: OpenError) -> Failure {
+    fn open_failure(&self, error: OpenError) -> AgentFailure {
         let failure = open_failure(error);
         // A server whose tools are known is started by its first call, others as sources.
         if self.tools.is_known() {
@@ -374,12 +380,12 @@ async fn keep_listing(inner: &Inner, connection: &Connection) {
     }
 }
 
-impl Source for Upstream {
+impl ToolSource for Upstream {
     fn meta(&self) -> &SourceMeta {
         &self.0.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         async {
             if !self.0.tools.is_known() {
                 self.0.connection(None).await?;
@@ -415,7 +421,7 @@ impl Source for Upstream {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        context: &'a CallContext,
+        context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         Arc::clone(&self.0)
             .call(tool, arguments, &context.user)
@@ -439,7 +445,7 @@ impl Source for Upstream {
 
 /// Creates the failure of a connection. The log has what to do. What the server says itself may have
 /// secrets, and only commands of the operator show it.
-fn open_failure(error: OpenError) -> Failure {
+fn open_failure(error: OpenError) -> AgentFailure {
     let code = if error.is_room_missing {
         NO_ROOM
     } else {
@@ -449,7 +455,7 @@ fn open_failure(error: OpenError) -> Failure {
         Some(remedy) => format!("{}: {remedy}", error.reason),
         None => error.reason.clone(),
     };
-    let failure = Failure::new(code, error.reason).with_log_message(log_message);
+    let failure = AgentFailure::new(code, error.reason).with_log_message(log_message);
     // What the server says itself is more than what it could mean.
     match (error.words.as_str(), error.remedy) {
         ("", None) => failure,
@@ -458,13 +464,13 @@ fn open_failure(error: OpenError) -> Failure {
     }
 }
 
-fn unavailable(reason: String) -> Failure {
-    Failure::new(ErrorCode::AgentUnavailable, reason)
+fn unavailable(reason: String) -> AgentFailure {
+    AgentFailure::new(ErrorCode::AgentUnavailable, reason)
 }
 
 fn unavailable_output(meta: &SourceMeta, reason: &str) -> CallOutput {
     let name = &meta.name;
     let reason =
         format!("The source `{name}` cannot be used at the moment: {reason}. Go on without it.");
-    CallOutput::failed(CallOutcome::Unavailable, reason)
+    CallOutput::failed(CallStatus::Unavailable, reason)
 }

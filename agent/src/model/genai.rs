@@ -39,8 +39,8 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::Url;
 
-use super::{Event, ModelSettings, Pictures, Provider, Request};
-use crate::failure::Failure;
+use super::{ModelEvent, ModelSettings, Pictures, Provider, TurnRequest};
+use crate::failure::AgentFailure;
 use crate::model::retry::{AttemptError, ProviderAttempt};
 use errors::ErrorMapper;
 use frame_inspector::FrameInspector;
@@ -72,7 +72,10 @@ impl fmt::Debug for HostedModel {
 }
 
 impl HostedModel {
-    pub(super) fn new(access: ProviderAccess, settings: &ModelSettings) -> Result<Self, Failure> {
+    pub(super) fn new(
+        access: ProviderAccess,
+        settings: &ModelSettings,
+    ) -> Result<Self, AgentFailure> {
         let ProviderAccess {
             provider,
             model,
@@ -84,12 +87,12 @@ impl HostedModel {
         let is_official = url.host_str() == official.host_str();
         let http = http_client::build(&url).map_err(|cause| {
             let message = format!("no connection to {provider} can be made: {cause}");
-            Failure::new(ErrorCode::ModelUnavailable, message)
+            AgentFailure::new(ErrorCode::ModelUnavailable, message)
         })?;
         let client = Client::builder().with_reqwest(http).build();
         let client = client.map_err(|_| {
             let message = format!("no client for {provider} can be made");
-            Failure::new(ErrorCode::AgentFailed, message)
+            AgentFailure::new(ErrorCode::AgentFailed, message)
         })?;
         let label = if is_official {
             format!("{provider} {model}")
@@ -187,7 +190,10 @@ impl ProviderAttempt for HostedModel {
         self.request_builder.reads_media(mime_type)
     }
 
-    fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {
+    fn attempt(
+        &self,
+        request: &TurnRequest,
+    ) -> BoxStream<'static, Result<ModelEvent, AttemptError>> {
         let inspector = Arc::new(FrameInspector::new(self.request_builder.provider));
         let (chat, options) = self.request_builder.build(request);
         let options = options.with_raw_frame_sink_arc(inspector.clone());

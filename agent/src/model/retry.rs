@@ -11,8 +11,8 @@ use bridge_protocol::ErrorCode;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 
-use super::{Event, Model, Request};
-use crate::failure::Failure;
+use super::{Model, ModelEvent, TurnRequest};
+use crate::failure::AgentFailure;
 
 /// The delay before the first retry. It is doubled for each further one.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
@@ -33,13 +33,16 @@ pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
     fn reads_media(&self, mime_type: &str) -> bool;
 
     /// Starts an attempt. Its stream ends like that of [`Model::turn`].
-    fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>>;
+    fn attempt(
+        &self,
+        request: &TurnRequest,
+    ) -> BoxStream<'static, Result<ModelEvent, AttemptError>>;
 }
 
 /// Why an attempt has failed, and whether another one may succeed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AttemptError {
-    pub(super) failure: Failure,
+    pub(super) failure: AgentFailure,
     pub(super) retry: RetryDecision,
 }
 
@@ -54,7 +57,7 @@ pub(super) enum RetryDecision {
 }
 
 impl AttemptError {
-    pub(super) fn permanent(failure: Failure) -> Self {
+    pub(super) fn permanent(failure: AgentFailure) -> Self {
         let retry = RetryDecision::Never;
         Self { failure, retry }
     }
@@ -87,7 +90,7 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
         self.provider.reads_media(mime_type)
     }
 
-    fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
+    fn turn(&self, request: TurnRequest) -> BoxStream<'static, Result<ModelEvent, AgentFailure>> {
         let stream = RetryStream {
             provider: self.provider.clone(),
             request,
@@ -104,17 +107,17 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
 /// The state of a turn across its attempts.
 struct RetryStream<A> {
     provider: Arc<A>,
-    request: Request,
+    request: TurnRequest,
     retries: u32,
     failed_attempts: u32,
     has_output: bool,
     /// The delay before the next attempt.
     delay: Option<Duration>,
-    events: Option<BoxStream<'static, Result<Event, AttemptError>>>,
+    events: Option<BoxStream<'static, Result<ModelEvent, AttemptError>>>,
 }
 
 /// The next item of the stream, and the state for the items after it.
-type Step<A> = Option<(Result<Event, Failure>, Option<RetryStream<A>>)>;
+type Step<A> = Option<(Result<ModelEvent, AgentFailure>, Option<RetryStream<A>>)>;
 
 impl<A: ProviderAttempt> RetryStream<A> {
     async fn next(mut self) -> Step<A> {
@@ -125,7 +128,7 @@ impl<A: ProviderAttempt> RetryStream<A> {
             .events
             .get_or_insert_with(|| self.provider.attempt(&self.request));
         match events.next().await? {
-            Ok(event @ Event::End { .. }) => Some((Ok(event), None)),
+            Ok(event @ ModelEvent::End { .. }) => Some((Ok(event), None)),
             Ok(event) => {
                 self.has_output = true;
                 Some((Ok(event), Some(self)))
@@ -135,7 +138,7 @@ impl<A: ProviderAttempt> RetryStream<A> {
     }
 
     /// Handles a failed attempt: announces a retry with a note, or ends the turn with the failure.
-    fn on_error(mut self, error: AttemptError) -> (Result<Event, Failure>, Option<Self>) {
+    fn on_error(mut self, error: AttemptError) -> (Result<ModelEvent, AgentFailure>, Option<Self>) {
         // This closes the connection.
         self.events = None;
         let AttemptError { failure, retry } = error;
@@ -155,7 +158,7 @@ impl<A: ProviderAttempt> RetryStream<A> {
             whole_seconds(delay)
         );
         self.delay = Some(delay);
-        (Ok(Event::Note(note)), Some(self))
+        (Ok(ModelEvent::Note(note)), Some(self))
     }
 }
 
@@ -185,7 +188,7 @@ fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
-fn retry_reason(failure: &Failure) -> &'static str {
+fn retry_reason(failure: &AgentFailure) -> &'static str {
     match failure.code {
         ErrorCode::ModelRateLimited => "the model is busy",
         _ => "the model is not available",
@@ -194,7 +197,7 @@ fn retry_reason(failure: &Failure) -> &'static str {
 
 /// Appends to the message of a failure the number of attempts, or the reason why it was not
 /// retried.
-fn with_attempts(failure: Failure, retry: RetryDecision, attempts: u32) -> Failure {
+fn with_attempts(failure: AgentFailure, retry: RetryDecision, attempts: u32) -> AgentFailure {
     let suffix = match (retry, attempts) {
         (RetryDecision::After(delay), _) if delay > MAX_RETRY_DELAY => {
             format!(" (it asks to wait for {} s)", whole_seconds(delay))
@@ -203,7 +206,7 @@ fn with_attempts(failure: Failure, retry: RetryDecision, attempts: u32) -> Failu
         (_, attempts) => format!(" (asked {attempts} times)"),
     };
     let append = |message: String| format!("{message}{suffix}");
-    Failure {
+    AgentFailure {
         message: append(failure.message),
         log_message: failure.log_message.map(append),
         ..failure

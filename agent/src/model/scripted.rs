@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use self::script::{Script, ScriptCommand};
 use super::{
-    ArgumentsDelta, Call, CallResult, Event, Message, Model, ModelTurn, Request, Tool,
-    ToolSelection,
+    ArgumentsDelta, CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTool, ModelTurn,
+    ToolSelection, TurnRequest,
 };
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// The maximum length of each result in the answer, in characters.
 const MAX_RESULT_CHARS: usize = 200;
@@ -35,17 +35,17 @@ impl Model for ScriptedModel {
         false
     }
 
-    fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
+    fn turn(&self, request: TurnRequest) -> BoxStream<'static, Result<ModelEvent, AgentFailure>> {
         stream::iter(events(&request)).boxed()
     }
 }
 
-fn events(request: &Request) -> Vec<Result<Event, Failure>> {
+fn events(request: &TurnRequest) -> Vec<Result<ModelEvent, AgentFailure>> {
     let turn = next_turn(request);
-    let text = (!turn.text.is_empty()).then(|| Ok(Event::Text(turn.text.clone())));
+    let text = (!turn.text.is_empty()).then(|| Ok(ModelEvent::Text(turn.text.clone())));
     let calls = turn.calls.iter().enumerate();
     let arguments = calls.map(|(index, call)| {
-        Ok(Event::Arguments(ArgumentsDelta {
+        Ok(ModelEvent::Arguments(ArgumentsDelta {
             index,
             tool: call.tool.clone(),
             delta: Value::from(call.arguments.clone()).to_string(),
@@ -55,11 +55,11 @@ fn events(request: &Request) -> Vec<Result<Event, Failure>> {
     let usage = TokenUsage::default();
     text.into_iter()
         .chain(arguments)
-        .chain([Ok(Event::End { turn, usage })])
+        .chain([Ok(ModelEvent::End { turn, usage })])
         .collect()
 }
 
-fn next_turn(request: &Request) -> ModelTurn {
+fn next_turn(request: &TurnRequest) -> ModelTurn {
     // Only the text that the person wrote is parsed: a line of the page's content is never a
     // command.
     let script = match Script::parse(&request.prompt) {
@@ -73,7 +73,7 @@ fn next_turn(request: &Request) -> ModelTurn {
         };
     }
     let turns = own_history(request).iter();
-    let turns = turns.filter(|message| matches!(message, Message::Model(_)));
+    let turns = turns.filter(|message| matches!(message, ModelMessage::Model(_)));
     match script.blocks.get(turns.count()) {
         Some(block) => call_turn(block, request),
         None if script.blocks.is_empty() => text_turn(usage_text(&request.tools)),
@@ -82,7 +82,7 @@ fn next_turn(request: &Request) -> ModelTurn {
 }
 
 /// Returns the messages of this query, without those of earlier ones.
-fn own_history(request: &Request) -> &[Message] {
+fn own_history(request: &TurnRequest) -> &[ModelMessage] {
     request
         .history
         .get(request.earlier_messages..)
@@ -97,33 +97,36 @@ fn text_turn(text: String) -> ModelTurn {
 }
 
 /// Creates a turn with these calls. Their ids are consecutive numbers across the whole query.
-fn call_turn(commands: &[ScriptCommand], request: &Request) -> ModelTurn {
+fn call_turn(commands: &[ScriptCommand], request: &TurnRequest) -> ModelTurn {
     let before: usize = own_history(request).iter().map(call_count).sum();
-    let calls = commands.iter().enumerate().map(|(index, command)| Call {
-        id: (before + index + 1).to_string(),
-        tool: command.tool.clone(),
-        arguments: command.arguments.clone(),
-    });
+    let calls = commands
+        .iter()
+        .enumerate()
+        .map(|(index, command)| ModelCall {
+            id: (before + index + 1).to_string(),
+            tool: command.tool.clone(),
+            arguments: command.arguments.clone(),
+        });
     ModelTurn {
         calls: calls.collect(),
         ..ModelTurn::default()
     }
 }
 
-fn call_count(message: &Message) -> usize {
+fn call_count(message: &ModelMessage) -> usize {
     match message {
-        Message::Model(turn) => turn.calls.len(),
-        Message::User(_) | Message::Results(_) => 0,
+        ModelMessage::Model(turn) => turn.calls.len(),
+        ModelMessage::User(_) | ModelMessage::Results(_) => 0,
     }
 }
 
 /// Returns the results of all calls, one line for each.
-fn summarize_results(request: &Request) -> String {
+fn summarize_results(request: &TurnRequest) -> String {
     let results = own_history(request)
         .iter()
         .filter_map(|message| match message {
-            Message::Results(results) => Some(results),
-            Message::User(_) | Message::Model(_) => None,
+            ModelMessage::Results(results) => Some(results),
+            ModelMessage::User(_) | ModelMessage::Model(_) => None,
         });
     let lines: Vec<String> = results.flatten().map(result_line).collect();
     lines.join("\n")
@@ -145,7 +148,7 @@ fn result_line(result: &CallResult) -> String {
     }
 }
 
-fn usage_text(tools: &[Tool]) -> String {
+fn usage_text(tools: &[ModelTool]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let example = names.first().copied().unwrap_or("tool");
     let names = if names.is_empty() {
@@ -168,13 +171,13 @@ mod tests {
 
     use super::*;
 
-    fn request(prompt: &str, history: Vec<Message>) -> Request {
-        let tool = |name: &str| Tool {
+    fn request(prompt: &str, history: Vec<ModelMessage>) -> TurnRequest {
+        let tool = |name: &str| ModelTool {
             name: name.to_owned(),
             description: None,
             input_schema: json!({"type": "object"}),
         };
-        Request {
+        TurnRequest {
             query: "5f0f6b0e".into(),
             prompt: prompt.into(),
             system: String::new(),
@@ -187,20 +190,20 @@ mod tests {
     }
 
     /// Runs a prompt as the agent loop would. The result of each call is its own arguments.
-    async fn run_prompt(prompt: &str) -> (Vec<Vec<Call>>, String) {
+    async fn run_prompt(prompt: &str) -> (Vec<Vec<ModelCall>>, String) {
         // A command in the content of the page is not run.
-        let mut history = vec![Message::from_text(format!("{prompt}\n\n/list {{}}"))];
+        let mut history = vec![ModelMessage::from_text(format!("{prompt}\n\n/list {{}}"))];
         let mut rounds = Vec::new();
         loop {
             let mut events: Vec<_> = ScriptedModel
                 .turn(request(prompt, history.clone()))
                 .collect()
                 .await;
-            let Some(Ok(Event::End { turn, .. })) = events.pop() else {
+            let Some(Ok(ModelEvent::End { turn, .. })) = events.pop() else {
                 panic!("no end");
             };
             if turn.calls.is_empty() {
-                let [Ok(Event::Text(text))] = &events[..] else {
+                let [Ok(ModelEvent::Text(text))] = &events[..] else {
                     panic!("{events:?}");
                 };
                 assert_eq!(*text, turn.text);
@@ -215,8 +218,8 @@ mod tests {
             });
             let results = results.collect();
             rounds.push(turn.calls.clone());
-            history.push(Message::Model(turn));
-            history.push(Message::Results(results));
+            history.push(ModelMessage::Model(turn));
+            history.push(ModelMessage::Results(results));
         }
     }
 
@@ -249,7 +252,7 @@ mod tests {
     #[test]
     fn a_forced_tool_is_called_with_its_last_command_if_there_is_one() {
         let forced = |prompt: &str| {
-            next_turn(&Request {
+            next_turn(&TurnRequest {
                 tool_selection: ToolSelection::Only("list".to_owned()),
                 ..request(prompt, Vec::new())
             })

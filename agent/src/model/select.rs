@@ -8,7 +8,7 @@ use bridge_service::values::parse_credential;
 
 use super::genai::{HostedModel, ProviderAccess};
 use super::{Model, ModelSettings, Provider};
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
 
@@ -16,14 +16,14 @@ use crate::model::scripted::ScriptedModel;
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Creates the model that the settings select, with its key from a file or from the environment.
-pub(crate) fn from_settings(settings: &ModelSettings) -> Result<Arc<dyn Model>, Failure> {
+pub(crate) fn from_settings(settings: &ModelSettings) -> Result<Arc<dyn Model>, AgentFailure> {
     from_settings_and_variables(settings, &|name| std::env::var(name).ok())
 }
 
 fn from_settings_and_variables(
     settings: &ModelSettings,
     variables: Variables<'_>,
-) -> Result<Arc<dyn Model>, Failure> {
+) -> Result<Arc<dyn Model>, AgentFailure> {
     let provider = provider(settings, variables)?;
     if provider == Provider::Commands {
         return Ok(Arc::new(ScriptedModel));
@@ -39,7 +39,7 @@ fn from_settings_and_variables(
 
 /// Selects the provider. A base URL without a provider means a server that is compatible with
 /// OpenAI's chat completions, as nearly all are.
-fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provider, Failure> {
+fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provider, AgentFailure> {
     if let Some(provider) = settings.provider {
         return Ok(provider);
     }
@@ -54,8 +54,8 @@ fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provid
 
 /// Creates the failure for settings that select no model. A fallback to `commands` would look like
 /// a broken model.
-fn no_model() -> Failure {
-    Failure::new(ErrorCode::ModelUnauthorized, "no model is configured").with_remedy(
+fn no_model() -> AgentFailure {
+    AgentFailure::new(ErrorCode::ModelUnauthorized, "no model is configured").with_remedy(
         "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or choose a server of your own \
          with `--provider ollama` or `--base-url http://127.0.0.1:8000/v1 --model NAME` (anything \
          that speaks OpenAI's chat completions), or try it without a model: `--provider commands`",
@@ -71,8 +71,8 @@ fn key(
     settings: &ModelSettings,
     provider: Provider,
     variables: Variables<'_>,
-) -> Result<Option<Secret>, Failure> {
-    let unusable = |message: String| Failure::new(ErrorCode::ModelUnauthorized, message);
+) -> Result<Option<Secret>, AgentFailure> {
+    let unusable = |message: String| AgentFailure::new(ErrorCode::ModelUnauthorized, message);
     if let Some(path) = &settings.api_key_file {
         let text = std::fs::read_to_string(path)
             .map_err(|error| unusable(format!("{} cannot be read: {error}", path.display())))?;
@@ -103,7 +103,7 @@ fn key(
 }
 
 /// Returns the name of the model. The defaults call tools well at a moderate price.
-fn model_name(settings: &ModelSettings, provider: Provider) -> Result<String, Failure> {
+fn model_name(settings: &ModelSettings, provider: Provider) -> Result<String, AgentFailure> {
     if let Some(model) = &settings.model {
         return Ok(model.clone());
     }
@@ -111,7 +111,7 @@ fn model_name(settings: &ModelSettings, provider: Provider) -> Result<String, Fa
         Provider::Anthropic => "claude-sonnet-5",
         // A compatible server has none of OpenAI's models.
         Provider::Openai if settings.base_url.is_some() => {
-            return Err(Failure::new(
+            return Err(AgentFailure::new(
                 ErrorCode::ModelRequestRefused,
                 "there is a base URL, but no model that its server should use",
             )

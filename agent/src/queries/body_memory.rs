@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::registry::QueryOwner;
+use super::running_queries::QueryOwner;
 use crate::credential::TokenHash;
 
 /// The bodies of all frontends together have one in so many bytes: the bridge always has the rest.

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::registry::{Queries, QueryPermit, shutting_down};
-use crate::bridge::{BridgeClient, QueryReporter};
-use crate::failure::Failure;
+use super::running_queries::{QueryPermit, RunningQueries, shutting_down};
+use crate::bridge::{AgentBridge, QueryReporter};
+use crate::failure::AgentFailure;
 
 /// How long the bridge may take to open a query.
 const AUTHORIZATION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -55,7 +55,7 @@ struct OpenQueryResponse {
 impl OpenQueryResponse {
     fn into_authorized_query(
         self,
-        queries: &Arc<Queries>,
+        queries: &Arc<RunningQueries>,
         id: &QueryId,
     ) -> Option<AuthorizedQuery> {
         let lifetime = Duration::try_from_secs_f64(self.expires_in).ok()?;
@@ -83,13 +83,13 @@ pub(crate) struct AuthorizedQuery {
 /// A query that the bridge has opened, and that nobody answers yet. Dropping it cancels the query at the
 /// bridge, which would count it until its timeout otherwise: a frontend can disconnect at any time.
 pub(super) struct OpenQuery {
-    queries: Arc<Queries>,
+    queries: Arc<RunningQueries>,
     /// `None` once the query is answered, which ends with a report to the bridge.
     reporter: Option<QueryReporter>,
 }
 
 impl OpenQuery {
-    fn new(queries: &Arc<Queries>, token: &Secret, id: &QueryId) -> Self {
+    fn new(queries: &Arc<RunningQueries>, token: &Secret, id: &QueryId) -> Self {
         Self {
             queries: Arc::clone(queries),
             reporter: Some(QueryReporter::new(&queries.bridge, token, id)),
@@ -128,7 +128,7 @@ impl fmt::Debug for AuthorizedQuery {
 #[derive(Debug)]
 pub(crate) enum AuthorizationError {
     /// The bridge could not be reached, or its response cannot be used.
-    Failure(Failure),
+    Failure(AgentFailure),
     /// The bridge refused the query, with a response that is forwarded.
     FromBridge {
         status: StatusCode,
@@ -173,7 +173,7 @@ impl QueryPermit {
             authorized = authorized => {
                 authorized.unwrap_or_else(|_| Err(shutting_down().into()))
             }
-            () = self.cancelled.cancelled() => Err(AuthorizationError::Failure(Failure::new(
+            () = self.cancelled.cancelled() => Err(AuthorizationError::Failure(AgentFailure::new(
                 ErrorCode::QueryNotActive,
                 "the query was cancelled before the bridge had opened it",
             ))),
@@ -182,12 +182,12 @@ impl QueryPermit {
 }
 
 async fn open_query(
-    queries: &Arc<Queries>,
+    queries: &Arc<RunningQueries>,
     id: &QueryId,
     bearer: &Secret,
     request: &OpenQueryRequest,
 ) -> Result<AuthorizedQuery, AuthorizationError> {
-    let bridge: &BridgeClient = &queries.bridge;
+    let bridge: &AgentBridge = &queries.bridge;
     let url = bridge.route(&["query", id.as_str()]);
     let request = bridge.http().put(url).json(request);
     let response = request.bearer_auth(bearer.expose()).send();
@@ -223,18 +223,18 @@ async fn open_query(
         .ok_or_else(|| bridge_unavailable("the bridge answers what this agent cannot read").into())
 }
 
-fn bridge_unavailable(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorCode::BridgeUnavailable, message)
+fn bridge_unavailable(message: impl Into<String>) -> AgentFailure {
+    AgentFailure::new(ErrorCode::BridgeUnavailable, message)
 }
 
-fn authorization_timed_out() -> Failure {
+fn authorization_timed_out() -> AgentFailure {
     bridge_unavailable(format!(
         "the bridge did not answer within {AUTHORIZATION_TIMEOUT:?}"
     ))
 }
 
-impl From<Failure> for AuthorizationError {
-    fn from(failure: Failure) -> Self {
+impl From<AgentFailure> for AuthorizationError {
+    fn from(failure: AgentFailure) -> Self {
         Self::Failure(failure)
     }
 }
@@ -253,14 +253,14 @@ mod tests {
     use crate::queries::{QueriesConfig, QueryOwner};
 
     /// Returns the queries of an agent whose bridge is at this address.
-    fn queries(bridge: SocketAddr, max_queries: usize) -> Arc<Queries> {
+    fn queries(bridge: SocketAddr, max_queries: usize) -> Arc<RunningQueries> {
         let url = format!("http://{bridge}");
         let settings = ModelSettings {
             provider: Some(Provider::Commands),
             ..ModelSettings::default()
         };
-        Arc::new(Queries::new(QueriesConfig::for_test(
-            BridgeClient::new(url.parse().unwrap()).unwrap(),
+        Arc::new(RunningQueries::new(QueriesConfig::for_test(
+            AgentBridge::new(url.parse().unwrap()).unwrap(),
             from_settings(&settings).unwrap(),
             max_queries,
         )))

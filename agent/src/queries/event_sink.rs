@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::outcome::QueryOutcome;
 use crate::bridge::QueryReporter;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// The number of events that are buffered for a slow reader. When the buffer is full, the answer
 /// waits.
@@ -137,14 +137,17 @@ impl EventSink {
 }
 
 /// Returns the outcome of a query whose report the bridge does not accept.
-fn report_rejected(failure: Failure) -> QueryOutcome {
+fn report_rejected(failure: AgentFailure) -> QueryOutcome {
     match failure.code {
         ErrorCode::QueryNotFound => QueryOutcome::unwanted(),
         _ => QueryOutcome::Failed(failure),
     }
 }
 
-async fn report_outcome(reporter: &QueryReporter, outcome: &QueryOutcome) -> Result<(), Failure> {
+async fn report_outcome(
+    reporter: &QueryReporter,
+    outcome: &QueryOutcome,
+) -> Result<(), AgentFailure> {
     match outcome {
         QueryOutcome::Answered(answer) => match &answer.result {
             // The protocol of mcp-web 0.1 has only texts.
@@ -212,10 +215,10 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::bridge::BridgeClient;
+    use crate::bridge::AgentBridge;
 
     fn failed() -> QueryOutcome {
-        QueryOutcome::Failed(Failure::new(ErrorCode::AgentFailed, "broken"))
+        QueryOutcome::Failed(AgentFailure::new(ErrorCode::AgentFailed, "broken"))
     }
 
     fn text(text: &str) -> QueryContent {
@@ -253,7 +256,7 @@ mod tests {
         // It accepts connections and sends nothing.
         let silent_bridge = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent_bridge.local_addr().unwrap());
-        let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
+        let bridge = AgentBridge::new(url.parse().unwrap()).unwrap();
         let token = Secret::from_trusted("token".to_owned());
         let id = QueryId::from("a");
         let reporter = QueryReporter::new(&bridge, &token, &id);

@@ -1,13 +1,13 @@
 //! The outcome of a query.
 
-use crate::agent_loop::Answer;
-use crate::failure::Failure;
+use crate::agent_loop::FinalAnswer;
+use crate::failure::AgentFailure;
 
 /// The outcome of a query.
 #[derive(Debug)]
 pub(super) enum QueryOutcome {
-    Answered(Answer),
-    Failed(Failure),
+    Answered(FinalAnswer),
+    Failed(AgentFailure),
     /// Cancelled, with the reason.
     Cancelled(String),
 }

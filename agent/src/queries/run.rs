@@ -16,13 +16,13 @@ use super::body_memory::BodyReservation;
 use super::bridge_authorization::{AuthorizedQuery, OpenQuery};
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
-use super::registry::{Queries, QueryPermit, shutting_down};
+use super::running_queries::{QueryPermit, RunningQueries, shutting_down};
 use crate::agent_loop::{self, QueryInput, QueryState};
 use crate::bridge::QueryReporter;
 use crate::conversations::{ConversationKey, ConversationOwner, StoredQuery};
-use crate::failure::Failure;
-use crate::mcp::PageTools;
-use crate::model::{Model, Tool};
+use crate::failure::AgentFailure;
+use crate::mcp::AllowedTools;
+use crate::model::{Model, ModelTool};
 use crate::tools::SourceAccess;
 
 /// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
@@ -41,7 +41,7 @@ pub(crate) struct AcceptedQuery {
     /// The memory of the body with which it was sent, until the query has ended.
     _body: BodyReservation,
     /// The tools that the client executes itself.
-    pub(crate) client_tools: Vec<Tool>,
+    pub(crate) client_tools: Vec<ModelTool>,
     /// The conversation that the query continues, if it continues one.
     conversation: Option<ConversationKey>,
     /// What the bridge has opened for a frontend.
@@ -55,7 +55,7 @@ impl AcceptedQuery {
         token: Secret,
         caller: Option<QueryCaller>,
         body: BodyReservation,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, AgentFailure> {
         let conversation = match &message.conversation {
             Some(id) => Some(conversation_owner(caller.as_ref())?.key(id)?),
             None => None,
@@ -77,7 +77,7 @@ impl AcceptedQuery {
         message: Query,
         authorized: AuthorizedQuery,
         body: BodyReservation,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, AgentFailure> {
         let AuthorizedQuery {
             token,
             timeout,
@@ -92,10 +92,10 @@ impl AcceptedQuery {
     }
 }
 
-fn conversation_owner(caller: Option<&QueryCaller>) -> Result<ConversationOwner, Failure> {
+fn conversation_owner(caller: Option<&QueryCaller>) -> Result<ConversationOwner, AgentFailure> {
     caller.map(ConversationOwner::new).ok_or_else(|| {
         let message = "the bridge does not tell who asks, so that there can be no conversation";
-        let failure = Failure::new(ErrorCode::ProtocolViolation, message);
+        let failure = AgentFailure::new(ErrorCode::ProtocolViolation, message);
         failure.with_remedy("update the bridge, or ask without `conversation`")
     })
 }
@@ -207,7 +207,7 @@ fn log_end(permit: &QueryPermit, model: &str, outcome: &QueryOutcome, usage: &Qu
 
 /// Logs why a query has failed. The message may quote what was said: it is for the page, and for
 /// whoever asks for it with the level `debug`.
-fn log_failure(query: &QueryId, failure: &Failure) {
+fn log_failure(query: &QueryId, failure: &AgentFailure) {
     let cause = failure.log_message.as_deref();
     tracing::warn!(%query, code = %failure.code, cause, "a query has failed");
     tracing::debug!(%query, message = %failure.message, "the message for the page");
@@ -232,7 +232,7 @@ async fn run_to_outcome(
         () = sink.reader_closed() => {
             QueryOutcome::Cancelled("nobody reads the answer any more".to_owned())
         }
-        outcome = answering => outcome.unwrap_or_else(|_| QueryOutcome::Failed(Failure::fault())),
+        outcome = answering => outcome.unwrap_or_else(|_| QueryOutcome::Failed(AgentFailure::fault())),
         () = sleep(timeout) => QueryOutcome::Failed(timed_out(timeout)),
     }
 }
@@ -245,24 +245,24 @@ fn query_timeout(permit: &QueryPermit, query: &AcceptedQuery) -> Duration {
 }
 
 /// Checks the timeout that a frontend sets, in milliseconds.
-pub(crate) fn check_timeout(timeout: Option<u64>) -> Result<(), Failure> {
+pub(crate) fn check_timeout(timeout: Option<u64>) -> Result<(), AgentFailure> {
     if timeout != Some(0) {
         return Ok(());
     }
-    let failure = Failure::new(
+    let failure = AgentFailure::new(
         ErrorCode::ProtocolViolation,
         "`timeout` must be at least 1 ms",
     );
     Err(failure.with_remedy("leave it out for the longest that is allowed"))
 }
 
-fn timed_out(timeout: Duration) -> Failure {
+fn timed_out(timeout: Duration) -> AgentFailure {
     let message = format!("the query was not answered within {timeout:?}");
-    Failure::new(ErrorCode::QueryTimeout, message)
+    AgentFailure::new(ErrorCode::QueryTimeout, message)
         .with_remedy("ask for less at a time, or give it more time")
 }
 
-impl Queries {
+impl RunningQueries {
     /// Returns the model that answers a query.
     fn model_for(&self, sources: &SourceAccess) -> Arc<dyn Model> {
         let of_profile = profile_name(sources).and_then(|name| self.profile_models.get(name));
@@ -289,7 +289,7 @@ async fn answer_query(
             None => Vec::new(),
         };
         // Connecting is over soon, and its future is large.
-        let connecting = PageTools::connect(&queries.bridge, &query.token, &permit.id);
+        let connecting = AllowedTools::connect(&queries.bridge, &query.token, &permit.id);
         let tools = Box::pin(connecting).await?;
         // `sender` is dropped at the end of this block, which ends the forwarding.
         agent_loop::answer(QueryInput {

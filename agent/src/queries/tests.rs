@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::*;
-use crate::bridge::BridgeClient;
-use crate::failure::Failure;
-use crate::model::{Event, Model, Request};
+use crate::bridge::AgentBridge;
+use crate::failure::AgentFailure;
+use crate::model::{Model, ModelEvent, TurnRequest};
 
 const TOKEN: &str = "token-of-the-test-page-0123456789";
 
@@ -34,7 +34,7 @@ impl Model for PanickingModel {
         false
     }
 
-    fn turn(&self, _: Request) -> BoxStream<'static, Result<Event, Failure>> {
+    fn turn(&self, _: TurnRequest) -> BoxStream<'static, Result<ModelEvent, AgentFailure>> {
         panic!("a fault, as this test wants it")
     }
 }
@@ -70,8 +70,8 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
     let server = bridge::serve(config, bridge::App::default()).await.unwrap();
     let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
     let (token, _page) = open_query_at_bridge(&server, &id).await;
-    let bridge = BridgeClient::new(server.url().parse().unwrap()).unwrap();
-    let queries = Queries::new(QueriesConfig::for_test(bridge, Arc::new(PanickingModel), 1));
+    let bridge = AgentBridge::new(server.url().parse().unwrap()).unwrap();
+    let queries = RunningQueries::new(QueriesConfig::for_test(bridge, Arc::new(PanickingModel), 1));
     let queries = Arc::new(queries);
     let message: Query = serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
     let (writer, mut receiver) = StreamWriter::channel();

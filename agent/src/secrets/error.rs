@@ -7,14 +7,14 @@ use super::limits::{
     MAX_FILE_BYTES, MAX_NAME_CHARS, MAX_SECRET_BYTES, MAX_SECRETS, MAX_USER_BYTES,
 };
 use super::master_key::{KeyId, MasterKeyError};
-use super::private_file::FileError;
+use super::private_file::PrivateFileError;
 
 /// Why stored secrets cannot be used or changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SecretsError {
     /// The file cannot be read, locked or replaced.
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] PrivateFileError),
     /// There is no master key that can be used.
     #[error(transparent)]
     Key(#[from] MasterKeyError),

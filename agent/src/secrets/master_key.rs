@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::private_file::{self, FileError};
+use super::private_file::{self, PrivateFileError};
 
 /// The environment variable with the master key.
 pub(crate) const MASTER_KEY_VARIABLE: &str = "MCP_WEB_AGENT_MASTER_KEY";
@@ -58,7 +58,7 @@ pub(crate) enum MasterKeyError {
     Missing,
     /// The file cannot be read or created.
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] PrivateFileError),
     /// `master_key_file` does not exist.
     #[error(
         "the file {} with the master key does not exist: use the key with which the secrets were \

@@ -14,7 +14,7 @@ const WRITE_BY_OTHERS: u32 = 0o022;
 
 /// Why a private file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileError {
+pub(crate) enum PrivateFileError {
     /// The file cannot be read.
     #[error(
         "{path} cannot be read: {error}. It must be a file that this program may read",
@@ -72,9 +72,10 @@ pub(super) struct WriteLock {
 
 impl FileVersion {
     /// Returns the version of a file, or `None` if there is none.
-    pub(super) fn load(path: &Path) -> Result<Option<Self>, FileError> {
+    pub(super) fn load(path: &Path) -> Result<Option<Self>, PrivateFileError> {
         let metadata = if_it_exists(path.metadata());
-        let metadata = metadata.map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
+        let metadata =
+            metadata.map_err(|error| PrivateFileError::Unreadable(path.to_owned(), error))?;
         Ok(metadata.as_ref().map(Self::new))
     }
 
@@ -94,22 +95,22 @@ impl WriteLock {
     /// Waits until no other process replaces the file. What is locked is a file beside it, with the
     /// suffix `.lock`: the file itself is another one after it was replaced. The lock file stays,
     /// because two processes could otherwise have the lock of two files.
-    pub(super) fn acquire(path: &Path) -> Result<Self, FileError> {
+    pub(super) fn acquire(path: &Path) -> Result<Self, PrivateFileError> {
         check_folders(path)?;
         let path = with_suffix(&resolve(path)?, ".lock");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let file = private(&mut options).open(&path);
         let locked = file.and_then(|file| file.lock().map(|()| file));
-        let file = locked.map_err(|error| FileError::Unwritable(path, error))?;
+        let file = locked.map_err(|error| PrivateFileError::Unwritable(path, error))?;
         Ok(Self { _file: file })
     }
 }
 
 /// Reads a file, or returns `None` if there is none. On systems other than Unix, permissions are not
 /// checked.
-pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Option<PrivateFile>, FileError> {
-    let unreadable = |error| FileError::Unreadable(path.to_owned(), error);
+pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Option<PrivateFile>, PrivateFileError> {
+    let unreadable = |error| PrivateFileError::Unreadable(path.to_owned(), error);
     // To open a named pipe could block until another program writes to it.
     match if_it_exists(path.metadata()).map_err(unreadable)? {
         None => return Ok(None),
@@ -121,7 +122,7 @@ pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Option<PrivateFile>,
     };
     let metadata = file.metadata().map_err(unreadable)?;
     if has_mode_bits(&metadata, READ_OR_WRITE_BY_OTHERS) {
-        return Err(FileError::OpenToOthers(path.to_owned()));
+        return Err(PrivateFileError::OpenToOthers(path.to_owned()));
     }
     // With room for all of it, the buffer never moves, and no copy of a key is left in memory.
     let limit = max_bytes as u64 + 1;
@@ -129,32 +130,32 @@ pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Option<PrivateFile>,
     let mut limited = file.take(limit);
     limited.read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > max_bytes {
-        return Err(FileError::TooLarge(path.to_owned(), max_bytes));
+        return Err(PrivateFileError::TooLarge(path.to_owned(), max_bytes));
     }
     let version = FileVersion::new(&metadata);
     Ok(Some(PrivateFile { bytes, version }))
 }
 
 /// Checks that others can replace neither a file nor a symbolic link to it.
-pub(super) fn check_folders(path: &Path) -> Result<(), FileError> {
+pub(super) fn check_folders(path: &Path) -> Result<(), PrivateFileError> {
     for path in [path, &resolve(path)?] {
         let folder = folder_of(path);
         // Whoever reads or writes the file learns of other errors.
         let is_open = |metadata: Metadata| has_mode_bits(&metadata, WRITE_BY_OTHERS);
         if folder.metadata().is_ok_and(is_open) {
-            return Err(FileError::FolderWritableByOthers(folder.to_owned()));
+            return Err(PrivateFileError::FolderWritableByOthers(folder.to_owned()));
         }
     }
     Ok(())
 }
 
 /// Creates a file that does not exist.
-pub(super) fn create(path: &Path, content: &[u8]) -> Result<(), FileError> {
+pub(super) fn create(path: &Path, content: &[u8]) -> Result<(), PrivateFileError> {
     write_new(path, content, folder_of(path)).map_err(|error| {
         if error.kind() == ErrorKind::AlreadyExists {
-            FileError::Exists(path.to_owned())
+            PrivateFileError::Exists(path.to_owned())
         } else {
-            FileError::Unwritable(path.to_owned(), error)
+            PrivateFileError::Unwritable(path.to_owned(), error)
         }
     })?;
     sync_folder(path);
@@ -167,7 +168,7 @@ pub(super) fn replace(
     path: &Path,
     content: &[u8],
     _lock: &WriteLock,
-) -> Result<FileVersion, FileError> {
+) -> Result<FileVersion, PrivateFileError> {
     let path = resolve(path)?;
     // Who has the lock is the only one to write it, so the file of a process that crashed is unused.
     let temporary = with_suffix(&path, ".tmp");
@@ -181,7 +182,7 @@ pub(super) fn replace(
         }
         Err(error) => {
             let _ = std::fs::remove_file(&temporary);
-            Err(FileError::Unwritable(path, error))
+            Err(PrivateFileError::Unwritable(path, error))
         }
     }
 }
@@ -250,13 +251,13 @@ fn if_it_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 /// Returns the absolute path of a file, with the target of a symbolic link.
-fn resolve(path: &Path) -> Result<PathBuf, FileError> {
+fn resolve(path: &Path) -> Result<PathBuf, PrivateFileError> {
     let resolved = match if_it_exists(path.canonicalize()) {
         Ok(None) => std::path::absolute(path),
         Ok(Some(resolved)) => Ok(resolved),
         Err(error) => Err(error),
     };
-    resolved.map_err(|error| FileError::Unwritable(path.to_owned(), error))
+    resolved.map_err(|error| PrivateFileError::Unwritable(path.to_owned(), error))
 }
 
 fn folder_of(path: &Path) -> &Path {

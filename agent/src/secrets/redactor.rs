@@ -25,7 +25,7 @@ const MAX_FORMER_VALUES: usize = 256;
 /// Replaces the values of secrets in texts. The values and their forms are overwritten when it is
 /// dropped. What the automaton has of them, the first [`PREFIX_BYTES`], cannot be, and neither can
 /// what was needed to build it.
-pub(crate) struct Redactor {
+pub(crate) struct SecretRedactor {
     /// The stored secrets, and after them former ones, with their names.
     secrets: Vec<(String, Arc<SecretText>)>,
     /// Finds the prefixes of forms. Overlapping ones are all found.
@@ -51,7 +51,7 @@ struct Span {
     secret: usize,
 }
 
-impl Redactor {
+impl SecretRedactor {
     /// Creates a redactor of secrets with their names, and of those that a previous redactor had.
     /// Secrets shorter than [`MIN_REDACTED_BYTES`] are left out.
     pub(super) fn new(secrets: Vec<(String, SecretText)>, previous: Option<&Self>) -> Self {
@@ -147,7 +147,7 @@ impl Redactor {
     }
 }
 
-impl fmt::Debug for Redactor {
+impl fmt::Debug for SecretRedactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redactor(…)")
     }
@@ -180,12 +180,12 @@ mod tests {
 
     use super::*;
 
-    fn redactor(secrets: &[(&str, &str)]) -> Redactor {
+    fn redactor(secrets: &[(&str, &str)]) -> SecretRedactor {
         let secrets = secrets.iter().map(|(name, value)| {
             let value = SecretText::new((*value).to_owned());
             ((*name).to_owned(), value)
         });
-        Redactor::new(secrets.collect(), None)
+        SecretRedactor::new(secrets.collect(), None)
     }
 
     #[test]
@@ -290,9 +290,9 @@ mod tests {
     #[test]
     fn former_secrets_are_still_replaced_until_there_are_many() {
         let value = |index: usize| format!("a-secret-{index:06}");
-        let new = |index: usize, previous: Option<&Redactor>| {
+        let new = |index: usize, previous: Option<&SecretRedactor>| {
             let secret = ("TOKEN".to_owned(), SecretText::new(value(index)));
-            Redactor::new(vec![secret], previous)
+            SecretRedactor::new(vec![secret], previous)
         };
         let mut redactor = new(0, None);
         for index in 1..=MAX_FORMER_VALUES + 1 {

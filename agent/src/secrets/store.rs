@@ -11,7 +11,7 @@ use super::error::SecretsError;
 use super::limits::{MAX_FILE_BYTES, MAX_SECRETS};
 use super::master_key::MasterKey;
 use super::private_file::{self, FileVersion, WriteLock};
-use super::redactor::Redactor;
+use super::redactor::SecretRedactor;
 use super::secret_text::SecretText;
 use super::store_file;
 
@@ -45,7 +45,7 @@ struct State {
     /// When the file was found to have this version. `None` if the last check has failed.
     checked_at: Option<Instant>,
     /// The last redactor, which may have other secrets.
-    redactor: Option<Arc<Redactor>>,
+    redactor: Option<Arc<SecretRedactor>>,
     is_redactor_current: bool,
 }
 
@@ -221,11 +221,11 @@ impl SecretStore {
     /// # Errors
     ///
     /// [`SecretsError::Changed`] when a secret cannot be decrypted.
-    pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, SecretsError> {
+    pub(crate) fn redactor(&self) -> Result<Arc<SecretRedactor>, SecretsError> {
         self.redactor_at(Instant::now())
     }
 
-    pub(super) fn redactor_at(&self, now: Instant) -> Result<Arc<Redactor>, SecretsError> {
+    pub(super) fn redactor_at(&self, now: Instant) -> Result<Arc<SecretRedactor>, SecretsError> {
         let mut state = self.state();
         let _ = state.refresh(&self.path, now);
         if let Some(redactor) = &state.redactor
@@ -234,7 +234,7 @@ impl SecretStore {
             return Ok(Arc::clone(redactor));
         }
         let values = state.values(&self.path)?;
-        let redactor = Arc::new(Redactor::new(values, state.redactor.as_deref()));
+        let redactor = Arc::new(SecretRedactor::new(values, state.redactor.as_deref()));
         state.redactor = Some(Arc::clone(&redactor));
         state.is_redactor_current = true;
         Ok(redactor)

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::error::SecretsError;
 use super::limits::{MAX_FILE_BYTES, MAX_SECRET_BYTES, MAX_SECRETS};
-use super::private_file::FileError;
+use super::private_file::PrivateFileError;
 use super::secret_text::SecretText;
 use super::store::SecretInfo;
 use super::*;
@@ -330,7 +330,7 @@ fn a_file_or_folder_that_others_can_use_is_refused() {
         let error = store.find("A", &[None], later()).unwrap_err();
         assert!(matches!(
             error,
-            SecretsError::File(FileError::OpenToOthers(_))
+            SecretsError::File(PrivateFileError::OpenToOthers(_))
         ));
     }
     set_mode(&path, 0o400);
@@ -342,7 +342,7 @@ fn a_file_or_folder_that_others_can_use_is_refused() {
         let error = store.remove("A", None).unwrap_err();
         assert!(matches!(
             error,
-            SecretsError::File(FileError::FolderWritableByOthers(_))
+            SecretsError::File(PrivateFileError::FolderWritableByOthers(_))
         ));
     }
 }
@@ -449,7 +449,7 @@ fn a_rotation_that_fails_changes_nothing() {
     let error = store.rotate(harness.new_key()).unwrap_err();
     assert!(matches!(
         error,
-        SecretsError::File(FileError::Unwritable(..))
+        SecretsError::File(PrivateFileError::Unwritable(..))
     ));
     assert!(error.to_string().contains("cannot be written"), "{error}");
     assert_eq!(harness.bytes(), before);

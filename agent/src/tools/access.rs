@@ -15,7 +15,7 @@ use super::output::CallOutput;
 use super::profile::Profile;
 use super::source::MAX_SOURCE_PROMPT_BYTES;
 use super::sources::Sources;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::text;
 
 /// How long a query waits for its sources to start. A source that takes longer is offered from the
@@ -45,7 +45,7 @@ impl Sources {
         caller: Option<&QueryCaller>,
         requested: Option<&str>,
         query: &QueryId,
-    ) -> Result<SourceAccess, Failure> {
+    ) -> Result<SourceAccess, AgentFailure> {
         let mut admitting = self.profiles.iter().filter(|profile| {
             let is_requested = requested.is_none_or(|name| name == profile.name);
             is_requested && caller.is_some_and(|caller| profile.admits(caller))
@@ -150,9 +150,9 @@ impl SourceAccess {
 
 /// Creates the failure of a query with a profile that it cannot have. Whether the profile exists is
 /// not said.
-fn profile_refused(name: &str) -> Failure {
+fn profile_refused(name: &str) -> AgentFailure {
     let name = text::shorten_name(name);
     let message = format!("there is no profile `{name}` for you");
-    Failure::new(ErrorCode::InsufficientScope, message)
+    AgentFailure::new(ErrorCode::InsufficientScope, message)
         .with_remedy("ask without `profile`, or with one that the operator of the agent gives you")
 }

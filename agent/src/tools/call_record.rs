@@ -23,7 +23,7 @@ const CANCELLED: &str = "cancelled";
 
 /// Records a call when it is dropped.
 #[derive(Debug)]
-pub(super) struct CallRecord<'a> {
+pub(super) struct AuditedCall<'a> {
     source: &'a str,
     metrics: &'a Metrics,
     started_at: Instant,
@@ -52,9 +52,9 @@ pub(super) struct RecordedCall<'a> {
 
 impl<'a> RecordedCall<'a> {
     /// Begins the record of a call.
-    pub(super) fn begin(self, arguments: &Map<String, Value>) -> CallRecord<'a> {
+    pub(super) fn begin(self, arguments: &Map<String, Value>) -> AuditedCall<'a> {
         let Records { audit, metrics, .. } = &self.access.sources.records;
-        CallRecord {
+        AuditedCall {
             source: self.source,
             metrics,
             started_at: Instant::now(),
@@ -82,7 +82,7 @@ impl<'a> RecordedCall<'a> {
     }
 }
 
-impl CallRecord<'_> {
+impl AuditedCall<'_> {
     /// Reserves a line of the audit file, if the call must not be made without one. Returns whether it
     /// can be made.
     pub(super) fn reserve_line(&mut self) -> bool {
@@ -106,7 +106,7 @@ impl CallRecord<'_> {
     }
 }
 
-impl Drop for CallRecord<'_> {
+impl Drop for AuditedCall<'_> {
     fn drop(&mut self) {
         let duration = self.started_at.elapsed();
         self.metrics.count_call(self.source, self.outcome, duration);

@@ -35,10 +35,10 @@ use tokio::time::timeout;
 
 use super::builtin_tool::builtin_tool;
 use super::class::{ToolClass, ToolEffect};
-use super::output::{CallOutcome, CallOutput};
-use super::source::{CallContext, Source, SourceMeta, SourceTool};
+use super::output::{CallOutput, CallStatus};
+use super::source::{SourceContext, SourceMeta, SourceTool, ToolSource};
 use super::user_shares::UserShares;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::secrets::SecretStore;
 use error::DatabaseError;
 #[cfg(feature = "postgres")]
@@ -240,18 +240,19 @@ fn tools(engine: &Engine, settings: &DatabaseSettings) -> Result<Vec<SourceTool>
     ])
 }
 
-impl Source for Database {
+impl ToolSource for Database {
     fn meta(&self) -> &SourceMeta {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         async {
             let warnings = self
                 .in_time(NO_USER, |slot| self.engine.warnings(slot))
                 .await;
             let warnings = warnings.map_err(|error| {
-                Failure::new(ErrorCode::AgentUnavailable, error.to_string()).with_loggable_message()
+                AgentFailure::new(ErrorCode::AgentUnavailable, error.to_string())
+                    .with_loggable_message()
             })?;
             for warning in warnings {
                 tracing::warn!(source = self.meta.name, "{warning}");
@@ -269,7 +270,7 @@ impl Source for Database {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        context: &'a CallContext,
+        context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         async move {
             match self.answer(tool, arguments, &context.user).await {
@@ -289,10 +290,10 @@ impl Source for Database {
     }
 }
 
-fn outcome(error: &DatabaseError) -> CallOutcome {
+fn outcome(error: &DatabaseError) -> CallStatus {
     match error {
-        DatabaseError::Timeout => CallOutcome::Timeout,
-        DatabaseError::Unavailable | DatabaseError::Busy => CallOutcome::Unavailable,
-        _ => CallOutcome::ToolError,
+        DatabaseError::Timeout => CallStatus::Timeout,
+        DatabaseError::Unavailable | DatabaseError::Busy => CallStatus::Unavailable,
+        _ => CallStatus::ToolError,
     }
 }

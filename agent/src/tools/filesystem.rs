@@ -19,8 +19,8 @@ use tokio::task::spawn_blocking;
 use super::builtin_tool::{builtin_tool, parse_arguments};
 use super::class::{ToolClass, ToolEffect};
 use super::output::CallOutput;
-use super::source::{CallContext, Source, SourceMeta, SourceTool};
-use crate::failure::Failure;
+use super::source::{SourceContext, SourceMeta, SourceTool, ToolSource};
+use crate::failure::AgentFailure;
 use files::{EntryKind, FileContent, Files, Listing, ListingEntry};
 
 /// The settings of the source.
@@ -205,12 +205,12 @@ fn entry_text(ListingEntry { name, kind, size }: &ListingEntry) -> String {
     }
 }
 
-impl Source for Filesystem {
+impl ToolSource for Filesystem {
     fn meta(&self) -> &SourceMeta {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         async { Ok(()) }.boxed()
     }
 
@@ -222,7 +222,7 @@ impl Source for Filesystem {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        _context: &'a CallContext,
+        _context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         let (files, tool) = (Arc::clone(&self.files), tool.to_owned());
         // What has begun on such a thread is not cancelled; it is bounded by its size.

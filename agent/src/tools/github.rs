@@ -26,8 +26,8 @@ use super::class::{ToolClass, ToolEffect};
 use super::http_api::HttpApi;
 use super::http_api::credential::{Credential, StoredToken, load_credential};
 use super::output::CallOutput;
-use super::source::{CallContext, Source, SourceMeta, SourceTool};
-use crate::failure::Failure;
+use super::source::{SourceContext, SourceMeta, SourceTool, ToolSource};
+use crate::failure::AgentFailure;
 use crate::secrets::SecretStore;
 use crate::text::shorten;
 use client::GithubClient;
@@ -373,12 +373,12 @@ fn tools() -> Result<Vec<SourceTool>, String> {
     ])
 }
 
-impl Source for Github {
+impl ToolSource for Github {
     fn meta(&self) -> &SourceMeta {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         async { Ok(()) }.boxed()
     }
 
@@ -390,7 +390,7 @@ impl Source for Github {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        context: &'a CallContext,
+        context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         let called = self.call_tool(tool, arguments, &context.user);
         async { called.await.unwrap_or_else(|failed| failed) }.boxed()

@@ -27,7 +27,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::class::ToolEffect;
-use super::output::{CallOutcome, CallOutput};
+use super::output::{CallOutput, CallStatus};
 use crate::text::shorten;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -250,7 +250,7 @@ impl HttpApi {
             self.subject,
             wait.unwrap_or_default()
         );
-        CallOutput::failed(CallOutcome::RateLimited, reason)
+        CallOutput::failed(CallStatus::RateLimited, reason)
     }
 
     fn unavailable(&self, problem: &str, effect: ToolEffect) -> CallOutput {
@@ -260,7 +260,7 @@ impl HttpApi {
         };
         let subject = self.subject;
         let reason = format!("{subject} cannot be used at the moment: {problem}. {consequence}");
-        CallOutput::failed(CallOutcome::Unavailable, reason)
+        CallOutput::failed(CallStatus::Unavailable, reason)
     }
 }
 

@@ -12,9 +12,9 @@ use tokio::time::timeout;
 use super::output::CallOutput;
 use super::refusal::unavailable;
 use super::shared_attempt::SharedAttempt;
-use super::source::{CallContext, START_TIMEOUT, Source, SourceState};
+use super::source::{START_TIMEOUT, SourceContext, SourceState, ToolSource};
 use super::user_shares::UserShares;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// How much longer than [`START_TIMEOUT`] a source that does not keep it may take.
 const START_GRACE: Duration = Duration::from_millis(100);
@@ -22,13 +22,13 @@ const START_GRACE: Duration = Duration::from_millis(100);
 /// A source with its state.
 #[derive(Debug)]
 pub(super) struct ManagedSource {
-    pub(super) source: Arc<dyn Source>,
+    pub(super) source: Arc<dyn ToolSource>,
     pub(super) shares: UserShares,
     start: SharedAttempt<()>,
 }
 
 impl ManagedSource {
-    pub(super) fn new(source: Arc<dyn Source>, shares: UserShares) -> Self {
+    pub(super) fn new(source: Arc<dyn ToolSource>, shares: UserShares) -> Self {
         Self {
             source,
             shares,
@@ -41,7 +41,7 @@ impl ManagedSource {
     }
 
     /// Starts the source, unless it was started.
-    pub(super) async fn started(&self) -> Result<(), Failure> {
+    pub(super) async fn started(&self) -> Result<(), AgentFailure> {
         let source = &self.source;
         self.start.get(|| start(Arc::clone(source))).await
     }
@@ -56,7 +56,7 @@ impl ManagedSource {
         if let Err(failure) = self.started().await {
             return unavailable(self.name(), &failure.message);
         }
-        let context = CallContext {
+        let context = SourceContext {
             user: user.to_owned(),
         };
         self.source.call(tool, arguments, &context).await
@@ -80,12 +80,12 @@ impl ManagedSource {
     }
 }
 
-fn start(source: Arc<dyn Source>) -> BoxFuture<'static, Result<(), Failure>> {
+fn start(source: Arc<dyn ToolSource>) -> BoxFuture<'static, Result<(), AgentFailure>> {
     async move {
         let started = timeout(START_TIMEOUT + START_GRACE, source.start()).await;
         let started = started.unwrap_or_else(|_| {
             let message = format!("it has not started within {START_TIMEOUT:?}");
-            Err(Failure::new(ErrorCode::AgentUnavailable, message))
+            Err(AgentFailure::new(ErrorCode::AgentUnavailable, message))
         });
         started.inspect_err(|failure| {
             let source = &source.meta().name;

@@ -7,7 +7,7 @@ use crate::model::Media;
 
 /// How a call has ended, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum CallOutcome {
+pub(crate) enum CallStatus {
     Ok,
     /// The tool has answered with an error.
     ToolError,
@@ -22,7 +22,7 @@ pub(crate) enum CallOutcome {
     Unavailable,
 }
 
-impl CallOutcome {
+impl CallStatus {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -41,7 +41,7 @@ impl CallOutcome {
 pub(crate) struct CallOutput {
     /// The text for the model.
     pub(crate) text: String,
-    pub(crate) outcome: CallOutcome,
+    pub(crate) outcome: CallStatus,
     /// The result of a tool of the page, as far as MCP can represent it; `None` if the page has
     /// returned nothing.
     pub(crate) page_result: Option<Box<RawValue>>,
@@ -54,7 +54,7 @@ impl CallOutput {
     pub(crate) fn from_text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            outcome: CallOutcome::Ok,
+            outcome: CallStatus::Ok,
             page_result: None,
             pictures: Vec::new(),
         }
@@ -62,11 +62,11 @@ impl CallOutput {
 
     /// Creates the output of a call that the tool has answered with an error.
     pub(crate) fn from_error(reason: impl Into<String>) -> Self {
-        Self::failed(CallOutcome::ToolError, reason)
+        Self::failed(CallStatus::ToolError, reason)
     }
 
     /// Creates the output of a call that has failed for this reason.
-    pub(crate) fn failed(outcome: CallOutcome, reason: impl Into<String>) -> Self {
+    pub(crate) fn failed(outcome: CallStatus, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self {
             outcome,
@@ -77,6 +77,6 @@ impl CallOutput {
     }
 
     pub(crate) fn is_error(&self) -> bool {
-        self.outcome != CallOutcome::Ok
+        self.outcome != CallStatus::Ok
     }
 }

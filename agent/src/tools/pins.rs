@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::server_tool::ServerTool;
 use super::servers_file::{read_file, replace_file};
-use super::tool_definition::ToolDefinition;
 
 /// The maximum size of the file, in bytes: more than the definitions of all servers that a file may
 /// have.
@@ -27,7 +27,7 @@ pub(crate) struct Pins {
 struct PinnedTool {
     hash: String,
     #[serde(flatten)]
-    definition: ToolDefinition,
+    definition: ServerTool,
 }
 
 /// The content of the file.
@@ -42,13 +42,13 @@ pub(crate) struct PinDifference {
     pub(crate) added: Vec<String>,
     pub(crate) removed: Vec<String>,
     /// The pinned definition, and the one that the server has now.
-    pub(crate) changed: Vec<(ToolDefinition, ToolDefinition)>,
+    pub(crate) changed: Vec<(ServerTool, ServerTool)>,
 }
 
 impl PinDifference {
-    pub(crate) fn new(pinned: &[ToolDefinition], listed: &[ToolDefinition]) -> Self {
+    pub(crate) fn new(pinned: &[ServerTool], listed: &[ServerTool]) -> Self {
         let find =
-            |list: &[ToolDefinition], name: &str| list.iter().find(|it| it.name == name).cloned();
+            |list: &[ServerTool], name: &str| list.iter().find(|it| it.name == name).cloned();
         let mut difference = Self::default();
         for tool in listed {
             match find(pinned, &tool.name) {
@@ -57,7 +57,7 @@ impl PinDifference {
                 Some(_) => {}
             }
         }
-        let is_gone = |tool: &&ToolDefinition| find(listed, &tool.name).is_none();
+        let is_gone = |tool: &&ServerTool| find(listed, &tool.name).is_none();
         difference.removed = pinned
             .iter()
             .filter(is_gone)
@@ -115,13 +115,13 @@ impl Pins {
     }
 
     /// Returns the tools of a server, if it has pins.
-    pub(crate) fn tools(&self, server: &str) -> Option<Vec<ToolDefinition>> {
+    pub(crate) fn tools(&self, server: &str) -> Option<Vec<ServerTool>> {
         let tools = self.servers.get(server)?.iter();
         Some(tools.map(|tool| tool.definition.clone()).collect())
     }
 
     /// Replaces the pins of a server.
-    pub(crate) fn set(&mut self, server: &str, tools: Vec<ToolDefinition>) {
+    pub(crate) fn set(&mut self, server: &str, tools: Vec<ServerTool>) {
         let tools = tools.into_iter().map(|definition| PinnedTool {
             hash: definition.hash(),
             definition,
@@ -168,10 +168,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tools::tool_definition::ToolHints;
+    use crate::tools::server_tool::ToolHints;
 
-    fn tool(name: &str, description: &str) -> ToolDefinition {
-        ToolDefinition {
+    fn tool(name: &str, description: &str) -> ServerTool {
+        ServerTool {
             name: name.to_owned(),
             description: Some(description.to_owned()),
             input_schema: json!({ "type": "object" }),

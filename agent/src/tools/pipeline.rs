@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::approval::Approval;
 use super::call_profile::CallProfile;
-use super::call_record::CallRecord;
+use super::call_record::AuditedCall;
 use super::output::CallOutput;
 use super::redaction::without_secrets;
 use super::refusal::{
@@ -81,7 +81,7 @@ async fn pass_steps<S: CallSteps>(
     profile: &CallProfile<'_>,
     arguments: Map<String, Value>,
     steps: &mut S,
-    mut record: Option<&mut CallRecord<'_>>,
+    mut record: Option<&mut AuditedCall<'_>>,
 ) -> Result<CallOutput, Stop<S::Error>> {
     allow(profile)?;
     let arguments = validate(profile, arguments).await?;
@@ -126,7 +126,7 @@ async fn validate(
 /// Lets a person approve the call, and records what the person has said.
 async fn approve(
     profile: &CallProfile<'_>,
-    record: Option<&mut CallRecord<'_>>,
+    record: Option<&mut AuditedCall<'_>>,
     steps: &mut impl CallSteps,
 ) -> Result<(), CallOutput> {
     let Some(timeout) = profile.approval_timeout else {
@@ -166,8 +166,8 @@ async fn share(
 }
 
 /// Reserves a line of the audit file, if the call must not be made without one.
-fn audit(record: Option<&mut CallRecord<'_>>) -> Result<(), CallOutput> {
-    let has_line = record.is_none_or(CallRecord::reserve_line);
+fn audit(record: Option<&mut AuditedCall<'_>>) -> Result<(), CallOutput> {
+    let has_line = record.is_none_or(AuditedCall::reserve_line);
     has_line.then_some(()).ok_or_else(not_audited)
 }
 

@@ -6,23 +6,23 @@ use bridge_schema::ValidationFailure;
 
 use super::approval::Approval;
 use super::class::ToolEffect;
-use super::output::{CallOutcome, CallOutput};
+use super::output::{CallOutput, CallStatus};
 
 pub(super) fn denied() -> CallOutput {
     CallOutput::failed(
-        CallOutcome::Denied,
+        CallStatus::Denied,
         format!("Not called: this tool is not allowed here. {DENIED_REMEDY}"),
     )
 }
 
 pub(super) fn invalid_arguments(violations: &ValidationFailure) -> CallOutput {
     let reason = format!("Not called: the arguments are wrong: {violations}");
-    CallOutput::failed(CallOutcome::InvalidArguments, reason)
+    CallOutput::failed(CallStatus::InvalidArguments, reason)
 }
 
 pub(super) fn unchecked_arguments() -> CallOutput {
     CallOutput::failed(
-        CallOutcome::InvalidArguments,
+        CallStatus::InvalidArguments,
         "Its arguments cannot be checked.",
     )
 }
@@ -35,7 +35,7 @@ pub(super) fn not_approved(approval: Approval, timeout: Duration) -> CallOutput 
         }
         _ => "The person did not approve this call.".to_owned(),
     };
-    CallOutput::failed(CallOutcome::Denied, format!("{reason} {DENIED_REMEDY}"))
+    CallOutput::failed(CallStatus::Denied, format!("{reason} {DENIED_REMEDY}"))
 }
 
 pub(super) fn rate_limited(wait: Duration) -> CallOutput {
@@ -44,7 +44,7 @@ pub(super) fn rate_limited(wait: Duration) -> CallOutput {
         "Not called: too many calls of this kind were made. retryAfter: {seconds} s. Go on without \
          it, or say what could not be done."
     );
-    CallOutput::failed(CallOutcome::RateLimited, reason)
+    CallOutput::failed(CallStatus::RateLimited, reason)
 }
 
 pub(super) fn busy(source: &str) -> CallOutput {
@@ -56,12 +56,12 @@ pub(super) fn unavailable(source: &str, reason: &str) -> CallOutput {
         "Not called: the source `{source}` cannot be used at the moment: {reason}. Go on without \
          it."
     );
-    CallOutput::failed(CallOutcome::Unavailable, reason)
+    CallOutput::failed(CallStatus::Unavailable, reason)
 }
 
 pub(super) fn not_audited() -> CallOutput {
     CallOutput::failed(
-        CallOutcome::Unavailable,
+        CallStatus::Unavailable,
         "Not called: the audit file of the agent cannot be written. Go on without this tool.",
     )
 }
@@ -73,7 +73,7 @@ pub(super) fn timed_out(time: Duration, effect: ToolEffect) -> CallOutput {
         _ => " It may have happened all the same: check before you request it again.",
     };
     let reason = format!("The tool did not answer within {time}, and was cancelled.{consequence}");
-    CallOutput::failed(CallOutcome::Timeout, reason)
+    CallOutput::failed(CallStatus::Timeout, reason)
 }
 
 /// What the model reads in addition about a call that is not allowed, or was not approved.

@@ -14,7 +14,7 @@ use super::call_profile::CallProfile;
 use super::managed_source::ManagedSource;
 use super::output::CallOutput;
 use super::pipeline::{self, CallSteps};
-use super::source::{MAX_SOURCE_PROMPT_BYTES, Source, SourceTool};
+use super::source::{MAX_SOURCE_PROMPT_BYTES, SourceTool, ToolSource};
 use super::user_shares::UserShares;
 use crate::secrets::SecretStore;
 
@@ -40,7 +40,7 @@ pub(crate) struct ServedSource {
 
 impl ServedSource {
     /// The source is started by its first call. Results do not have the values of `secrets`.
-    pub(crate) fn new(source: Arc<dyn Source>, secrets: Option<Arc<SecretStore>>) -> Self {
+    pub(crate) fn new(source: Arc<dyn ToolSource>, secrets: Option<Arc<SecretStore>>) -> Self {
         Self {
             source: ManagedSource::new(source, UserShares::new(MAX_CALLS, MAX_CALLS)),
             secrets,
@@ -147,12 +147,12 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::tools::output::CallOutcome;
+    use crate::tools::output::CallStatus;
     use crate::tools::tests::SlowSource;
 
     fn slow_source() -> (Arc<SlowSource>, ServedSource) {
         let source = Arc::new(SlowSource::default());
-        let served = ServedSource::new(Arc::clone(&source) as Arc<dyn Source>, None);
+        let served = ServedSource::new(Arc::clone(&source) as Arc<dyn ToolSource>, None);
         (source, served)
     }
 
@@ -182,9 +182,9 @@ mod tests {
         let outputs = join_all(calls).await;
         assert_eq!(began_at.elapsed().as_secs(), CALL_TIMEOUT.as_secs());
         let outcomes: Vec<_> = outputs.iter().map(|output| output.outcome).collect();
-        assert_eq!(outcomes[..MAX_CALLS], [CallOutcome::Timeout; MAX_CALLS]);
+        assert_eq!(outcomes[..MAX_CALLS], [CallStatus::Timeout; MAX_CALLS]);
         // It may get the permit of another one at the moment at which its time is over.
-        let last = [CallOutcome::Timeout, CallOutcome::Unavailable];
+        let last = [CallStatus::Timeout, CallStatus::Unavailable];
         assert!(last.contains(&outcomes[MAX_CALLS]));
         assert!(outputs[0].text.contains("within 2m"), "{}", outputs[0].text);
     }
@@ -195,7 +195,7 @@ mod tests {
         let tool = served.tools()[0].clone();
         let arguments = Map::from_iter([("forever".to_owned(), 7.into())]);
         let output = served.call(&tool, arguments).await;
-        assert_eq!(output.outcome, CallOutcome::InvalidArguments);
+        assert_eq!(output.outcome, CallStatus::InvalidArguments);
         assert!(output.text.contains("forever"), "{}", output.text);
         assert_eq!(source.begun.available_permits(), 0);
     }

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 pub(crate) use definition::ServerDefinition;
-pub(crate) use error::{EditError, LoadError, SaveError};
+pub(crate) use error::{EditError, SaveError, ServersFileError};
 pub(crate) use limits::{MAX_FILE_BYTES, MAX_SERVERS};
 pub(crate) use transport::ServerTransport;
 pub(crate) use variables::{ProcessVariables, Variables};
@@ -78,9 +78,9 @@ impl ServersFile {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] when the file cannot be read, when it is not JSON or too large, and when it does
+    /// [`ServersFileError`] when the file cannot be read, when it is not JSON or too large, and when it does
     /// not have servers below one key. Invalid entries are no errors of the file.
-    pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
+    pub(crate) fn load(path: &Path) -> Result<Self, ServersFileError> {
         let bytes = match read_file(path, MAX_FILE_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::empty(path)),
@@ -95,8 +95,8 @@ impl ServersFile {
     ///
     /// # Errors
     ///
-    /// [`LoadError`] as for [`ServersFile::load`].
-    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, LoadError> {
+    /// [`ServersFileError`] as for [`ServersFile::load`].
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, ServersFileError> {
         if text.len() > MAX_FILE_BYTES {
             let problem = format!(
                 "it is larger than {MAX_FILE_BYTES} bytes, which is the maximum: remove what is not \
@@ -229,8 +229,8 @@ impl fmt::Debug for ServersFile {
     }
 }
 
-fn load_error(path: &Path, problem: impl Into<String>) -> LoadError {
-    LoadError {
+fn load_error(path: &Path, problem: impl Into<String>) -> ServersFileError {
+    ServersFileError {
         path: path.to_owned(),
         problem: problem.into(),
     }

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, Shared, ready};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// The time until the next attempt after the first failure. It doubles with each further one.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ type Attempt<T> = Shared<BoxFuture<'static, Result<T, FailedAttempt>>>;
 
 #[derive(Clone, Debug)]
 struct FailedAttempt {
-    failure: Failure,
+    failure: AgentFailure,
     at: Instant,
 }
 
@@ -54,8 +54,8 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
     /// enough ago. The attempt is a task that goes on when nobody waits for it any more.
     pub(crate) async fn get(
         &self,
-        begin: impl FnOnce() -> BoxFuture<'static, Result<T, Failure>>,
-    ) -> Result<T, Failure> {
+        begin: impl FnOnce() -> BoxFuture<'static, Result<T, AgentFailure>>,
+    ) -> Result<T, AgentFailure> {
         let attempt = self.current_attempt(begin);
         attempt.await.map_err(|failed| failed.failure)
     }
@@ -86,7 +86,11 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
 
     /// Forgets a value that is of no use any more, unless there is another one: the next use begins an
     /// attempt. After a failure, that attempt waits; otherwise earlier failures are forgotten.
-    pub(crate) fn replace_if(&self, is_current: impl Fn(&T) -> bool, failure: Option<Failure>) {
+    pub(crate) fn replace_if(
+        &self,
+        is_current: impl Fn(&T) -> bool,
+        failure: Option<AgentFailure>,
+    ) {
         let mut state = self.state();
         let value = state.attempt.as_ref().and_then(Shared::peek);
         if !value.is_some_and(|value| value.as_ref().is_ok_and(is_current)) {
@@ -114,7 +118,7 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
 
     fn current_attempt(
         &self,
-        begin: impl FnOnce() -> BoxFuture<'static, Result<T, Failure>>,
+        begin: impl FnOnce() -> BoxFuture<'static, Result<T, AgentFailure>>,
     ) -> Attempt<T> {
         let mut state = self.state();
         match state
@@ -150,11 +154,11 @@ fn retry_delay(before: u32) -> Duration {
 }
 
 fn spawn_attempt<T: Clone + Send + Sync + 'static>(
-    attempt: BoxFuture<'static, Result<T, Failure>>,
+    attempt: BoxFuture<'static, Result<T, AgentFailure>>,
 ) -> Attempt<T> {
     let attempt = AbortOnDropHandle::new(tokio::spawn(attempt));
     let attempt = async move {
-        let result = attempt.await.unwrap_or_else(|_| Err(Failure::fault()));
+        let result = attempt.await.unwrap_or_else(|_| Err(AgentFailure::fault()));
         let at = Instant::now();
         result.map_err(|failure| FailedAttempt { failure, at })
     };
@@ -170,8 +174,8 @@ mod tests {
 
     use super::*;
 
-    fn failure() -> Failure {
-        Failure::new(ErrorCode::AgentUnavailable, "it is broken")
+    fn failure() -> AgentFailure {
+        AgentFailure::new(ErrorCode::AgentUnavailable, "it is broken")
     }
 
     #[tokio::test(start_paused = true)]

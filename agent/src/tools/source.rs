@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::class::ToolClass;
 use super::output::CallOutput;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 
 /// How long a source may take to start, with an error that says what to do.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -20,12 +20,12 @@ pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(20);
 ///
 /// [`Sources`](super::Sources) starts it at its first use and stops it with the agent. A call is made
 /// only after it has passed the steps of the [`pipeline`](super::pipeline).
-pub(crate) trait Source: Send + Sync + Debug {
+pub(crate) trait ToolSource: Send + Sync + Debug {
     fn meta(&self) -> &SourceMeta;
 
     /// Prepares the source, within [`START_TIMEOUT`]. It is called again after a failure, but never
     /// twice at the same time.
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>>;
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>>;
 
     /// Returns the tools that the source has at the moment: the same list as long as it has not
     /// changed.
@@ -46,7 +46,7 @@ pub(crate) trait Source: Send + Sync + Debug {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        context: &'a CallContext,
+        context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput>;
 
     /// Returns what the system prompt says of the source, of which at most
@@ -110,7 +110,7 @@ pub(crate) struct SourceTool {
 
 /// For whom a tool is called.
 #[derive(Clone, Debug)]
-pub(crate) struct CallContext {
+pub(crate) struct SourceContext {
     /// The user, as the bridge identifies it.
     pub(crate) user: String,
 }

@@ -10,7 +10,7 @@ use super::managed_source::ManagedSource;
 use super::offered_name::{hashed_name, offered_name};
 use super::offered_tool::OfferedTool;
 use super::profile::Profile;
-use super::source::{Source, SourceState, SourceTool};
+use super::source::{SourceState, SourceTool, ToolSource};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
 use crate::secrets::SecretStore;
@@ -61,7 +61,7 @@ struct OfferedTools {
 
 impl Sources {
     pub(crate) fn new(
-        sources: Vec<Arc<dyn Source>>,
+        sources: Vec<Arc<dyn ToolSource>>,
         unused: Vec<UnusedSource>,
         profiles: Vec<Profile>,
         limits: SourceLimits,
@@ -178,14 +178,14 @@ impl Sources {
 
 /// Checks that no tool of a source can have the name of one of another source: patterns could allow one
 /// and mean the other.
-fn check_names(sources: &[Arc<dyn Source>]) -> Result<(), String> {
+fn check_names(sources: &[Arc<dyn ToolSource>]) -> Result<(), String> {
     for source in sources {
         let name = &source.meta().name;
-        let begins_with_it = |other: &&Arc<dyn Source>| {
+        let begins_with_it = |other: &&Arc<dyn ToolSource>| {
             let other = &other.meta().name;
             other.starts_with(&format!("{name}-"))
         };
-        let is_same = |other: &&Arc<dyn Source>| {
+        let is_same = |other: &&Arc<dyn ToolSource>| {
             !Arc::ptr_eq(other, source) && other.meta().name.eq_ignore_ascii_case(name)
         };
         if let Some(other) = sources.iter().find(begins_with_it) {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::pipeline::CallSteps;
 use super::*;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::metrics::Metrics;
 pub(crate) use fake_source::FakeSource;
 pub(crate) use slow_source::SlowSource;
@@ -27,14 +27,14 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const MAX_CALLS_PER_USER: usize = 2;
 
 /// Creates the sources of an agent from the text of a `tools_file`, and more sources.
-pub(crate) fn sources(tools_file: &str, more: Vec<Arc<dyn source::Source>>) -> Arc<Sources> {
+pub(crate) fn sources(tools_file: &str, more: Vec<Arc<dyn source::ToolSource>>) -> Arc<Sources> {
     sources_with_audit(tools_file, more, AuditLog::default())
 }
 
 /// Creates sources whose calls are recorded in a file.
 pub(crate) fn sources_with_audit(
     tools_file: &str,
-    more: Vec<Arc<dyn source::Source>>,
+    more: Vec<Arc<dyn source::ToolSource>>,
     audit: AuditLog,
 ) -> Arc<Sources> {
     let file = ToolsFile::from_text(tools_file);
@@ -56,7 +56,7 @@ pub(crate) fn sources_with_audit(
 /// Creates sources whose audit file cannot be written, which was noticed.
 pub(crate) async fn sources_without_audit(
     tools_file: &str,
-    more: Vec<Arc<dyn source::Source>>,
+    more: Vec<Arc<dyn source::ToolSource>>,
 ) -> Arc<Sources> {
     let folder = tempfile::tempdir().unwrap();
     let audit = AuditLog::open(folder.path().join("audit.jsonl")).unwrap();

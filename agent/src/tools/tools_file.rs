@@ -13,7 +13,7 @@ use super::database::{Database, DatabaseSettings};
 use super::filesystem::{Filesystem, FilesystemSettings};
 use super::github::{Github, GithubSettings};
 use super::profile::{Profile, ProfileEntry};
-use super::source::Source;
+use super::source::ToolSource;
 use super::websearch::{Websearch, WebsearchSettings};
 use crate::secrets::SecretStore;
 use tables::{NamedTable, TableError, children, parse_document, parse_settings, remove};
@@ -169,7 +169,7 @@ impl SourceSettings {
         name: &str,
         secrets: Option<&Arc<SecretStore>>,
         own_program: Option<&Path>,
-    ) -> Result<Arc<dyn Source>, String> {
+    ) -> Result<Arc<dyn ToolSource>, String> {
         Ok(match self {
             Self::Database(settings) => {
                 Arc::new(Database::open(name, settings, secrets, own_program)?)

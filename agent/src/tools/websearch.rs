@@ -25,9 +25,9 @@ use super::builtin_tool::{builtin_tool, parse_arguments};
 use super::class::{ToolClass, ToolEffect};
 use super::http_api::HttpApi;
 use super::http_api::credential::{Credential, StoredToken, load_credential};
-use super::output::{CallOutcome, CallOutput};
-use super::source::{CallContext, Source, SourceMeta, SourceTool};
-use crate::failure::Failure;
+use super::output::{CallOutput, CallStatus};
+use super::source::{SourceContext, SourceMeta, SourceTool, ToolSource};
+use crate::failure::AgentFailure;
 use crate::secrets::SecretStore;
 use search::{MAX_COUNT, SearchArguments, default_count};
 
@@ -146,7 +146,7 @@ impl Websearch {
 
     async fn search(&self, arguments: Map<String, Value>) -> Result<CallOutput, CallOutput> {
         let arguments: SearchArguments = parse_arguments(arguments)
-            .map_err(|reason| CallOutput::failed(CallOutcome::InvalidArguments, reason))?;
+            .map_err(|reason| CallOutput::failed(CallStatus::InvalidArguments, reason))?;
         let mut results = match self.engine {
             Engine::Searxng => searxng::search(&self.api, &arguments).await?,
             Engine::Brave => brave::search(&self.api, &arguments).await?,
@@ -179,12 +179,12 @@ fn web_search_tool() -> Result<SourceTool, String> {
     )
 }
 
-impl Source for Websearch {
+impl ToolSource for Websearch {
     fn meta(&self) -> &SourceMeta {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         async { Ok(()) }.boxed()
     }
 
@@ -196,7 +196,7 @@ impl Source for Websearch {
         &'a self,
         _tool: &'a str,
         arguments: Map<String, Value>,
-        _context: &'a CallContext,
+        _context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         async { self.search(arguments).await.unwrap_or_else(|failed| failed) }.boxed()
     }

@@ -13,17 +13,17 @@ use tokio_util::task::AbortOnDropHandle;
 use super::test_bed::{UUID, query_input};
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::{QueryState, answer};
-use crate::bridge::{BridgeClient, QueryReporter};
-use crate::config::Limits;
-use crate::failure::Failure;
-use crate::mcp::PageTools;
-use crate::model::Event;
+use crate::bridge::{AgentBridge, QueryReporter};
+use crate::config::QueryLimits;
+use crate::failure::AgentFailure;
+use crate::mcp::AllowedTools;
+use crate::model::ModelEvent;
 
 #[tokio::test]
 async fn dropping_an_answer_cancels_its_calls_in_the_page() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&vec![("add", json!({})); 2])]);
-    let (limits, state) = (Limits::default(), QueryState::new());
+    let (limits, state) = (QueryLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let calls = {
         let answering = answer(query_input(
@@ -48,8 +48,8 @@ async fn dropping_an_answer_cancels_its_calls_in_the_page() {
 #[tokio::test]
 async fn dropping_an_answer_drops_the_model_stream() {
     let bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
-    let model = FakeModel::new([vec![Ok(Event::Text("I".to_owned()))]]);
-    let (limits, state) = (Limits::default(), QueryState::new());
+    let model = FakeModel::new([vec![Ok(ModelEvent::Text("I".to_owned()))]]);
+    let (limits, state) = (QueryLimits::default(), QueryState::new());
     let (sender, mut progress) = mpsc::channel(16);
     {
         let answering = answer(query_input(
@@ -78,7 +78,7 @@ async fn a_bridge_that_stops_during_a_call_fails_the_query() {
         ..
     } = bed;
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
-    let (limits, state) = (Limits::default(), QueryState::new());
+    let (limits, state) = (QueryLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let mut answering = std::pin::pin!(answer(query_input(
         &query, &tools, &model, &limits, &sender, &state
@@ -93,7 +93,7 @@ async fn a_bridge_that_stops_during_a_call_fails_the_query() {
 }
 
 /// Starts a proxy to a bridge, which runs until its handle is dropped.
-async fn spawn_proxy(bridge: SocketAddr) -> (BridgeClient, AbortOnDropHandle<()>) {
+async fn spawn_proxy(bridge: SocketAddr) -> (AgentBridge, AbortOnDropHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let proxy = tokio::spawn(async move {
@@ -105,7 +105,7 @@ async fn spawn_proxy(bridge: SocketAddr) -> (BridgeClient, AbortOnDropHandle<()>
             });
         }
     });
-    let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
+    let bridge = AgentBridge::new(url.parse().unwrap()).unwrap();
     (bridge, AbortOnDropHandle::new(proxy))
 }
 
@@ -113,11 +113,11 @@ async fn spawn_proxy(bridge: SocketAddr) -> (BridgeClient, AbortOnDropHandle<()>
 async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at_once() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let (bridge, proxy) = spawn_proxy(bed.bridge_server.local_addr()).await;
-    let tools = PageTools::connect(&bridge, &bed.token, &bed.query.uuid)
+    let tools = AllowedTools::connect(&bridge, &bed.token, &bed.query.uuid)
         .await
         .unwrap();
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
-    let (limits, state) = (Limits::default(), QueryState::new());
+    let (limits, state) = (QueryLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let answering = answer(query_input(
         &bed.query, &tools, &model, &limits, &sender, &state,
@@ -137,7 +137,7 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
 async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     let bed = TestBed::with_query(&[], json!({})).await;
     let foreign = Secret::from_trusted("mcp-web-query-of-nobody-at-all-0123456789".to_owned());
-    let refused = PageTools::connect(&bed.bridge, &foreign, &UUID.into())
+    let refused = AllowedTools::connect(&bed.bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::BridgeUnavailable);
@@ -147,8 +147,8 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     let closed = TcpSocket::new_v4().unwrap();
     closed.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = format!("http://{}", closed.local_addr().unwrap());
-    let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-    let missing = PageTools::connect(&bridge, &foreign, &UUID.into())
+    let bridge = AgentBridge::new(url.parse().unwrap()).unwrap();
+    let missing = AllowedTools::connect(&bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(missing.code, ErrorCode::BridgeUnavailable);
@@ -176,7 +176,7 @@ async fn reports_reach_the_page_until_the_query_has_ended() {
 async fn a_report_of_a_failure_keeps_its_code_and_its_remedy() {
     let mut bed = TestBed::with_query(&[], json!({})).await;
     let reporter = QueryReporter::new(&bed.bridge, &bed.token, &bed.query.uuid);
-    let failure = Failure::new(ErrorCode::ModelRefused, "no").with_remedy("else");
+    let failure = AgentFailure::new(ErrorCode::ModelRefused, "no").with_remedy("else");
     reporter.fail(&failure).await.unwrap();
     let report = bed.page.recv_kind("query_failure").await;
     assert_eq!(

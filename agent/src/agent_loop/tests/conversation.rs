@@ -7,19 +7,19 @@ use tokio::sync::mpsc;
 use super::test_bed::query_input;
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::agent_loop::{QueryInput, QueryState, answer};
-use crate::config::Limits;
-use crate::failure::Failure;
-use crate::model::{CallResult, Media, Message, ModelTurn, UserMessage};
+use crate::config::QueryLimits;
+use crate::failure::AgentFailure;
+use crate::model::{CallResult, Media, ModelMessage, ModelTurn, UserMessage};
 
-fn too_long() -> Failure {
-    Failure::new(
+fn too_long() -> AgentFailure {
+    AgentFailure::new(
         ErrorCode::ModelInputTooLong,
         "the model cannot read so much",
     )
 }
 
 /// An earlier query with a call whose result has this many bytes.
-fn earlier(prompt: &str, result_bytes: usize) -> [Message; 3] {
+fn earlier(prompt: &str, result_bytes: usize) -> [ModelMessage; 3] {
     let result = CallResult {
         id: "z".to_owned(),
         tool: "list".to_owned(),
@@ -28,9 +28,9 @@ fn earlier(prompt: &str, result_bytes: usize) -> [Message; 3] {
         media: Vec::new(),
     };
     [
-        Message::from_text(prompt.to_owned()),
-        Message::Results(vec![result]),
-        Message::Model(ModelTurn {
+        ModelMessage::from_text(prompt.to_owned()),
+        ModelMessage::Results(vec![result]),
+        ModelMessage::Model(ModelTurn {
             text: "Done.".to_owned(),
             ..ModelTurn::default()
         }),
@@ -42,7 +42,7 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
     let mut bed = TestBed::with_query(&[], json!({})).await;
     bed.query.conversation = Some("c".to_owned());
     let model = FakeModel::new([text_turn("Yes.")]);
-    let (limits, state) = (Limits::default(), QueryState::new());
+    let (limits, state) = (QueryLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let conversation = earlier("Is it late?", 10);
     let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
@@ -55,7 +55,7 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
     let request = &model.requests()[0];
     assert_eq!((request.history.len(), request.earlier_messages), (4, 3));
     let transcript = state.transcript.finish(None).unwrap();
-    let [Message::User(asked), Message::Model(said)] = &transcript.messages[..] else {
+    let [ModelMessage::User(asked), ModelMessage::Model(said)] = &transcript.messages[..] else {
         panic!("{transcript:?}");
     };
     assert_eq!((&*asked.text, &*said.text), ("Do it", "Yes."));
@@ -65,9 +65,9 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
 async fn a_long_conversation_is_shortened_and_the_page_hears_it() {
     let bed = TestBed::with_query(&[], json!({})).await;
     let state = QueryState::new();
-    let limits = Limits {
+    let limits = QueryLimits {
         max_history_bytes: 1_000,
-        ..Limits::default()
+        ..QueryLimits::default()
     };
     let (sender, mut progress) = mpsc::channel(16);
     let model = FakeModel::new([text_turn("Yes.")]);
@@ -89,7 +89,7 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
     let list = || call_turn(&[("list", json!({}))]);
     let model = FakeModel::new([list(), list(), vec![Err(too_long())], text_turn("Long.")]);
     let (answer, progress) = bed
-        .answer(&model, &Limits::default(), async |page: &mut Page| {
+        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             for _ in 0..2 {
                 page.answer_next_call(json!("x".repeat(5_000))).await;
             }
@@ -98,7 +98,7 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
     assert_eq!(answer.unwrap().result, Some(json!("Long.")));
     let last = &model.requests()[3].history;
     let bytes = |index: usize| match &last[index] {
-        Message::Results(results) => results[0].text.len(),
+        ModelMessage::Results(results) => results[0].text.len(),
         other => panic!("{other:?}"),
     };
     assert!(
@@ -110,16 +110,16 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
 
     let model = FakeModel::new([vec![Err(too_long())]]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), no_page_actions)
+        .answer(&model, &QueryLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ModelInputTooLong);
 }
 
 #[tokio::test]
 async fn a_turn_that_is_repeated_with_less_input_is_one_round() {
-    let limits = Limits {
+    let limits = QueryLimits {
         max_rounds: 2,
-        ..Limits::default()
+        ..QueryLimits::default()
     };
     let bed = TestBed::with_query(&[], json!({})).await;
     let state = QueryState::new();
@@ -141,7 +141,7 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
     let state = QueryState::new();
     let (sender, mut progress) = mpsc::channel(16);
     let refused = || {
-        let refused = Failure::new(ErrorCode::ModelRequestRefused, "not a picture");
+        let refused = AgentFailure::new(ErrorCode::ModelRequestRefused, "not a picture");
         vec![Err(refused)]
     };
     let model = FakeModel::new([refused(), text_turn("Yes.")]);
@@ -150,12 +150,12 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
         mime_type: "image/png".to_owned(),
         data: "iVBORw0KGgoA".into(),
     };
-    let asked = Message::User(UserMessage {
+    let asked = ModelMessage::User(UserMessage {
         text: "What is it?".to_owned(),
         media: vec![picture],
     });
-    let conversation = [asked, Message::Model(ModelTurn::default())];
-    let limits = Limits::default();
+    let conversation = [asked, ModelMessage::Model(ModelTurn::default())];
+    let limits = QueryLimits::default();
     let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
     let input = QueryInput {
         conversation: &conversation,
@@ -164,7 +164,7 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
     assert_eq!(answer(input).await.unwrap().result, Some(json!("Yes.")));
     let note = progress.recv().await.unwrap().to_raw();
     assert!(note.get().contains("were left out"), "{note}");
-    let Message::User(asked) = &model.requests()[1].history[0] else {
+    let ModelMessage::User(asked) = &model.requests()[1].history[0] else {
         panic!("the question is first");
     };
     assert!(asked.media.is_empty() && asked.text.contains("no longer attached"));
@@ -186,20 +186,23 @@ async fn what_the_service_says_to_the_model_is_not_remembered() {
     let model = FakeModel::new([text_turn("I will."), call_turn(&[("plan", json!({}))])]);
     let state = QueryState::new();
     let (sender, _progress) = mpsc::channel(16);
-    let limits = Limits::default();
+    let limits = QueryLimits::default();
     let TestBed {
         query, tools, page, ..
     } = &mut bed;
     let input = query_input(query, tools, &model, &limits, &sender, &state);
     let (answered, _) = tokio::join!(answer(input), page.answer_next_call(json!(1)));
     answered.unwrap();
-    assert!(matches!(&model.requests()[1].history[2], Message::User(_)));
+    assert!(matches!(
+        &model.requests()[1].history[2],
+        ModelMessage::User(_)
+    ));
     let transcript = state.transcript.finish(None).unwrap();
     let [
-        Message::User(_),
-        Message::Model(said),
-        Message::Results(_),
-        Message::Model(_),
+        ModelMessage::User(_),
+        ModelMessage::Model(said),
+        ModelMessage::Results(_),
+        ModelMessage::Model(_),
     ] = &transcript.messages[..]
     else {
         panic!("{transcript:?}");
@@ -215,7 +218,7 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     let mut bed = TestBed::with_query(&[tool_definition("draw")], more).await;
     let model = FakeModel::new([call_turn(&[("draw", json!({}))]), text_turn("A cat.")]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), async |page: &mut Page| {
+        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             page.answer_content(
                 &call,
@@ -229,7 +232,7 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
         })
         .await;
     assert!(answer.is_ok());
-    let Message::User(asked) = &model.requests()[0].history[0] else {
+    let ModelMessage::User(asked) = &model.requests()[0].history[0] else {
         panic!("the question is first");
     };
     assert_eq!(

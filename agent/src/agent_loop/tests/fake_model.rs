@@ -8,17 +8,19 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::model::{Call, CallResult, Event, Message, Model, ModelTurn, Request};
+use crate::failure::AgentFailure;
+use crate::model::{
+    CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTurn, TurnRequest,
+};
 
 /// The events of one turn. A turn without a final event hangs.
-pub(crate) type TurnEvents = Vec<Result<Event, Failure>>;
+pub(crate) type TurnEvents = Vec<Result<ModelEvent, AgentFailure>>;
 
 /// A model that replays given turns.
 #[derive(Debug)]
 pub(crate) struct FakeModel {
     turns: Mutex<VecDeque<TurnEvents>>,
-    requests: Mutex<Vec<Request>>,
+    requests: Mutex<Vec<TurnRequest>>,
     open_streams: Arc<()>,
 }
 
@@ -31,7 +33,7 @@ impl FakeModel {
         }
     }
 
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(super) fn requests(&self) -> Vec<TurnRequest> {
         self.requests.lock().unwrap().clone()
     }
 
@@ -39,7 +41,7 @@ impl FakeModel {
     pub(super) fn last_results(&self) -> Vec<CallResult> {
         let last = self.requests().pop().expect("there was no request");
         match last.history.into_iter().last() {
-            Some(Message::Results(results)) => results,
+            Some(ModelMessage::Results(results)) => results,
             other => panic!("no results but {other:?}"),
         }
     }
@@ -63,11 +65,11 @@ impl Model for FakeModel {
         mime_type == "image/png"
     }
 
-    fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
+    fn turn(&self, request: TurnRequest) -> BoxStream<'static, Result<ModelEvent, AgentFailure>> {
         self.requests.lock().unwrap().push(request);
         let events = self.turns.lock().unwrap().pop_front();
         let events = events.expect("no turn is left");
-        let has_end = matches!(events.last(), Some(Err(_) | Ok(Event::End { .. })));
+        let has_end = matches!(events.last(), Some(Err(_) | Ok(ModelEvent::End { .. })));
         let rest = if has_end {
             stream::empty().left_stream()
         } else {
@@ -96,20 +98,23 @@ pub(super) fn call_turn(calls: &[(&str, Value)]) -> TurnEvents {
 
 /// Creates a turn with a text, unless it is empty, and calls with the ids `a`, `b` …
 pub(super) fn text_and_call_turn(text: &str, calls: &[(&str, Value)]) -> TurnEvents {
-    let calls = calls.iter().zip('a'..).map(|((tool, arguments), id)| Call {
-        id: id.to_string(),
-        tool: (*tool).to_owned(),
-        arguments: arguments.as_object().unwrap().clone(),
-    });
+    let calls = calls
+        .iter()
+        .zip('a'..)
+        .map(|((tool, arguments), id)| ModelCall {
+            id: id.to_string(),
+            tool: (*tool).to_owned(),
+            arguments: arguments.as_object().unwrap().clone(),
+        });
     let turn = ModelTurn {
         text: text.to_owned(),
         calls: calls.collect(),
         ..ModelTurn::default()
     };
     let usage = TokenUsage::default();
-    let text = (!text.is_empty()).then(|| Ok(Event::Text(text.to_owned())));
+    let text = (!text.is_empty()).then(|| Ok(ModelEvent::Text(text.to_owned())));
     text.into_iter()
-        .chain([Ok(Event::End { turn, usage })])
+        .chain([Ok(ModelEvent::End { turn, usage })])
         .collect()
 }
 

@@ -4,9 +4,9 @@ use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
-use crate::config::Limits;
-use crate::failure::Failure;
-use crate::model::{Event, Message, ToolSelection};
+use crate::config::QueryLimits;
+use crate::failure::AgentFailure;
+use crate::model::{ModelEvent, ModelMessage, ToolSelection};
 
 fn with_response_tool() -> Value {
     json!({ "responseTool": { "name": "plan" } })
@@ -25,7 +25,7 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
         ("add", json!({ "n": 3 })),
     ])]);
     let (answer, progress) = bed
-        .answer(&model, &Limits::default(), async |page: &mut Page| {
+        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             for _ in 0..2 {
                 assert_eq!(page.answer_next_call(json!(null)).await.tool, "add");
             }
@@ -58,7 +58,7 @@ async fn a_failed_response_call_goes_back_to_the_model() {
         call_turn(&[("plan", json!({ "n": 1 }))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), async |page: &mut Page| {
+        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             let call = page.answer_next_call(json!(null)).await;
             assert_eq!(call.input, json!({ "n": 1 }));
         })
@@ -77,7 +77,7 @@ async fn a_model_that_stops_without_the_response_tool_must_call_it() {
         call_turn(&[("plan", json!({}))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), async |page: &mut Page| {
+        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             page.answer_next_call(json!(null)).await;
         })
         .await;
@@ -92,7 +92,7 @@ async fn a_model_that_stops_without_the_response_tool_must_call_it() {
     );
     let last = second.history.last();
     assert!(
-        matches!(last, Some(Message::User(user)) if user.text.contains("must be a call of `plan`")),
+        matches!(last, Some(ModelMessage::User(user)) if user.text.contains("must be a call of `plan`")),
         "{last:?}"
     );
 }
@@ -108,14 +108,14 @@ async fn a_model_that_still_skips_the_response_tool_fails_the_query() {
     for [second, third] in [[text_turn("No."), wrong()], [wrong(), text_turn("No.")]] {
         let model = FakeModel::new([text_turn(""), second, third]);
         let (answer, _) = bed
-            .answer(&model, &Limits::default(), no_page_actions)
+            .answer(&model, &QueryLimits::default(), no_page_actions)
             .await;
         let failure = answer.unwrap_err();
         assert_eq!(failure.code, ErrorCode::ResponseToolNotCalled);
         assert!(failure.message.contains("`plan`"), "{failure}");
         let requests = model.requests();
         assert!(
-            matches!(&requests[1].history[..], [Message::User(_)]),
+            matches!(&requests[1].history[..], [ModelMessage::User(_)]),
             "an empty turn is not sent back to the model"
         );
         assert_eq!(requests.len(), 3, "it is asked once more");
@@ -135,7 +135,7 @@ async fn a_model_that_was_forced_and_called_another_tool_gets_one_more_try() {
         call_turn(&[("plan", json!({}))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), async |page: &mut Page| {
+        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             page.answer_next_call(json!(null)).await;
         })
         .await;
@@ -154,12 +154,12 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_fails() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([text_turn(""), text_turn("Done.")]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), no_page_actions)
+        .answer(&model, &QueryLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result, Some(json!("Done.")));
     let model = FakeModel::new([text_turn(""), text_turn(" \n")]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), no_page_actions)
+        .answer(&model, &QueryLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ModelAnswerEmpty);
 }
@@ -169,7 +169,7 @@ async fn a_missing_response_tool_fails_before_the_first_turn() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], with_response_tool()).await;
     let model = FakeModel::new([]);
     let (answer, _) = bed
-        .answer(&model, &Limits::default(), no_page_actions)
+        .answer(&model, &QueryLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ToolNotFound);
     assert!(model.requests().is_empty());
@@ -178,11 +178,11 @@ async fn a_missing_response_tool_fails_before_the_first_turn() {
 #[tokio::test]
 async fn the_output_of_a_model_is_sent_before_its_failure() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
-    let broken = Failure::new(ErrorCode::ModelStreamBroken, "cut");
-    let text = || Ok(Event::Text("I".to_owned()));
+    let broken = AgentFailure::new(ErrorCode::ModelStreamBroken, "cut");
+    let text = || Ok(ModelEvent::Text("I".to_owned()));
     let model = FakeModel::new([vec![text(), Err(broken.clone())]]);
     let (answer, progress) = bed
-        .answer(&model, &Limits::default(), no_page_actions)
+        .answer(&model, &QueryLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err(), broken);
     assert_eq!(progress, [json!({ "type": "text", "text": "I" })]);
@@ -192,17 +192,17 @@ async fn the_output_of_a_model_is_sent_before_its_failure() {
 async fn notes_and_thoughts_are_sent_to_the_page() {
     let mut bed = TestBed::with_query(&[], json!({})).await;
     let mut turn = text_turn("Yes.");
-    turn.insert(0, Ok(Event::Thinking("Hm".to_owned())));
-    turn.insert(0, Ok(Event::Note("busy".to_owned())));
+    turn.insert(0, Ok(ModelEvent::Thinking("Hm".to_owned())));
+    turn.insert(0, Ok(ModelEvent::Note("busy".to_owned())));
     let model = FakeModel::new([turn]);
     let (answer, progress) = bed
-        .answer(&model, &Limits::default(), no_page_actions)
+        .answer(&model, &QueryLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result, Some(json!("Yes.")));
     let kinds: Vec<_> = progress.iter().map(|event| &event["type"]).collect();
     assert_eq!(kinds, ["note", "thinking", "text"]);
     let first = &model.requests()[0];
     assert!(
-        matches!(&first.history[..], [Message::User(user)] if user.text.ends_with("\n\nDo it"))
+        matches!(&first.history[..], [ModelMessage::User(user)] if user.text.ends_with("\n\nDo it"))
     );
 }

@@ -15,12 +15,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::fake_model::FakeModel;
 use super::page::Page;
-use crate::agent_loop::{Answer, ClientResult, QueryInput, QueryState, answer};
-use crate::bridge::BridgeClient;
-use crate::config::Limits;
-use crate::failure::Failure;
-use crate::mcp::PageTools;
-use crate::model::Tool;
+use crate::agent_loop::{ClientResult, FinalAnswer, QueryInput, QueryState, answer};
+use crate::bridge::AgentBridge;
+use crate::config::QueryLimits;
+use crate::failure::AgentFailure;
+use crate::mcp::AllowedTools;
+use crate::model::ModelTool;
 use crate::tools::SourceAccess;
 use crate::tools::tests::no_sources;
 
@@ -33,8 +33,8 @@ pub(super) const SYSTEM: &str = "You work inside a web app.";
 pub(super) struct TestBed {
     pub(super) bridge_server: ServerHandle,
     pub(super) page: Page,
-    pub(super) bridge: BridgeClient,
-    pub(super) tools: PageTools,
+    pub(super) bridge: AgentBridge,
+    pub(super) tools: AllowedTools,
     pub(super) token: Secret,
     pub(super) query: Query,
     /// What the query may use of sources.
@@ -42,7 +42,7 @@ pub(super) struct TestBed {
     /// Whether the person approves calls.
     pub(super) approves: bool,
     /// The tools that the client runs: it answers each call with this result.
-    pub(super) client_tools: Vec<Tool>,
+    pub(super) client_tools: Vec<ModelTool>,
     pub(super) client_result: ClientResult,
     _agent: AbortOnDropHandle<()>,
 }
@@ -60,9 +60,9 @@ pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output
 /// Returns the input of a query, with the system prompt of the tests.
 pub(super) fn query_input<'a>(
     query: &'a Query,
-    tools: &'a PageTools,
+    tools: &'a AllowedTools,
     model: &'a FakeModel,
-    limits: &'a Limits,
+    limits: &'a QueryLimits,
     progress: &'a mpsc::Sender<QueryContent>,
     state: &'a QueryState,
 ) -> QueryInput<'a> {
@@ -99,9 +99,9 @@ impl TestBed {
         let token = with_deadline("the query", tokens.recv()).await.unwrap();
         page.recv_kind("query_accepted").await;
         let query: Query = serde_json::from_value(query).unwrap();
-        let bridge = BridgeClient::new(bridge_server.url().parse().unwrap()).unwrap();
+        let bridge = AgentBridge::new(bridge_server.url().parse().unwrap()).unwrap();
         Self {
-            tools: PageTools::connect(&bridge, &token, &query.uuid)
+            tools: AllowedTools::connect(&bridge, &token, &query.uuid)
                 .await
                 .unwrap(),
             bridge_server,
@@ -121,9 +121,9 @@ impl TestBed {
     pub(super) async fn answer(
         &mut self,
         model: &FakeModel,
-        limits: &Limits,
+        limits: &QueryLimits,
         play: impl AsyncFnOnce(&mut Page),
-    ) -> (Result<Answer, Failure>, Vec<Value>) {
+    ) -> (Result<FinalAnswer, AgentFailure>, Vec<Value>) {
         let (sender, mut receiver) = mpsc::channel(4);
         let (query, tools, sources) = (self.query.clone(), &self.tools, &self.sources);
         let (client_tools, client_result) = (&*self.client_tools, &self.client_result);

@@ -13,11 +13,11 @@ use crate::agent_loop::client_result::ClientResult;
 use crate::agent_loop::input::QueryInput;
 use crate::agent_loop::open_calls::OpenCall;
 use crate::agent_loop::tool_catalog::{Executor, ToolInfo};
-use crate::failure::Failure;
-use crate::model::Call;
+use crate::failure::AgentFailure;
+use crate::model::ModelCall;
 use crate::text;
 use crate::tools::pipeline::{self, CallSteps};
-use crate::tools::{Approval, CallLimits, CallOutcome, CallOutput, CallProfile, OfferedTool};
+use crate::tools::{Approval, CallLimits, CallOutput, CallProfile, CallStatus, OfferedTool};
 
 /// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ impl ToolRunner<'_> {
         &self,
         indexed: IndexedCall<'_>,
         busy: &BusyCall<'_>,
-    ) -> Result<FinishedCall, Failure> {
+    ) -> Result<FinishedCall, AgentFailure> {
         let call = indexed.call;
         let Some(target) = self.target(&call.tool) else {
             busy.count_report();
@@ -85,7 +85,7 @@ impl ToolRunner<'_> {
         }
     }
 
-    fn profile<'b>(&'b self, call: &'b Call, target: CallTarget<'b>) -> CallProfile<'b> {
+    fn profile<'b>(&'b self, call: &'b ModelCall, target: CallTarget<'b>) -> CallProfile<'b> {
         let sources = self.input.sources;
         let schema = self.catalog.input_schema(&call.tool);
         let schema = schema.unwrap_or(&Value::Null);
@@ -107,7 +107,7 @@ impl ToolRunner<'_> {
         }
     }
 
-    fn call_limits(&self, call: &Call, info: &ToolInfo, time: Duration) -> CallLimits {
+    fn call_limits(&self, call: &ModelCall, info: &ToolInfo, time: Duration) -> CallLimits {
         let QueryInput { query, limits, .. } = self.input;
         CallLimits {
             time,
@@ -171,9 +171,9 @@ impl<'a> QueryCall<'a> {
             pictures,
         } = result.unwrap_or_else(ClientResult::not_made);
         let outcome = if is_error {
-            CallOutcome::ToolError
+            CallStatus::ToolError
         } else {
-            CallOutcome::Ok
+            CallStatus::Ok
         };
         CallOutput {
             outcome,
@@ -185,7 +185,7 @@ impl<'a> QueryCall<'a> {
 
 impl CallSteps for QueryCall<'_> {
     type Output = FinishedCall;
-    type Error = Failure;
+    type Error = AgentFailure;
 
     async fn ask_person(&mut self, timeout: Duration) -> Approval {
         let (runner, call) = (self.runner, self.indexed.call);
@@ -220,7 +220,7 @@ impl CallSteps for QueryCall<'_> {
         self.report().await;
     }
 
-    async fn run(&mut self, arguments: Map<String, Value>) -> Result<CallOutput, Failure> {
+    async fn run(&mut self, arguments: Map<String, Value>) -> Result<CallOutput, AgentFailure> {
         let input = self.runner.input;
         match self.target {
             CallTarget::Page(info) => input.page_tools.call(&info.call_name, arguments).await,

@@ -164,7 +164,7 @@ fn an_interrupted_run_can_be_interrupted_again() {
     encoder.result("q1-call-1", "done".to_owned());
     request(&mut encoder, "q1-call-2");
     let events = encoder.take_events();
-    let Some(Event::RunFinished {
+    let Some(AguiEvent::RunFinished {
         run_id,
         outcome: Some(RunOutcome::Interrupt { interrupts }),
         ..
@@ -189,7 +189,7 @@ fn an_approval_that_has_expired_is_not_asked_for() {
     assert!(encoder.waits_for_client());
     encoder.suspended();
     let events = encoder.take_events();
-    let Some(Event::RunFinished { outcome, .. }) = events.last() else {
+    let Some(AguiEvent::RunFinished { outcome, .. }) = events.last() else {
         panic!("{events:?}");
     };
     let pending_tool_call_ids = vec!["q1-call-2".to_owned()];
@@ -218,7 +218,7 @@ fn a_failure_closes_what_is_open_and_says_what_to_do() {
     encoder.note("The model is busy: attempt 2 follows");
     encoder.text("I".to_owned());
     encoder.arguments("q1-call-1", "move_card", "{\"i".to_owned());
-    let failure = Failure::new(ErrorCode::ModelStreamUnfinished, "the answer broke off");
+    let failure = AgentFailure::new(ErrorCode::ModelStreamUnfinished, "the answer broke off");
     encoder.failed(&failure.with_remedy("retry"));
     assert_golden("failure", &mut encoder);
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Files, failure_text};
 use crate::cli::console::{CommandError, Console};
 use crate::mcp::Upstream;
-use crate::tools::{CallContext, CallOutcome, Source, ToolDefinition, offered_name};
+use crate::tools::{CallStatus, ServerTool, SourceContext, ToolSource, offered_name};
 
 /// The context in which commands call tools: there is no user.
 const COMMAND_USER: &str = "command line";
@@ -46,13 +46,13 @@ impl Files {
             let unknown = || format!("the server `{server}` does not have the tool at the moment");
             return Err(self.why_unusable(upstream, server, given, unknown).await);
         };
-        let context = CallContext {
+        let context = SourceContext {
             user: COMMAND_USER.to_owned(),
         };
         let output = upstream.call(&tool, arguments, &context).await;
         match output.outcome {
-            CallOutcome::Ok => Ok(output.text),
-            CallOutcome::Unavailable => {
+            CallStatus::Ok => Ok(output.text),
+            CallStatus::Unavailable => {
                 let text = output.text.replace(MODEL_REMEDY, "");
                 Err(self.why_unusable(upstream, server, given, || text).await)
             }
@@ -117,7 +117,7 @@ fn unknown_tool<'a>(server: &str, given: &str, names: impl Iterator<Item = &'a s
 }
 
 /// Returns why a tool that a server lists is not used.
-fn off_reason(server: &str, tool: &ToolDefinition, pinned: Option<Vec<ToolDefinition>>) -> String {
+fn off_reason(server: &str, tool: &ServerTool, pinned: Option<Vec<ServerTool>>) -> String {
     let name = visible_line(&tool.name);
     if pinned.is_some_and(|pinned| !pinned.contains(tool)) {
         return format!(
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn why_a_tool_is_off_is_said() {
-        let tool = ToolDefinition {
+        let tool = ServerTool {
             name: "now".to_owned(),
             description: None,
             input_schema: json!({ "type": "object" }),
@@ -178,7 +178,7 @@ mod tests {
         let reason = |pinned| off_reason("time", &tool, pinned);
         assert!(reason(Some(Vec::new())).contains("mcp sync time"));
         assert!(reason(Some(vec![tool.clone()])).contains("x-policy"));
-        let broken = ToolDefinition {
+        let broken = ServerTool {
             input_schema: json!({ "type": 7 }),
             ..tool.clone()
         };

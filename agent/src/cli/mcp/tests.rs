@@ -55,13 +55,13 @@ impl TestFolder {
         Files::load(self.path(), false, &SecretSettings::default()).unwrap()
     }
 
-    fn pinned(&self) -> Option<Vec<ToolDefinition>> {
+    fn pinned(&self) -> Option<Vec<ServerTool>> {
         self.load().pins.tools("time")
     }
 }
 
-fn tool(description: &str) -> ToolDefinition {
-    ToolDefinition {
+fn tool(description: &str) -> ServerTool {
+    ServerTool {
         name: "now".to_owned(),
         description: Some(description.to_owned()),
         input_schema: json!({ "type": "object" }),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::agent_loop::FinishedTranscript;
 use crate::conversations::{ConversationMessages, StoredQuery};
-use crate::model::{Call, CallResult, Message, ModelTurn};
+use crate::model::{CallResult, ModelCall, ModelMessage, ModelTurn};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -17,7 +17,7 @@ pub(super) fn key(user: &str, app: &str, id: &str) -> ConversationKey {
     ConversationOwner::of(user, app).key(id).unwrap()
 }
 
-fn query_of(prompt: &str, messages: Vec<Message>) -> EncodedQuery {
+fn query_of(prompt: &str, messages: Vec<ModelMessage>) -> EncodedQuery {
     let transcript = FinishedTranscript {
         messages,
         tool_names: HashMap::from([("add_1".to_owned(), "add card".to_owned())]),
@@ -29,12 +29,12 @@ fn query_of(prompt: &str, messages: Vec<Message>) -> EncodedQuery {
 pub(super) fn query(prompt: &str) -> EncodedQuery {
     query_of(
         prompt,
-        vec![Message::from_text(prompt.to_owned()), answer("Done.")],
+        vec![ModelMessage::from_text(prompt.to_owned()), answer("Done.")],
     )
 }
 
-fn answer(text: &str) -> Message {
-    Message::Model(ModelTurn {
+fn answer(text: &str) -> ModelMessage {
+    ModelMessage::Model(ModelTurn {
         text: text.to_owned(),
         ..ModelTurn::default()
     })
@@ -95,21 +95,21 @@ fn users_and_apps_see_only_their_own_conversations() {
 fn a_conversation_is_listed_and_returned_for_people() {
     let mut database = database(ConversationSettings::default());
     let key = key("ada", "todo", "c");
-    let call = Call {
+    let call = ModelCall {
         id: "a".to_owned(),
         tool: "add_1".to_owned(),
         arguments: Map::new(),
     };
-    let calling = Message::Model(ModelTurn {
+    let calling = ModelMessage::Model(ModelTurn {
         calls: vec![call.clone(), call.clone()],
         ..ModelTurn::default()
     });
     let results = ["added", "added too"].map(|text| CallResult::new(&call, text.to_owned(), false));
-    let asked = Message::from_text("[context m] …\n\nAdd it".to_owned());
+    let asked = ModelMessage::from_text("[context m] …\n\nAdd it".to_owned());
     let messages = vec![
         asked,
         calling,
-        Message::Results(results.to_vec()),
+        ModelMessage::Results(results.to_vec()),
         answer("Done."),
     ];
     database
@@ -136,7 +136,7 @@ fn a_conversation_is_listed_and_returned_for_people() {
     assert_eq!(json!(for_people)["messages"], expected);
     let for_model = stored.into_iter().flat_map(StoredQuery::into_messages);
     let for_model: Vec<_> = for_model.collect();
-    assert!(matches!(&for_model[1], Message::Model(turn) if turn.calls[0].tool == "add_1"));
+    assert!(matches!(&for_model[1], ModelMessage::Model(turn) if turn.calls[0].tool == "add_1"));
 }
 
 #[test]
@@ -190,8 +190,8 @@ fn a_conversation_continues_before_a_prompt_that_was_changed() {
     let key = key("ada", "todo", "c");
     assert_eq!(database.keep_prompts(&key, 1, 1), Ok(0), "there is none");
     let said_meanwhile = vec![
-        Message::from_text("three".to_owned()),
-        Message::from_text("and four".to_owned()),
+        ModelMessage::from_text("three".to_owned()),
+        ModelMessage::from_text("and four".to_owned()),
         answer("Done."),
     ];
     database.append(&key, &query("one"), 1).unwrap();

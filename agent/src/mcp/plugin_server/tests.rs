@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::tools::Source;
+use crate::tools::ToolSource;
 use crate::tools::tests::SlowSource;
 use open_requests::MAX_OPEN_REQUESTS;
 
@@ -29,7 +29,7 @@ struct Client {
 impl Client {
     fn start() -> Self {
         let source = Arc::new(SlowSource::default());
-        let served = ServedSource::new(Arc::clone(&source) as Arc<dyn Source>, None);
+        let served = ServedSource::new(Arc::clone(&source) as Arc<dyn ToolSource>, None);
         let (input, server_input) = duplex(PIPE_BYTES);
         let (server_output, output) = duplex(PIPE_BYTES);
         let (close, closed) = oneshot::channel();

@@ -8,7 +8,7 @@ use rmcp::{RoleClient, ServiceError};
 use serde_json::{Map, Value};
 
 use crate::mcp::annotations;
-use crate::tools::ToolDefinition;
+use crate::tools::ServerTool;
 
 /// The maximum number of tools of a server.
 const MAX_TOOLS: usize = 256;
@@ -19,7 +19,7 @@ const MAX_DEFINITION_BYTES: usize = 1024 * 1024;
 /// What a server lists.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
-    pub(crate) tools: Vec<ToolDefinition>,
+    pub(crate) tools: Vec<ServerTool>,
     /// The tools that are off, because they are not defined as MCP demands. The others are used.
     pub(crate) unusable: Vec<UnusableTool>,
 }
@@ -73,7 +73,7 @@ pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
 }
 
 impl Listed {
-    fn add(&mut self, definition: ToolDefinition) {
+    fn add(&mut self, definition: ServerTool) {
         let problem = if !definition.has_valid_name() {
             "its name is empty, too long, or has invisible characters"
         } else if self.tools.iter().any(|it| it.name == definition.name) {
@@ -143,8 +143,8 @@ fn parse_page(mut page: Value) -> Result<Page, String> {
     })
 }
 
-fn definition(tool: Tool) -> ToolDefinition {
-    ToolDefinition {
+fn definition(tool: Tool) -> ServerTool {
+    ServerTool {
         description: tool.description.map(Into::into).or(tool.title),
         input_schema: Value::Object(Map::clone(&tool.input_schema)),
         annotations: annotations::hints(tool.annotations.as_ref()),

@@ -43,7 +43,7 @@ impl TestServer {
     fn with(
         behaviour: &str,
         policy: Value,
-        pinned: Option<Vec<ToolDefinition>>,
+        pinned: Option<Vec<ServerTool>>,
         slots: &Arc<ProcessSlots>,
     ) -> Self {
         Self::with_secrets(behaviour, policy, pinned, slots, None)
@@ -52,7 +52,7 @@ impl TestServer {
     fn with_secrets(
         behaviour: &str,
         policy: Value,
-        pinned: Option<Vec<ToolDefinition>>,
+        pinned: Option<Vec<ServerTool>>,
         slots: &Arc<ProcessSlots>,
         secrets: Option<Arc<SecretStore>>,
     ) -> Self {
@@ -79,7 +79,7 @@ impl TestServer {
     async fn call(&self, tool: &str, user: &str) -> CallOutput {
         let user = user.to_owned();
         self.upstream
-            .call(tool, Map::new(), &CallContext { user })
+            .call(tool, Map::new(), &SourceContext { user })
             .await
     }
 
@@ -106,7 +106,7 @@ impl TestServer {
 
 fn upstream(
     entry: Value,
-    pinned: Option<Vec<ToolDefinition>>,
+    pinned: Option<Vec<ServerTool>>,
     slots: &Arc<ProcessSlots>,
     secrets: Option<Arc<SecretStore>>,
 ) -> Upstream {
@@ -191,7 +191,7 @@ async fn a_server_is_started_once_for_many_calls_and_again_after_it_was_killed()
 async fn a_call_is_repeated_only_if_the_tool_allows_it() {
     let server = TestServer::new("die");
     let output = server.call("write", "ada").await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     assert!(output.text.contains("may have happened"), "{}", output.text);
     server.upstream.stop().await;
     let server = TestServer::new("die");
@@ -349,7 +349,7 @@ async fn a_server_that_does_not_answer_is_started_again() {
 async fn a_server_that_requests_too_much_is_closed() {
     let server = TestServer::new("ping");
     let output = server.call("write", "ada").await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+    assert_eq!(output.outcome, CallStatus::Unavailable, "{}", output.text);
     let attempt = server.upstream.0.attempt(&None);
     let is_closed = || {
         attempt
@@ -381,7 +381,7 @@ async fn a_tool_whose_definition_changes_is_off() {
         assert!(!server.call("change", "ada").await.is_error());
         eventually("the list is read again", || server.names() == ["write"]).await;
         let output = server.call("read", "ada").await;
-        assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+        assert_eq!(output.outcome, CallStatus::Unavailable, "{}", output.text);
         assert!(!server.call("write", "ada").await.is_error());
         server.upstream.stop().await;
     }
@@ -409,7 +409,7 @@ async fn pinned_tools_are_offered_before_the_server_runs_and_no_others() {
     for off in ["write", "wait"] {
         assert_eq!(
             server.call(off, "ada").await.outcome,
-            CallOutcome::Unavailable
+            CallStatus::Unavailable
         );
     }
     server.upstream.stop().await;

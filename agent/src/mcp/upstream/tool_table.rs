@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::listing::{Listed, UnusableTool};
 use crate::text;
-use crate::tools::{NamePatterns, PinDifference, SourceTool, ToolDefinition};
+use crate::tools::{NamePatterns, PinDifference, ServerTool, SourceTool};
 
 /// The number of names that a warning about changed tools has. The others are counted.
 const MAX_LOGGED_NAMES: usize = 5;
@@ -25,7 +25,7 @@ pub(super) struct ToolTable {
 #[derive(Debug)]
 struct State {
     /// The definitions to which the tools must be equal: the pinned ones, or those of the first list.
-    expected: Option<Vec<ToolDefinition>>,
+    expected: Option<Vec<ServerTool>>,
     offered: Arc<[SourceTool]>,
     /// The names of the tools whose calls may be made twice.
     repeatable: HashSet<String>,
@@ -38,7 +38,7 @@ struct State {
 impl ToolTable {
     pub(super) fn new(
         server: &str,
-        pinned: Option<Vec<ToolDefinition>>,
+        pinned: Option<Vec<ServerTool>>,
         allow: Option<NamePatterns>,
         call_timeout: Option<Duration>,
         is_per_user: bool,
@@ -91,7 +91,7 @@ impl ToolTable {
             state.expected.clone().unwrap_or_default()
         };
         self.log_difference(PinDifference::new(&expected, listed));
-        let is_expected = |tool: &&ToolDefinition| expected.contains(tool);
+        let is_expected = |tool: &&ServerTool| expected.contains(tool);
         let usable: Vec<_> = listed.iter().filter(is_expected).cloned().collect();
         // What one user's server lists is nothing to another user.
         self.offer(if self.is_per_user { &expected } else { &usable });
@@ -99,14 +99,14 @@ impl ToolTable {
     }
 
     /// Offers these tools, unless the same are offered already.
-    fn offer(&self, definitions: &[ToolDefinition]) {
-        let is_allowed = |tool: &&ToolDefinition| {
+    fn offer(&self, definitions: &[ServerTool]) {
+        let is_allowed = |tool: &&ServerTool| {
             let allow = self.allow.as_ref();
             allow.is_none_or(|allow| allow.is_match(&tool.name))
         };
         let allowed: Vec<_> = definitions.iter().filter(is_allowed).collect();
         let mut state = self.state();
-        let unchanged = |tool: &ToolDefinition| {
+        let unchanged = |tool: &ServerTool| {
             let mut offered = state.offered.iter();
             offered.find(|it| is_same(it, tool)).cloned()
         };
@@ -114,7 +114,7 @@ impl ToolTable {
             .iter()
             .filter_map(|tool| unchanged(tool).or_else(|| self.source_tool(tool)));
         let source_tools: Vec<_> = source_tools.collect();
-        let is_repeatable = |tool: &&&ToolDefinition| tool.annotations.is_repeatable();
+        let is_repeatable = |tool: &&&ServerTool| tool.annotations.is_repeatable();
         let repeatable = allowed.iter().filter(is_repeatable);
         let repeatable = repeatable.map(|tool| tool.name.clone()).collect();
         let names = |tools: &[SourceTool]| -> Vec<_> {
@@ -129,7 +129,7 @@ impl ToolTable {
         state.repeatable = repeatable;
     }
 
-    fn source_tool(&self, tool: &ToolDefinition) -> Option<SourceTool> {
+    fn source_tool(&self, tool: &ServerTool) -> Option<SourceTool> {
         let source_tool = tool.to_source_tool(self.call_timeout);
         let source_tool = source_tool.inspect_err(|error| {
             let tool = text::shorten_name(&tool.name);
@@ -182,7 +182,7 @@ impl ToolTable {
     }
 }
 
-fn is_same(tool: &SourceTool, definition: &ToolDefinition) -> bool {
+fn is_same(tool: &SourceTool, definition: &ServerTool) -> bool {
     tool.name == definition.name
         && tool.description == definition.description
         && tool.class == definition.annotations.class()
@@ -209,8 +209,8 @@ mod tests {
     use super::*;
     use crate::tools::ToolHints;
 
-    fn tool(name: &str, description: &str) -> ToolDefinition {
-        ToolDefinition {
+    fn tool(name: &str, description: &str) -> ServerTool {
+        ServerTool {
             name: name.to_owned(),
             description: Some(description.to_owned()),
             input_schema: json!({ "type": "object" }),
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    fn listed(tools: &[ToolDefinition]) -> Listed {
+    fn listed(tools: &[ServerTool]) -> Listed {
         Listed {
             tools: tools.to_vec(),
             unusable: Vec::new(),

@@ -8,16 +8,16 @@ use uuid::Uuid;
 use super::errors::ErrorMapper;
 use super::thinking_state::ThinkingState;
 use super::tool_names;
-use crate::failure::Failure;
-use crate::model::{Call, ModelTurn, Tool};
+use crate::failure::AgentFailure;
+use crate::model::{ModelCall, ModelTool, ModelTurn};
 
 /// Converts the end of a stream to a turn. `refusal` is the reason with which the model declined.
 pub(super) fn completed_turn(
     end: StreamEnd,
     refusal: Option<String>,
     errors: &ErrorMapper,
-    tools: &[Tool],
-) -> Result<(ModelTurn, TokenUsage), Failure> {
+    tools: &[ModelTool],
+) -> Result<(ModelTurn, TokenUsage), AgentFailure> {
     let stop = StopKind::from_reason(end.captured_stop_reason);
     if let Some(reason) = refusal {
         return Err(errors.refused(&reason));
@@ -28,7 +28,7 @@ pub(super) fn completed_turn(
     let mut content = end.captured_content.unwrap_or_default();
     renumber_calls(&mut content);
     let calls = content.tool_calls().into_iter();
-    let calls: Vec<Call> = calls
+    let calls: Vec<ModelCall> = calls
         .map(|call| complete_call(call, errors, tools))
         .collect::<Result<_, _>>()?;
     match stop {
@@ -98,7 +98,11 @@ fn renumber_calls(content: &mut MessageContent) {
     }
 }
 
-fn complete_call(call: &ToolCall, errors: &ErrorMapper, tools: &[Tool]) -> Result<Call, Failure> {
+fn complete_call(
+    call: &ToolCall,
+    errors: &ErrorMapper,
+    tools: &[ModelTool],
+) -> Result<ModelCall, AgentFailure> {
     let arguments = match &call.fn_arguments {
         Value::Object(arguments) => arguments.clone(),
         Value::Null => Map::new(),
@@ -106,7 +110,7 @@ fn complete_call(call: &ToolCall, errors: &ErrorMapper, tools: &[Tool]) -> Resul
         Value::String(text) if text.trim().is_empty() => Map::new(),
         _ => return Err(errors.arguments_cut_off(&call.fn_name)),
     };
-    Ok(Call {
+    Ok(ModelCall {
         id: call.call_id.clone(),
         tool: tool_names::from_provider(errors.provider(), call.fn_name.clone(), tools),
         arguments,

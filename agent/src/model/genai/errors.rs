@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::error_classification::{self, ErrorKind};
 use super::error_text;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::model::Provider;
 use crate::model::retry::{AttemptError, RetryDecision};
 use crate::text;
@@ -161,7 +161,7 @@ impl ErrorMapper {
         AttemptError::permanent(failure.with_loggable_message())
     }
 
-    fn unauthorized(&self, status: u16, text: Option<String>) -> Failure {
+    fn unauthorized(&self, status: u16, text: Option<String>) -> AgentFailure {
         let problem = match self.key {
             Some(_) => format!("refuses the key (HTTP {status})"),
             None => format!("requires a key (HTTP {status})"),
@@ -176,19 +176,19 @@ impl ErrorMapper {
         failure.with_remedy(remedy)
     }
 
-    fn rate_limited(&self, status: &str, text: Option<String>) -> Failure {
+    fn rate_limited(&self, status: &str, text: Option<String>) -> AgentFailure {
         let problem = format!("accepts no more requests for now{status}");
         let failure = self.failure(ErrorCode::ModelRateLimited, &problem, text);
         failure.with_remedy("retry in a while")
     }
 
-    fn unavailable(&self, status: &str, text: Option<String>) -> Failure {
+    fn unavailable(&self, status: &str, text: Option<String>) -> AgentFailure {
         let problem = format!("is not available{status}");
         let failure = self.failure(ErrorCode::ModelUnavailable, &problem, text);
         failure.with_remedy("retry in a while")
     }
 
-    fn request_refused(&self, status: u16, text: Option<String>) -> Failure {
+    fn request_refused(&self, status: u16, text: Option<String>) -> AgentFailure {
         let problem = match status {
             300..400 => format!("redirects to another address (HTTP {status})"),
             _ => format!("does not accept the request (HTTP {status})"),
@@ -207,14 +207,14 @@ impl ErrorMapper {
         }
     }
 
-    fn input_too_long(&self, status: u16, text: Option<String>) -> Failure {
+    fn input_too_long(&self, status: u16, text: Option<String>) -> AgentFailure {
         let problem = format!("cannot read so much at once (HTTP {status})");
         let failure = self.failure(ErrorCode::ModelInputTooLong, &problem, text);
         failure.with_remedy(SHORTER_INPUT)
     }
 
     /// Creates the failure for an answer that did not begin in time.
-    pub(super) fn first_token_timeout(&self, timeout: Duration) -> Failure {
+    pub(super) fn first_token_timeout(&self, timeout: Duration) -> AgentFailure {
         let timeout = humantime::format_duration(timeout);
         let problem = format!("has not begun to answer within {timeout}");
         let failure = self.failure(ErrorCode::ModelUnavailable, &problem, None);
@@ -226,14 +226,14 @@ impl ErrorMapper {
 
     /// Creates the failure for a provider that sent nothing for too long in the middle of its
     /// answer.
-    pub(super) fn idle_timeout(&self, timeout: Duration) -> Failure {
+    pub(super) fn idle_timeout(&self, timeout: Duration) -> AgentFailure {
         let timeout = humantime::format_duration(timeout);
         let problem = format!("has sent nothing for {timeout} in the middle of its answer");
         let failure = self.failure(ErrorCode::ModelUnavailable, &problem, None);
         failure.with_remedy("retry in a while")
     }
 
-    fn stream_broken(&self, reason: &str) -> Failure {
+    fn stream_broken(&self, reason: &str) -> AgentFailure {
         let problem = "did not finish its answer";
         let failure = self.failure(
             ErrorCode::ModelStreamBroken,
@@ -244,25 +244,25 @@ impl ErrorMapper {
     }
 
     /// Creates the failure for a model that stopped for an abnormal reason.
-    pub(super) fn stopped(&self, reason: &str) -> Failure {
+    pub(super) fn stopped(&self, reason: &str) -> AgentFailure {
         let reason = text::shorten_name(reason);
         self.stream_broken(&format!("it stopped with the reason {reason}"))
     }
 
     /// Creates the failure for a response that cannot be parsed.
-    pub(super) fn unreadable(&self) -> Failure {
+    pub(super) fn unreadable(&self) -> AgentFailure {
         self.stream_broken("its response cannot be read")
             .with_loggable_message()
     }
 
     /// Creates the failure for a response that exceeds the maximum size of an answer.
-    pub(super) fn too_large(&self) -> Failure {
+    pub(super) fn too_large(&self) -> AgentFailure {
         self.stream_broken("it sends more than an answer can be")
             .with_loggable_message()
     }
 
     /// Creates the failure for a response that ended without its final event.
-    pub(super) fn unfinished(&self, has_output: bool) -> Failure {
+    pub(super) fn unfinished(&self, has_output: bool) -> AgentFailure {
         let problem = "ended its answer without the final event";
         let failure = self.failure(ErrorCode::ModelStreamUnfinished, problem, None);
         failure.with_remedy(if has_output {
@@ -273,13 +273,13 @@ impl ErrorMapper {
     }
 
     /// Creates the failure for a request that the model, or a filter of its provider, declined.
-    pub(super) fn refused(&self, reason: &str) -> Failure {
+    pub(super) fn refused(&self, reason: &str) -> AgentFailure {
         let reason = error_text::redact(reason, self.key.as_ref());
         self.failure(ErrorCode::ModelRefused, "declines to answer", reason)
     }
 
     /// Creates the failure for a call whose arguments are not a complete JSON object.
-    pub(super) fn arguments_cut_off(&self, tool: &str) -> Failure {
+    pub(super) fn arguments_cut_off(&self, tool: &str) -> AgentFailure {
         let tool = text::shorten_name(tool);
         let problem = format!("began to call {tool} and did not finish the arguments");
         let failure = self.failure(ErrorCode::ModelArgumentsCutOff, &problem, None);
@@ -290,25 +290,25 @@ impl ErrorMapper {
     }
 
     /// Creates the failure for an answer that reached the maximum output of one turn.
-    pub(super) fn length_reached(&self) -> Failure {
+    pub(super) fn length_reached(&self) -> AgentFailure {
         let problem = "reached the maximum output of one turn before it was done";
         let failure = self.failure(ErrorCode::ModelLengthReached, problem, None);
         failure.with_remedy("ask for less, or raise `max_output_tokens`")
     }
 
     /// Creates a failure. The log shows the problem, and not the text, which may quote the input.
-    fn failure(&self, code: ErrorCode, problem: &str, text: Option<String>) -> Failure {
+    fn failure(&self, code: ErrorCode, problem: &str, text: Option<String>) -> AgentFailure {
         let problem = format!("{} {problem}", self.subject);
         let message = match text {
             Some(text) => format!("{problem}: {text}"),
             None => problem.clone(),
         };
-        Failure::new(code, message).with_log_message(problem)
+        AgentFailure::new(code, message).with_log_message(problem)
     }
 }
 
 /// Adds the name of a provider's error to what the log shows.
-fn log_name(failure: Failure, name: Option<&str>) -> Failure {
+fn log_name(failure: AgentFailure, name: Option<&str>) -> AgentFailure {
     match (name, &failure.log_message) {
         (Some(name), Some(problem)) => {
             let log_message = format!("{problem}: {name}");

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::{thinking_state, tool_names, tool_schema};
 use crate::model::{
-    CallResult, Media, Message, Provider, Request, Thinking, Tool, ToolSelection, UserMessage,
+    CallResult, Media, ModelMessage, ModelTool, Provider, Thinking, ToolSelection, TurnRequest,
+    UserMessage,
 };
 
 /// Builds requests for one model.
@@ -28,7 +29,7 @@ pub(super) struct RequestBuilder {
 }
 
 impl RequestBuilder {
-    pub(super) fn build(&self, request: &Request) -> (ChatRequest, ChatOptions) {
+    pub(super) fn build(&self, request: &TurnRequest) -> (ChatRequest, ChatOptions) {
         let mut chat = ChatRequest::new(self.messages(request));
         if self.provider != Provider::Anthropic && !request.system.is_empty() {
             chat.system = Some(request.system.clone());
@@ -40,7 +41,7 @@ impl RequestBuilder {
         (chat, self.options(request))
     }
 
-    fn messages(&self, request: &Request) -> Vec<ChatMessage> {
+    fn messages(&self, request: &TurnRequest) -> Vec<ChatMessage> {
         // A model that does not think needs no thoughts, and may reject them.
         let with_thinking = !self.is_thinking_disabled(&request.tool_selection);
         let history = request.history.iter();
@@ -62,17 +63,17 @@ impl RequestBuilder {
         messages
     }
 
-    fn convert_message(&self, message: &Message, with_thinking: bool) -> Vec<ChatMessage> {
+    fn convert_message(&self, message: &ModelMessage, with_thinking: bool) -> Vec<ChatMessage> {
         match message {
-            Message::User(message) => vec![ChatMessage::user(user_parts(message))],
-            Message::Model(turn) => {
+            ModelMessage::User(message) => vec![ChatMessage::user(user_parts(message))],
+            ModelMessage::Model(turn) => {
                 let parts = thinking_state::turn_parts(turn, self.provider, with_thinking);
                 if parts.is_empty() {
                     return Vec::new();
                 }
                 vec![ChatMessage::assistant(MessageContent::from_parts(parts))]
             }
-            Message::Results(results) => {
+            ModelMessage::Results(results) => {
                 let mut messages = if self.provider == Provider::Ollama {
                     separate_results(results)
                 } else {
@@ -112,7 +113,7 @@ impl RequestBuilder {
             .into()
     }
 
-    fn tools(&self, request: &Request) -> Vec<ProviderTool> {
+    fn tools(&self, request: &TurnRequest) -> Vec<ProviderTool> {
         let forced = match &request.tool_selection {
             ToolSelection::Only(name) if self.forces_by_single_tool() => Some(name),
             ToolSelection::Only(_) | ToolSelection::Auto => None,
@@ -128,7 +129,7 @@ impl RequestBuilder {
         tools
     }
 
-    fn convert_tool(&self, tool: &Tool) -> ProviderTool {
+    fn convert_tool(&self, tool: &ModelTool) -> ProviderTool {
         let name = tool_names::to_provider(self.provider, &tool.name).into_owned();
         // Without a description, genai sends `null` to some providers, and llama.cpp then refuses
         // the whole request.
@@ -148,7 +149,7 @@ impl RequestBuilder {
         }
     }
 
-    fn options(&self, request: &Request) -> ChatOptions {
+    fn options(&self, request: &TurnRequest) -> ChatOptions {
         let effort = self.reasoning_effort(&request.tool_selection);
         let mut options = ChatOptions::default()
             .with_max_tokens(

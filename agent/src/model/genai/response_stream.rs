@@ -15,7 +15,7 @@ use super::errors::ErrorMapper;
 use super::frame_inspector::FrameInspector;
 use super::tool_names;
 use crate::model::retry::AttemptError;
-use crate::model::{ArgumentsDelta, Event, Tool};
+use crate::model::{ArgumentsDelta, ModelEvent, ModelTool};
 
 /// How long a provider may be silent.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct ResponseStream {
     stream: ChatStream,
     inspector: Arc<FrameInspector>,
     errors: ErrorMapper,
-    tools: Arc<[Tool]>,
+    tools: Arc<[ModelTool]>,
     timeouts: StreamTimeouts,
     started_at: Instant,
     arguments: ArgumentsReader,
@@ -44,7 +44,7 @@ impl ResponseStream {
         stream: ChatStream,
         inspector: Arc<FrameInspector>,
         errors: ErrorMapper,
-        tools: Arc<[Tool]>,
+        tools: Arc<[ModelTool]>,
         timeouts: StreamTimeouts,
     ) -> Self {
         Self {
@@ -59,23 +59,23 @@ impl ResponseStream {
         }
     }
 
-    pub(super) fn into_events(self) -> BoxStream<'static, Result<Event, AttemptError>> {
+    pub(super) fn into_events(self) -> BoxStream<'static, Result<ModelEvent, AttemptError>> {
         stream::unfold(Some(self), |response| async {
             Some(response?.step().await)
         })
         .boxed()
     }
 
-    async fn step(mut self) -> (Result<Event, AttemptError>, Option<Self>) {
+    async fn step(mut self) -> (Result<ModelEvent, AttemptError>, Option<Self>) {
         match self.next_event().await {
-            Ok(event @ Event::End { .. }) => (Ok(event), None),
+            Ok(event @ ModelEvent::End { .. }) => (Ok(event), None),
             Ok(event) => (Ok(event), Some(self)),
             Err(error) => (Err(error), None),
         }
     }
 
     /// Returns the next event, and skips everything that is not one.
-    async fn next_event(&mut self) -> Result<Event, AttemptError> {
+    async fn next_event(&mut self) -> Result<ModelEvent, AttemptError> {
         loop {
             let event = match self.next_chunk().await? {
                 Some(Ok(event)) => event,
@@ -92,11 +92,11 @@ impl ResponseStream {
             match event {
                 ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
                     self.has_output = true;
-                    return Ok(Event::Text(chunk.content));
+                    return Ok(ModelEvent::Text(chunk.content));
                 }
                 ChatStreamEvent::ReasoningChunk(chunk) if !chunk.content.is_empty() => {
                     self.has_output = true;
-                    return Ok(Event::Thinking(chunk.content));
+                    return Ok(ModelEvent::Thinking(chunk.content));
                 }
                 ChatStreamEvent::ToolCallChunk(chunk) => {
                     self.has_output = true;
@@ -104,7 +104,7 @@ impl ResponseStream {
                         let name = chunk.tool_call.fn_name;
                         let provider = self.errors.provider();
                         let tool = tool_names::from_provider(provider, name, &self.tools);
-                        return Ok(Event::Arguments(ArgumentsDelta { index, tool, delta }));
+                        return Ok(ModelEvent::Arguments(ArgumentsDelta { index, tool, delta }));
                     }
                 }
                 ChatStreamEvent::End(end) => return self.finish(end),
@@ -159,7 +159,7 @@ impl ResponseStream {
         }
     }
 
-    fn finish(&self, mut end: StreamEnd) -> Result<Event, AttemptError> {
+    fn finish(&self, mut end: StreamEnd) -> Result<ModelEvent, AttemptError> {
         // genai also sends this event when the stream breaks off.
         if !self.inspector.has_ended() {
             return Err(self.unfinished());
@@ -170,6 +170,6 @@ impl ResponseStream {
         let refusal = self.inspector.refusal();
         let (turn, usage) = completion::completed_turn(end, refusal, &self.errors, &self.tools)
             .map_err(AttemptError::permanent)?;
-        Ok(Event::End { turn, usage })
+        Ok(ModelEvent::End { turn, usage })
     }
 }

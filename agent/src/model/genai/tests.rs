@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::retry::RetryingModel;
 use crate::model::{
-    ArgumentsDelta, Call, CallResult, Message, Model, ModelTurn, Thinking, Tool, ToolSelection,
+    ArgumentsDelta, CallResult, Model, ModelCall, ModelMessage, ModelTool, ModelTurn, Thinking,
+    ToolSelection,
 };
 use fake_provider::{FakeProvider, Reply};
 
@@ -54,13 +55,13 @@ fn model_for(provider: Provider, settings: &ModelSettings) -> RetryingModel<Host
     )
 }
 
-fn request(history: Vec<Message>) -> Request {
-    let tool = |name: &str, parameter: &str| Tool {
+fn request(history: Vec<ModelMessage>) -> TurnRequest {
+    let tool = |name: &str, parameter: &str| ModelTool {
         name: name.to_owned(),
         description: Some(format!("Says the {name}")),
         input_schema: json!({"type": "object", "properties": {parameter: {"type": "string"}}}),
     };
-    Request {
+    TurnRequest {
         query: "5f0f6b0e-7a39".into(),
         prompt: "What is the weather?".into(),
         system: "You are helpful.".to_owned(),
@@ -72,11 +73,11 @@ fn request(history: Vec<Message>) -> Request {
     }
 }
 
-fn question() -> Message {
-    Message::from_text("What is the weather?".to_owned())
+fn question() -> ModelMessage {
+    ModelMessage::from_text("What is the weather?".to_owned())
 }
 
-fn results(turn: &ModelTurn) -> Message {
+fn results(turn: &ModelTurn) -> ModelMessage {
     let results = turn
         .calls
         .iter()
@@ -88,7 +89,7 @@ fn results(turn: &ModelTurn) -> Message {
             is_error: index == 1,
             media: Vec::new(),
         });
-    Message::Results(results.collect())
+    ModelMessage::Results(results.collect())
 }
 
 /// The whole output of a model in a turn.
@@ -96,24 +97,24 @@ struct TurnOutput {
     text: String,
     thoughts: String,
     notes: Vec<String>,
-    end: Result<(ModelTurn, TokenUsage), Failure>,
+    end: Result<(ModelTurn, TokenUsage), AgentFailure>,
 }
 
-async fn collect_turn(model: &dyn Model, request: Request) -> TurnOutput {
+async fn collect_turn(model: &dyn Model, request: TurnRequest) -> TurnOutput {
     let (mut text, mut thoughts, mut notes) = (String::new(), String::new(), Vec::new());
     let mut arguments: Vec<(String, String)> = Vec::new();
     let mut events = model.turn(request);
     let end = loop {
         match events.next().await.expect("the stream has no final event") {
-            Ok(Event::Text(chunk)) => text.push_str(&chunk),
-            Ok(Event::Thinking(chunk)) => thoughts.push_str(&chunk),
-            Ok(Event::Note(note)) => notes.push(note),
-            Ok(Event::Arguments(ArgumentsDelta { index, tool, delta })) => {
+            Ok(ModelEvent::Text(chunk)) => text.push_str(&chunk),
+            Ok(ModelEvent::Thinking(chunk)) => thoughts.push_str(&chunk),
+            Ok(ModelEvent::Note(note)) => notes.push(note),
+            Ok(ModelEvent::Arguments(ArgumentsDelta { index, tool, delta })) => {
                 arguments.resize_with(arguments.len().max(index + 1), Default::default);
                 arguments[index].0 = tool;
                 arguments[index].1.push_str(&delta);
             }
-            Ok(Event::End { turn, usage }) => {
+            Ok(ModelEvent::End { turn, usage }) => {
                 assert_arguments_are_complete(&turn, &arguments);
                 break Ok((turn, usage));
             }
@@ -155,8 +156,8 @@ fn tokens(input: u64, output: u64) -> TokenUsage {
     }
 }
 
-fn call(id: &str, tool: &str, arguments: Value) -> Call {
-    Call {
+fn call(id: &str, tool: &str, arguments: Value) -> ModelCall {
+    ModelCall {
         id: id.to_owned(),
         tool: tool.to_owned(),
         arguments: arguments.as_object().unwrap().clone(),

@@ -8,7 +8,7 @@ use genai::chat::{ContentPart, MessageContent, ToolCall};
 use serde_json::Value;
 
 use super::tool_names;
-use crate::model::{Call, ModelTurn, Provider, ProviderState};
+use crate::model::{ModelCall, ModelTurn, Provider, ProviderState};
 
 /// The thoughts of a turn, and the signatures of its calls.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ pub(super) fn turn_parts(
     parts
 }
 
-fn tool_call(call: &Call, state: Option<&ThinkingState>, provider: Provider) -> ToolCall {
+fn tool_call(call: &ModelCall, state: Option<&ThinkingState>, provider: Provider) -> ToolCall {
     ToolCall {
         call_id: call.id.clone(),
         fn_name: tool_names::to_provider(provider, &call.tool).into_owned(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::{Provider, Tool};
+use crate::model::{ModelTool, Provider};
 
 /// The names of Gemini's own tools. genai would treat a page's tool with one of these names as one
 /// of them.
@@ -39,7 +39,7 @@ pub(super) fn to_provider(provider: Provider, name: &str) -> Cow<'_, str> {
 }
 
 /// Maps the name of a tool at the provider to its name in the page.
-pub(super) fn from_provider(provider: Provider, name: String, tools: &[Tool]) -> String {
+pub(super) fn from_provider(provider: Provider, name: String, tools: &[ModelTool]) -> String {
     let Some(page_name) = name.strip_prefix(PREFIX) else {
         return name;
     };
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn reserved_tool_names_are_prefixed_and_mapped_back() {
-        let tools = ["web_search", "page_add", "add"].map(|name| Tool {
+        let tools = ["web_search", "page_add", "add"].map(|name| ModelTool {
             name: name.to_owned(),
             description: None,
             input_schema: json!({}),

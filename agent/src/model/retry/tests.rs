@@ -10,7 +10,7 @@ use crate::model::{ModelTurn, ToolSelection};
 
 /// The remaining attempts, each with its events.
 #[derive(Debug)]
-struct FakeAttempts(Mutex<Vec<Vec<Result<Event, AttemptError>>>>);
+struct FakeAttempts(Mutex<Vec<Vec<Result<ModelEvent, AttemptError>>>>);
 
 impl ProviderAttempt for FakeAttempts {
     fn label(&self) -> &str {
@@ -25,35 +25,35 @@ impl ProviderAttempt for FakeAttempts {
         false
     }
 
-    fn attempt(&self, _: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {
+    fn attempt(&self, _: &TurnRequest) -> BoxStream<'static, Result<ModelEvent, AttemptError>> {
         stream::iter(self.0.lock().unwrap().remove(0)).boxed()
     }
 }
 
-fn attempt_error(code: ErrorCode, retry: RetryDecision) -> Result<Event, AttemptError> {
-    let failure = Failure::new(code, "fake has no time");
+fn attempt_error(code: ErrorCode, retry: RetryDecision) -> Result<ModelEvent, AttemptError> {
+    let failure = AgentFailure::new(code, "fake has no time");
     Err(AttemptError { failure, retry })
 }
 
-fn busy(retry: RetryDecision) -> Vec<Result<Event, AttemptError>> {
+fn busy(retry: RetryDecision) -> Vec<Result<ModelEvent, AttemptError>> {
     vec![attempt_error(ErrorCode::ModelRateLimited, retry)]
 }
 
-fn answer() -> Vec<Result<Event, AttemptError>> {
-    let end = Event::End {
+fn answer() -> Vec<Result<ModelEvent, AttemptError>> {
+    let end = ModelEvent::End {
         turn: ModelTurn::default(),
         usage: TokenUsage::default(),
     };
-    vec![Ok(Event::Text("yes".to_owned())), Ok(end)]
+    vec![Ok(ModelEvent::Text("yes".to_owned())), Ok(end)]
 }
 
 /// Runs a turn with two retries. Returns its output, its duration, and the number of attempts that
 /// remain.
 async fn run_attempts(
-    attempts: Vec<Vec<Result<Event, AttemptError>>>,
+    attempts: Vec<Vec<Result<ModelEvent, AttemptError>>>,
 ) -> (Vec<String>, Duration, usize) {
     let model = RetryingModel::new(FakeAttempts(Mutex::new(attempts)), 2);
-    let request = Request {
+    let request = TurnRequest {
         query: "q".into(),
         prompt: "p".into(),
         system: String::new(),
@@ -65,10 +65,10 @@ async fn run_attempts(
     };
     let started = Instant::now();
     let output = model.turn(request).map(|event| match event {
-        Ok(Event::Text(text) | Event::Thinking(text)) => text,
-        Ok(Event::Note(text)) => format!("note: {text}"),
-        Ok(Event::Arguments(arguments)) => arguments.delta,
-        Ok(Event::End { .. }) => "end".to_owned(),
+        Ok(ModelEvent::Text(text) | ModelEvent::Thinking(text)) => text,
+        Ok(ModelEvent::Note(text)) => format!("note: {text}"),
+        Ok(ModelEvent::Arguments(arguments)) => arguments.delta,
+        Ok(ModelEvent::End { .. }) => "end".to_owned(),
         Err(failure) => failure.to_string(),
     });
     let output = output.collect().await;
@@ -114,7 +114,7 @@ async fn the_failure_is_returned_after_the_last_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn partial_answers_and_permanent_failures_are_not_retried() {
-    let mut broken = vec![Ok(Event::Thinking("…".to_owned()))];
+    let mut broken = vec![Ok(ModelEvent::Thinking("…".to_owned()))];
     broken.extend(busy(RetryDecision::Backoff));
     let too_long = RetryDecision::After(Duration::from_secs(31));
     let with_delay = "ModelRateLimited: fake has no time (it asks to wait for 31 s)";

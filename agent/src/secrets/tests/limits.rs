@@ -63,7 +63,7 @@ fn the_size_of_the_file_is_limited() {
     .unwrap();
     assert!(matches!(
         harness.error(),
-        SecretsError::File(FileError::TooLarge(..))
+        SecretsError::File(PrivateFileError::TooLarge(..))
     ));
     fs::remove_file(harness.path()).unwrap();
     set(&store, "A", None, &"a".repeat(MAX_SECRET_BYTES));

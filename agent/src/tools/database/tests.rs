@@ -35,7 +35,9 @@ pub(super) async fn call(database: &Database, tool: &str, arguments: Value) -> C
         panic!("arguments are an object");
     };
     let user = "user".to_owned();
-    database.call(tool, arguments, &CallContext { user }).await
+    database
+        .call(tool, arguments, &SourceContext { user })
+        .await
 }
 
 /// Returns the answer to a statement.

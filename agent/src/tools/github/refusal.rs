@@ -1,12 +1,12 @@
 //! Calls that are not made.
 
-use crate::tools::output::{CallOutcome, CallOutput};
+use crate::tools::output::{CallOutput, CallStatus};
 
 pub(super) fn invalid(reason: &str) -> CallOutput {
     let reason = format!("Not called: {reason}.");
-    CallOutput::failed(CallOutcome::InvalidArguments, reason)
+    CallOutput::failed(CallStatus::InvalidArguments, reason)
 }
 
 pub(super) fn denied(reason: &str) -> CallOutput {
-    CallOutput::failed(CallOutcome::Denied, format!("Not called: {reason}."))
+    CallOutput::failed(CallStatus::Denied, format!("Not called: {reason}."))
 }

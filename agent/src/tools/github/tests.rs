@@ -15,7 +15,7 @@ use axum::response::Response;
 use bridge_schema::Effort;
 
 use super::*;
-use crate::tools::CallOutcome;
+use crate::tools::CallStatus;
 use crate::tools::http_api::fake_api::{FakeApi, json_response, response_with};
 
 const SEARCH_CODE: &str = include_str!("fixtures/search_code.json");
@@ -41,7 +41,7 @@ async fn call(source: &Github, tool: &str, arguments: Value) -> CallOutput {
 }
 
 async fn call_as(user: &str, source: &Github, name: &str, arguments: Value) -> CallOutput {
-    let context = CallContext {
+    let context = SourceContext {
         user: user.to_owned(),
     };
     let tools = source.tools();
@@ -78,7 +78,7 @@ fn recorded(fixture: &str) -> (Response, String) {
 }
 
 fn found(output: &CallOutput) -> Value {
-    assert_eq!(output.outcome, CallOutcome::Ok, "{}", output.text);
+    assert_eq!(output.outcome, CallStatus::Ok, "{}", output.text);
     serde_json::from_str(&output.text).unwrap()
 }
 
@@ -149,7 +149,7 @@ async fn what_is_not_a_text_file_of_at_most_1_mib_is_told() {
     ] {
         let arguments = json!({ "repository": "o/r", "path": "a" });
         let output = call_with(response, "get_file", arguments).await;
-        assert_eq!(output.outcome, CallOutcome::ToolError);
+        assert_eq!(output.outcome, CallStatus::ToolError);
         assert!(output.text.contains(expected), "{}", output.text);
     }
     let largest = json(content(&vec![b'a'; MAX_FILE_BYTES]));
@@ -194,7 +194,7 @@ async fn an_issue_is_created() {
     let arguments = json!({ "repository": "octokit-fixture-org/add-labels-to-issue",
         "title": "Issue without a label", "labels": ["bug"] });
     let output = call(&github(&server, &[]), "create_issue", arguments).await;
-    assert_eq!(output.outcome, CallOutcome::Ok);
+    assert_eq!(output.outcome, CallStatus::Ok);
     let url = "https://github.com/octokit-fixture-org/add-labels-to-issue/issues/1";
     let expected = format!(r#"The issue was created: [{{"number":1,"url":"{url}"}}]"#);
     assert_eq!(output.text, expected);
@@ -216,7 +216,7 @@ async fn what_is_not_of_the_api_is_no_empty_list() {
             arguments.insert("query".to_owned(), "x".into());
         }
         let output = call_with(json_response(200, body), tool, arguments.into()).await;
-        assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+        assert_eq!(output.outcome, CallStatus::Unavailable, "{}", output.text);
     }
 }
 
@@ -225,7 +225,7 @@ async fn an_issue_that_may_exist_must_be_checked() {
     let arguments = json!({ "repository": "o/r", "title": "t" });
     for response in [json_response(502, "{}"), json_response(201, "<html>")] {
         let output = call_with(response, "create_issue", arguments.clone()).await;
-        assert_eq!(output.outcome, CallOutcome::Unavailable);
+        assert_eq!(output.outcome, CallStatus::Unavailable);
         assert!(
             output.text.contains("check before you request it again"),
             "{}",
@@ -249,12 +249,12 @@ async fn errors_of_the_api_are_told_by_their_message() {
     ] {
         let (response, _) = recorded(fixture);
         let output = call_with(response, "get_file", arguments.clone()).await;
-        assert_eq!(output.outcome, CallOutcome::ToolError);
+        assert_eq!(output.outcome, CallStatus::ToolError);
         assert!(output.text.contains(expected), "{}", output.text);
     }
     let body = r#"{"message":"Resource not accessible by personal access token","status":"403"}"#;
     let output = call_with(json_response(403, body), "get_file", arguments).await;
-    assert_eq!(output.outcome, CallOutcome::ToolError);
+    assert_eq!(output.outcome, CallStatus::ToolError);
     assert!(
         output.text.contains("(HTTP 403): Resource not accessible"),
         "{}",
@@ -270,7 +270,7 @@ async fn a_renamed_repository_is_not_followed() {
     let arguments = json!({ "repository": "octokit-fixture-org/rename-repository" });
     let source = github(&server, &["octokit-fixture-org/*"]);
     let output = call(&source, "list_pull_requests", arguments).await;
-    assert_eq!(output.outcome, CallOutcome::ToolError);
+    assert_eq!(output.outcome, CallStatus::ToolError);
     assert!(output.text.contains("renamed or moved"), "{}", output.text);
     server.request();
 }
@@ -305,7 +305,7 @@ async fn limits_tell_the_wait() {
             json!({ "repository": "o/r", "path": "a" }),
         )
         .await;
-        assert_eq!(output.outcome, CallOutcome::RateLimited, "{}", output.text);
+        assert_eq!(output.outcome, CallStatus::RateLimited, "{}", output.text);
         let (_, wait) = output.text.split_once("retryAfter: ").unwrap();
         let wait: u64 = wait.split_once(" s.").unwrap().0.parse().unwrap();
         assert!(waits.contains(&wait), "{}", output.text);
@@ -360,7 +360,7 @@ async fn each_user_has_a_token() {
     }
     assert_eq!(
         outcomes,
-        [CallOutcome::Ok, CallOutcome::Ok, CallOutcome::ToolError]
+        [CallStatus::Ok, CallStatus::Ok, CallStatus::ToolError]
     );
     let requests = server.requests();
     let tokens: Vec<_> = requests

@@ -80,7 +80,7 @@ async fn a_request_has_its_credential_and_an_encoded_route_below_the_base() {
 
 #[tokio::test]
 async fn statuses_have_their_outcomes_and_nothing_shows_the_credential() {
-    use CallOutcome::{RateLimited, ToolError, Unavailable};
+    use CallStatus::{RateLimited, ToolError, Unavailable};
     for (status, outcome, expected) in [
         (
             400,
@@ -138,17 +138,14 @@ async fn an_error_that_is_not_json_is_not_quoted() {
         "The API does not accept the request (HTTP 400)"
     );
     let output = get_output(&api).await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     assert!(!output.text.contains("10.0.0.7"), "{}", output.text);
 }
 
 #[tokio::test]
 async fn a_body_is_read_up_to_the_limit_only() {
     let sent = Arc::new(Mutex::new(0));
-    for (status, outcome) in [
-        (200, CallOutcome::Unavailable),
-        (400, CallOutcome::ToolError),
-    ] {
+    for (status, outcome) in [(200, CallStatus::Unavailable), (400, CallStatus::ToolError)] {
         let counter = Arc::clone(&sent);
         // 10 MiB, without a length.
         let chunks = repeat_with(move || {
@@ -206,7 +203,7 @@ async fn a_slow_body_ends_with_the_time_of_the_request() {
             _ => ToolEffect::Write,
         };
         let output = api.failed(&error, effect);
-        assert_eq!(output.outcome, CallOutcome::Unavailable);
+        assert_eq!(output.outcome, CallStatus::Unavailable);
         assert!(
             output.text.contains("did not respond within 200ms"),
             "{}",
@@ -225,7 +222,7 @@ async fn a_redirect_to_another_host_does_not_carry_the_credential() {
         let server = FakeApi::start([redirect]).await;
         let (log, _guard) = Log::start();
         let output = get_output(&api(&server.url)).await;
-        assert_eq!(output.outcome, CallOutcome::ToolError);
+        assert_eq!(output.outcome, CallStatus::ToolError);
         assert!(
             output.text.contains("redirects to another address"),
             "{}",
@@ -316,7 +313,7 @@ async fn a_connection_that_is_closed_is_not_repeated() {
     })
     .await;
     let output = get_output(&api(&url)).await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     assert_eq!(*connections.lock().unwrap(), 1);
 }
 
@@ -329,7 +326,7 @@ async fn an_api_that_is_not_there_cannot_be_used() {
     let error = get(&api).await.unwrap_err();
     // Nothing has happened, so nothing is to be checked.
     let output = api.failed(&error, ToolEffect::Write);
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     let is_expected = output
         .text
         .contains("it cannot be reached: Connection refused")
@@ -347,7 +344,7 @@ async fn a_deep_response_is_an_error() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let server = FakeApi::start([json_response(200, &deep)]).await;
     let output = get_output(&api(&server.url)).await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     assert!(
         output.text.contains("not that of its API"),
         "{}",

@@ -9,7 +9,7 @@ use super::limits::{MAX_FILE_BYTES, MAX_SERVERS};
 /// An error in the file as a whole.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", path.display())]
-pub(crate) struct LoadError {
+pub(crate) struct ServersFileError {
     /// The path of the file.
     pub(crate) path: PathBuf,
     /// What is wrong, and what to write in its place.

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, pending};
 
 use super::*;
 use crate::tools::builtin_tool::builtin_tool;
-use crate::tools::source::{CallContext, Source, SourceMeta, SourceTool};
+use crate::tools::source::{SourceContext, SourceMeta, SourceTool, ToolSource};
 
 /// A source with the tools `read`, `write`, `destroy` and `search`, which return their arguments.
 #[derive(Debug)]
@@ -103,19 +103,19 @@ impl FakeSource {
     }
 }
 
-impl Source for FakeSource {
+impl ToolSource for FakeSource {
     fn meta(&self) -> &SourceMeta {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         self.start_count.fetch_add(1, Ordering::SeqCst);
         match self.starts.lock().unwrap().pop() {
             None => async { Ok(()) }.boxed(),
             Some(Start::Hang) => pending().boxed(),
             Some(Start::Fail) => {
                 let code = bridge_protocol::ErrorCode::AgentUnavailable;
-                async move { Err(Failure::new(code, "it is broken")) }.boxed()
+                async move { Err(AgentFailure::new(code, "it is broken")) }.boxed()
             }
         }
     }
@@ -132,7 +132,7 @@ impl Source for FakeSource {
         &'a self,
         tool: &'a str,
         arguments: Map<String, Value>,
-        context: &'a CallContext,
+        context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         async move {
             self.call_count.fetch_add(1, Ordering::SeqCst);

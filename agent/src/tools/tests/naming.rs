@@ -98,7 +98,7 @@ fn patterns_that_match_no_known_tool_are_warned_of() {
                    '*-search', '*-find']\ndeny = ['notes-writ', 'notes-write', '*-delete_*']\n";
     let mut late = FakeSource::with_names("mcp-late", &[]);
     late.has_known_tools = false;
-    let notes: Arc<dyn source::Source> = Arc::new(FakeSource::new("notes"));
+    let notes: Arc<dyn source::ToolSource> = Arc::new(FakeSource::new("notes"));
     let patterns = |warnings: Vec<String>| -> Vec<String> {
         let pattern = |text: &String| text.split('`').nth(3).unwrap().to_owned();
         warnings.iter().map(pattern).collect()

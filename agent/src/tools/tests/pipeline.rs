@@ -40,7 +40,7 @@ async fn what_a_profile_denies_is_neither_offered_nor_called() {
     assert_eq!(names(&access.tools().await), ["s-read", "s-write"]);
     for denied in ["s-destroy", "s-search"] {
         let output = call(&access, denied, json!({})).await;
-        assert_eq!(output.outcome, CallOutcome::Denied, "{denied}");
+        assert_eq!(output.outcome, CallStatus::Denied, "{denied}");
         assert!(
             output.text.contains("Do not request it again"),
             "{}",
@@ -94,14 +94,14 @@ async fn a_self_made_token_gets_no_source_unless_a_profile_says_so() {
         .unwrap();
     assert!(access.tools().await.is_empty());
     let output = call(&access, "s-read", json!({})).await;
-    assert_eq!(output.outcome, CallOutcome::Denied);
+    assert_eq!(output.outcome, CallStatus::Denied);
 }
 
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_refused_with_path_and_rule() {
     let access = access(&source(), &staff("ada"));
     let output = call(&access, "s-read", json!({ "text": 1, "more": true })).await;
-    assert_eq!(output.outcome, CallOutcome::InvalidArguments);
+    assert_eq!(output.outcome, CallStatus::InvalidArguments);
     assert!(
         output.text.contains("text") && output.text.contains("string"),
         "{}",
@@ -118,7 +118,7 @@ async fn what_nobody_approves_is_not_called() {
         (Approval::Expired, "Nobody approved this call within 2m."),
     ] {
         let output = call_after(&access, "s-write", json!({}), approval).await;
-        assert_eq!(output.outcome, CallOutcome::Denied);
+        assert_eq!(output.outcome, CallStatus::Denied);
         assert!(output.text.starts_with(text), "{}", output.text);
     }
     assert_eq!(source.max_running.load(Ordering::SeqCst), 0);
@@ -137,7 +137,7 @@ async fn a_rate_is_that_of_one_user_and_says_when_to_come_again() {
         assert!(!call(&of("ada"), "s-read", json!({})).await.is_error());
     }
     let output = call(&of("ada"), "s-read", json!({})).await;
-    assert_eq!(output.outcome, CallOutcome::RateLimited);
+    assert_eq!(output.outcome, CallStatus::RateLimited);
     assert!(
         output.text.contains("retryAfter: 1200 s"),
         "{}",
@@ -167,7 +167,7 @@ async fn a_call_that_takes_too_long_may_have_happened_if_it_changes_something() 
     let read = call(&access, "s-read", json!({})).await;
     assert_eq!(
         (read.outcome, started.elapsed()),
-        (CallOutcome::Timeout, TIMEOUT)
+        (CallStatus::Timeout, TIMEOUT)
     );
     assert!(!read.text.contains("may have happened"), "{}", read.text);
     let write = call(&access, "s-write", json!({})).await;

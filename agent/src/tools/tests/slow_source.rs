@@ -8,7 +8,9 @@ use tokio::sync::Semaphore;
 
 use super::*;
 use crate::tools::builtin_tool::builtin_tool;
-use crate::tools::source::{CallContext, MAX_SOURCE_PROMPT_BYTES, Source, SourceMeta, SourceTool};
+use crate::tools::source::{
+    MAX_SOURCE_PROMPT_BYTES, SourceContext, SourceMeta, SourceTool, ToolSource,
+};
 
 /// A source with the tool `wait`, whose calls end when a permit is added, or with `forever` never.
 #[derive(Debug)]
@@ -45,12 +47,12 @@ impl Default for SlowSource {
     }
 }
 
-impl Source for SlowSource {
+impl ToolSource for SlowSource {
     fn meta(&self) -> &SourceMeta {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), Failure>> {
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
         async { Ok(()) }.boxed()
     }
 
@@ -67,7 +69,7 @@ impl Source for SlowSource {
         &'a self,
         _tool: &'a str,
         arguments: Map<String, Value>,
-        _context: &'a CallContext,
+        _context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         async move {
             let running = RunningCall(Arc::clone(&self.dropped));

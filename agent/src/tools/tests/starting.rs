@@ -55,7 +55,7 @@ async fn a_source_that_fails_to_start_is_tried_again_later_and_later() {
         query(&access.sources).tools().await;
         assert_eq!(count(), attempts, "it is not tried again before {pause} s");
         let failed = call(&access, "s-read", json!({})).await;
-        assert_eq!(failed.outcome, CallOutcome::Unavailable);
+        assert_eq!(failed.outcome, CallStatus::Unavailable);
         assert!(
             failed
                 .text
@@ -77,7 +77,7 @@ async fn a_source_that_is_slow_delays_a_query_by_two_seconds_and_fails_after_twe
     assert!(access.tools().await.is_empty());
     assert_eq!(started.elapsed(), Duration::from_secs(2));
     let output = call(&access, "s-read", json!({})).await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     assert!(
         output.text.contains("not started within 20s"),
         "{}",

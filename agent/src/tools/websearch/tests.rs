@@ -37,7 +37,7 @@ fn with_key(engine: &str, server: &FakeApi) -> Websearch {
 }
 
 async fn call(source: &Websearch, arguments: Value) -> CallOutput {
-    let context = CallContext {
+    let context = SourceContext {
         user: "ada".to_owned(),
     };
     let tools = source.tools();
@@ -50,7 +50,7 @@ async fn call(source: &Websearch, arguments: Value) -> CallOutput {
 }
 
 fn results(output: &CallOutput) -> Value {
-    assert_eq!(output.outcome, CallOutcome::Ok, "{}", output.text);
+    assert_eq!(output.outcome, CallStatus::Ok, "{}", output.text);
     serde_json::from_str(&output.text).unwrap()
 }
 
@@ -132,7 +132,7 @@ async fn nothing_that_was_found_is_not_an_error() {
         let output = call(&with_key(engine, &server), json!({ "query": "x" })).await;
         assert_eq!(
             (output.outcome, output.text.as_str()),
-            (CallOutcome::Ok, "[No results.]")
+            (CallStatus::Ok, "[No results.]")
         );
     }
     let server = FakeApi::start([json_response(200, r#"{"results":[]}"#)]).await;
@@ -142,7 +142,7 @@ async fn nothing_that_was_found_is_not_an_error() {
     for engine in ["brave", "tavily"] {
         let server = FakeApi::start([json_response(200, "{}")]).await;
         let output = call(&with_key(engine, &server), json!({ "query": "x" })).await;
-        assert_eq!(output.outcome, CallOutcome::Unavailable, "{engine}");
+        assert_eq!(output.outcome, CallStatus::Unavailable, "{engine}");
     }
 }
 
@@ -152,7 +152,7 @@ async fn an_instance_without_json_says_how_to_enable_it() {
     let page = "<!doctype html><html lang=en><title>403 Forbidden</title><h1>Forbidden</h1>";
     let server = FakeApi::start([json_response(403, page)]).await;
     let output = call(&searxng(&server), json!({ "query": "x" })).await;
-    assert_eq!(output.outcome, CallOutcome::ToolError);
+    assert_eq!(output.outcome, CallStatus::ToolError);
     assert!(
         output.text.contains("add `json` to `search.formats`"),
         "{}",
@@ -161,7 +161,7 @@ async fn an_instance_without_json_says_how_to_enable_it() {
 
     let server = FakeApi::start([json_response(200, "<html>the page of results</html>")]).await;
     let output = call(&searxng(&server), json!({ "query": "x" })).await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn engines_that_do_not_respond_are_named() {
     let body = r#"{"results":[],"unresponsive_engines":[["google","CAPTCHA"],["b\u202eing","x"]]}"#;
     let server = FakeApi::start([json_response(200, body)]).await;
     let output = call(&searxng(&server), json!({ "query": "x" })).await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable);
+    assert_eq!(output.outcome, CallStatus::Unavailable);
     assert!(
         output
             .text
@@ -269,14 +269,14 @@ async fn limits_of_rates_tell_the_wait_if_it_is_known() {
         ];
         let server = FakeApi::start([response_with(429, &headers, limited.to_owned())]).await;
         let output = call(&with_key("brave", &server), json!({ "query": "x" })).await;
-        assert_eq!(output.outcome, CallOutcome::RateLimited);
+        assert_eq!(output.outcome, CallStatus::RateLimited);
         assert!(output.text.contains(expected), "{}", output.text);
     }
     for status in [429, 432, 433] {
         let body = r#"{"detail":{"error":"This request exceeds your plan's set usage limit."}}"#;
         let server = FakeApi::start([json_response(status, body)]).await;
         let output = call(&with_key("tavily", &server), json!({ "query": "x" })).await;
-        assert_eq!(output.outcome, CallOutcome::RateLimited);
+        assert_eq!(output.outcome, CallStatus::RateLimited);
     }
 }
 
@@ -296,7 +296,7 @@ async fn a_wrong_key_is_told_without_it() {
     ] {
         let server = FakeApi::start([json_response(status, body)]).await;
         let output = call(&with_key(engine, &server), json!({ "query": "x" })).await;
-        assert_eq!(output.outcome, CallOutcome::ToolError);
+        assert_eq!(output.outcome, CallStatus::ToolError);
         assert!(
             output.text.contains("refuses the credential"),
             "{}",

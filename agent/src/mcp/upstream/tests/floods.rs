@@ -16,7 +16,7 @@ use super::*;
 const CALL_TIME: Duration = Duration::from_secs(5);
 
 async fn call_in_time(upstream: &Upstream, tool: &str) -> CallOutput {
-    let context = CallContext {
+    let context = SourceContext {
         user: "ada".to_owned(),
     };
     let call = upstream.call(tool, Map::new(), &context);
@@ -47,7 +47,7 @@ async fn servers_that_send_without_end_are_closed_and_others_answer() {
         () = others => unreachable!(),
     };
     for (output, behaviour) in outputs.iter().zip(behaviours) {
-        assert_eq!(output.outcome, CallOutcome::Unavailable, "{behaviour}");
+        assert_eq!(output.outcome, CallStatus::Unavailable, "{behaviour}");
         let text = &output.text;
         assert!(
             text.contains("has ended during the call"),
@@ -104,7 +104,7 @@ async fn a_server_over_http_that_notifies_without_end_is_closed() {
     let upstream = upstream(json!({ "url": url }), None, &Arc::default(), None);
     upstream.start().await.unwrap();
     let output = call_in_time(&upstream, "go").await;
-    assert_eq!(output.outcome, CallOutcome::Unavailable, "{}", output.text);
+    assert_eq!(output.outcome, CallStatus::Unavailable, "{}", output.text);
     assert!(
         output.text.contains("has ended during the call"),
         "{}",

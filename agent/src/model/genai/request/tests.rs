@@ -18,17 +18,17 @@ fn builder(provider: Provider, model: &str, thinking: Thinking) -> RequestBuilde
     }
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> TurnRequest {
+    TurnRequest {
         query: "ä".repeat(100).into(),
         prompt: "p".into(),
         system: String::new(),
         history: vec![
-            Message::from_text("p".to_owned()),
-            Message::Model(ModelTurn::default()),
+            ModelMessage::from_text("p".to_owned()),
+            ModelMessage::Model(ModelTurn::default()),
         ],
         earlier_messages: 0,
-        tools: Arc::new([Tool {
+        tools: Arc::new([ModelTool {
             name: "web_search".to_owned(),
             description: None,
             input_schema: Value::Null,
@@ -123,13 +123,13 @@ fn anthropic_messages_alternate_between_roles() {
         text: "I add it.".to_owned(),
         ..ModelTurn::default()
     };
-    let request = Request {
+    let request = TurnRequest {
         history: vec![
-            Message::from_text("Add it".to_owned()),
-            Message::Model(text_turn),
-            Message::Results(vec![result]),
-            Message::Model(ModelTurn::default()),
-            Message::from_text("Now call the other tool".to_owned()),
+            ModelMessage::from_text("Add it".to_owned()),
+            ModelMessage::Model(text_turn),
+            ModelMessage::Results(vec![result]),
+            ModelMessage::Model(ModelTurn::default()),
+            ModelMessage::from_text("Now call the other tool".to_owned()),
         ],
         ..request()
     };
@@ -164,8 +164,11 @@ fn pictures_are_in_results_at_anthropic_and_in_a_message_after_them_elsewhere() 
         text: "Draw it".to_owned(),
         media: vec![picture],
     };
-    let request = Request {
-        history: vec![Message::User(asked), Message::Results(vec![result])],
+    let request = TurnRequest {
+        history: vec![
+            ModelMessage::User(asked),
+            ModelMessage::Results(vec![result]),
+        ],
         ..request()
     };
     let is_picture = |part: &ContentPart| matches!(part, ContentPart::Binary(binary) if binary.content_type == "image/png");
@@ -215,7 +218,7 @@ fn a_model_reads_pictures_and_at_its_own_api_pdf_files() {
 fn only_a_providers_own_server_is_told_the_name_of_a_forced_tool() {
     let mut forced = request();
     let mut tools = forced.tools.to_vec();
-    tools.push(Tool {
+    tools.push(ModelTool {
         name: "other".to_owned(),
         ..tools[0].clone()
     });

@@ -158,12 +158,12 @@ async fn signed_thinking_is_returned_and_a_forced_tool_disables_thinking() {
     assert_eq!(first.thoughts, "I need to find the weather");
     let (turn, _) = first.end.unwrap();
     let results = results(&turn);
-    let history = vec![question(), Message::Model(turn), results];
+    let history = vec![question(), ModelMessage::Model(turn), results];
     collect_turn(&model, request(history.clone()))
         .await
         .end
         .unwrap();
-    let forced = Request {
+    let forced = TurnRequest {
         tool_selection: ToolSelection::Only("get_time".to_owned()),
         ..request(history)
     };
@@ -221,7 +221,7 @@ async fn dropping_a_turn_closes_the_connection() {
     let server = FakeProvider::new([Reply::new(STREAM_START).ending_with(ReplyEnd::Hang)]).await;
     let model = model_for(Provider::Anthropic, &settings(&server));
     let mut events = model.turn(request(vec![question()]));
-    assert!(matches!(events.next().await, Some(Ok(Event::Text(_)))));
+    assert!(matches!(events.next().await, Some(Ok(ModelEvent::Text(_)))));
     drop(events);
     tokio::time::timeout(Duration::from_secs(20), server.disconnected())
         .await

@@ -45,7 +45,7 @@ fn error_event(provider: Provider) -> &'static str {
 }
 
 /// Returns the failure of a turn with this reply, without retries.
-async fn failure_for(provider: Provider, reply: Reply) -> Failure {
+async fn failure_for(provider: Provider, reply: Reply) -> AgentFailure {
     let server = FakeProvider::new([reply]).await;
     let model = model_for(provider, &settings(&server));
     let output = collect_turn(&model, request(vec![question()])).await;

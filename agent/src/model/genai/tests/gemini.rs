@@ -83,9 +83,9 @@ async fn signatures_are_returned_with_their_calls_and_a_tool_is_forced_by_name()
         .end
         .unwrap();
     let results = results(&turn);
-    let forced = Request {
+    let forced = TurnRequest {
         tool_selection: ToolSelection::Only("get_time".to_owned()),
-        ..request(vec![question(), Message::Model(turn), results])
+        ..request(vec![question(), ModelMessage::Model(turn), results])
     };
     collect_turn(&model, forced).await.end.unwrap();
 

@@ -75,9 +75,9 @@ async fn every_result_is_returned_with_the_name_of_its_tool() {
     assert_eq!(output.thoughts, "Two things.");
     let (turn, _) = output.end.unwrap();
     let results = results(&turn);
-    let forced = Request {
+    let forced = TurnRequest {
         tool_selection: ToolSelection::Only("get_time".to_owned()),
-        ..request(vec![question(), Message::Model(turn), results])
+        ..request(vec![question(), ModelMessage::Model(turn), results])
     };
     collect_turn(&model, forced).await.end.unwrap();
 

@@ -102,9 +102,9 @@ async fn a_compatible_server_gets_only_common_parameters() {
         .end
         .unwrap();
     let results = results(&turn);
-    let forced = Request {
+    let forced = TurnRequest {
         tool_selection: ToolSelection::Only("get_time".to_owned()),
-        ..request(vec![question(), Message::Model(turn), results])
+        ..request(vec![question(), ModelMessage::Model(turn), results])
     };
     collect_turn(&model, forced).await.end.unwrap();
 
@@ -161,7 +161,7 @@ async fn reasoning_content_is_returned_to_servers_that_send_it() {
         assert_eq!(output.thoughts, "Hm.");
         let (turn, _) = output.end.unwrap();
         let results = results(&turn);
-        let history = vec![question(), Message::Model(turn), results];
+        let history = vec![question(), ModelMessage::Model(turn), results];
         collect_turn(&model, request(history)).await.end.unwrap();
         let requests = server.requests();
         let bearer = format!("Bearer {KEY}");

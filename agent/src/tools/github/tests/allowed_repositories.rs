@@ -3,7 +3,7 @@
 use super::*;
 
 /// Calls a tool for a repository, and checks the outcome.
-async fn assert_outcome(source: &Github, tool: &str, repository: &str, expected: CallOutcome) {
+async fn assert_outcome(source: &Github, tool: &str, repository: &str, expected: CallStatus) {
     let mut arguments = match tool {
         "get_file" => json!({ "path": "a" }),
         "create_issue" => json!({ "title": "t" }),
@@ -36,7 +36,7 @@ async fn a_repository_that_is_not_allowed_is_not_requested() {
             "create_issue",
             "search_code",
         ] {
-            assert_outcome(&source, tool, repository, CallOutcome::Denied).await;
+            assert_outcome(&source, tool, repository, CallStatus::Denied).await;
         }
     }
     for repository in [
@@ -55,7 +55,7 @@ async fn a_repository_that_is_not_allowed_is_not_requested() {
         "acme/\t..",
     ] {
         for tool in ["get_file", "search_code"] {
-            assert_outcome(&source, tool, repository, CallOutcome::InvalidArguments).await;
+            assert_outcome(&source, tool, repository, CallStatus::InvalidArguments).await;
         }
     }
     assert!(server.requests().is_empty());
@@ -83,7 +83,7 @@ async fn a_path_does_not_lead_out_of_its_repository() {
     ] {
         let arguments = json!({ "repository": "acme/x", "path": path });
         let output = call(&source, "get_file", arguments).await;
-        assert_eq!(output.outcome, CallOutcome::InvalidArguments, "{path:?}");
+        assert_eq!(output.outcome, CallStatus::InvalidArguments, "{path:?}");
     }
     assert!(server.requests().is_empty());
     for path in [
@@ -105,7 +105,7 @@ async fn a_path_does_not_lead_out_of_its_repository() {
 }
 
 /// Returns the query that is sent, or the outcome if none is.
-async fn sent_query(allowed: &[&str], arguments: Value) -> Result<String, CallOutcome> {
+async fn sent_query(allowed: &[&str], arguments: Value) -> Result<String, CallStatus> {
     let server = FakeApi::start([json_response(200, r#"{"items":[]}"#)]).await;
     let output = call(&github(&server, allowed), "search_code", arguments).await;
     if server.requests().is_empty() {
@@ -155,7 +155,7 @@ async fn a_query_cannot_name_other_repositories() {
         "repo :other/secret",
         "x\u{a0}owner:other",
     ] {
-        let denied = Err(CallOutcome::Denied);
+        let denied = Err(CallStatus::Denied);
         assert_eq!(
             sent_query(&["acme/*"], json!({ "query": query })).await,
             denied,

@@ -1,7 +1,7 @@
 //! Which tables there are, and what can be read of them.
 
 use super::*;
-use crate::tools::source::Source;
+use crate::tools::source::ToolSource;
 
 #[tokio::test]
 async fn the_listed_tables_are_listed_as_they_are_written_in_the_database() {

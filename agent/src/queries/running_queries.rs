@@ -11,25 +11,25 @@ use tokio_util::task::TaskTracker;
 
 use super::recent_queries::RecentQueries;
 use crate::agent_loop::{QueryState, SystemPrompts};
-use crate::bridge::BridgeClient;
-use crate::config::Limits;
-use crate::conversations::Conversations;
+use crate::bridge::AgentBridge;
+use crate::config::QueryLimits;
+use crate::conversations::ConversationStore;
 use crate::credential::TokenHash;
-use crate::failure::Failure;
+use crate::failure::AgentFailure;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::tools::Sources;
 
 /// The running queries, and the state that they share.
-pub(crate) struct Queries {
-    pub(super) bridge: BridgeClient,
+pub(crate) struct RunningQueries {
+    pub(super) bridge: AgentBridge,
     pub(super) model: Arc<dyn Model>,
     pub(super) system_prompts: SystemPrompts,
     pub(super) profile_models: HashMap<String, Arc<dyn Model>>,
     pub(super) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(super) limits: Limits,
-    pub(crate) conversations: Conversations,
+    pub(super) limits: QueryLimits,
+    pub(crate) conversations: ConversationStore,
     max_queries: usize,
     table: Mutex<QueryTable>,
     pub(super) tasks: TaskTracker,
@@ -39,26 +39,22 @@ pub(crate) struct Queries {
 
 /// What queries are answered with.
 pub(crate) struct QueriesConfig {
-    pub(crate) bridge: BridgeClient,
+    pub(crate) bridge: AgentBridge,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) system_prompts: SystemPrompts,
     /// The models of profiles that have one of their own, by the name of the profile.
     pub(crate) profile_models: HashMap<String, Arc<dyn Model>>,
     pub(crate) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: QueryLimits,
     pub(crate) max_queries: usize,
-    pub(crate) conversations: Conversations,
+    pub(crate) conversations: ConversationStore,
 }
 
 impl QueriesConfig {
     /// Returns what queries without sources are answered with.
     #[cfg(test)]
-    pub(super) fn for_test(
-        bridge: BridgeClient,
-        model: Arc<dyn Model>,
-        max_queries: usize,
-    ) -> Self {
+    pub(super) fn for_test(bridge: AgentBridge, model: Arc<dyn Model>, max_queries: usize) -> Self {
         let settings = crate::config::ConversationSettings::default();
         Self {
             bridge,
@@ -67,9 +63,9 @@ impl QueriesConfig {
             profile_models: HashMap::new(),
             sources: crate::tools::tests::sources("", Vec::new()),
             metrics: Arc::new(Metrics::new()),
-            limits: Limits::default(),
+            limits: QueryLimits::default(),
             max_queries,
-            conversations: Conversations::open(&settings).unwrap(),
+            conversations: ConversationStore::open(&settings).unwrap(),
         }
     }
 }
@@ -88,10 +84,10 @@ struct QueryTable {
 
 impl QueryTable {
     /// Finds a running query of this owner.
-    fn find(&self, id: &QueryId, owner: QueryOwner) -> Result<&RunningQuery, Failure> {
+    fn find(&self, id: &QueryId, owner: QueryOwner) -> Result<&RunningQuery, AgentFailure> {
         let query = self.running.get(id).filter(|it| it.owner == owner);
         query.ok_or_else(|| {
-            Failure::new(
+            AgentFailure::new(
                 ErrorCode::QueryNotFound,
                 "no such query is being answered for you: it has ended, or was sent elsewhere",
             )
@@ -117,7 +113,7 @@ pub(crate) enum QueryOwner {
     Frontend(TokenHash),
 }
 
-impl Queries {
+impl RunningQueries {
     pub(crate) fn new(config: QueriesConfig) -> Self {
         Self {
             bridge: config.bridge,
@@ -141,7 +137,7 @@ impl Queries {
         self: &Arc<Self>,
         id: &QueryId,
         owner: QueryOwner,
-    ) -> Result<QueryPermit, Failure> {
+    ) -> Result<QueryPermit, AgentFailure> {
         if self.stopping.is_cancelled() {
             return Err(shutting_down());
         }
@@ -178,7 +174,7 @@ impl Queries {
     }
 
     /// Cancels a query of this owner. When this returns, nothing of the query runs any more.
-    pub(crate) async fn cancel(&self, id: &QueryId, owner: QueryOwner) -> Result<(), Failure> {
+    pub(crate) async fn cancel(&self, id: &QueryId, owner: QueryOwner) -> Result<(), AgentFailure> {
         let finished = {
             let table = self.table();
             let query = table.find(id, owner)?;
@@ -196,13 +192,13 @@ impl Queries {
         owner: QueryOwner,
         call: &str,
         is_approved: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AgentFailure> {
         let state = Arc::clone(&self.table().find(id, owner)?.state);
         if state.approvals.reply(call, is_approved) {
             return Ok(());
         }
         let message = "no call with this id waits for approval: it was answered or has expired";
-        Err(Failure::new(ErrorCode::QueryNotFound, message))
+        Err(AgentFailure::new(ErrorCode::QueryNotFound, message))
     }
 
     /// Returns the number of running queries.
@@ -230,28 +226,28 @@ impl Queries {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn limit_exceeded(&self) -> Failure {
+    fn limit_exceeded(&self) -> AgentFailure {
         let message = format!(
             "the agent answers as many queries as it may, of {} in all",
             self.max_queries
         );
-        Failure::new(ErrorCode::QueryLimitExceeded, message)
+        AgentFailure::new(ErrorCode::QueryLimitExceeded, message)
             .with_remedy("retry later, or raise `max_queries`")
     }
 }
 
-fn duplicate_query() -> Failure {
+fn duplicate_query() -> AgentFailure {
     let message = "a query with this uuid was sent before";
-    Failure::new(ErrorCode::QueryCompleted, message).with_remedy("use a new uuid")
+    AgentFailure::new(ErrorCode::QueryCompleted, message).with_remedy("use a new uuid")
 }
 
 /// Creates the failure of queries that are sent or still run while the agent shuts down.
-pub(super) fn shutting_down() -> Failure {
+pub(super) fn shutting_down() -> AgentFailure {
     let message = "the agent is shutting down";
-    Failure::new(ErrorCode::AgentUnavailable, message).with_remedy("retry in a moment")
+    AgentFailure::new(ErrorCode::AgentUnavailable, message).with_remedy("retry in a moment")
 }
 
-impl fmt::Debug for Queries {
+impl fmt::Debug for RunningQueries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let running = self.running_count();
         f.debug_struct("Queries")
@@ -263,7 +259,7 @@ impl fmt::Debug for Queries {
 /// The permit of one query. Dropping it removes the query from the table.
 #[derive(Debug)]
 pub(crate) struct QueryPermit {
-    pub(super) queries: Arc<Queries>,
+    pub(super) queries: Arc<RunningQueries>,
     pub(super) id: QueryId,
     pub(super) state: Arc<QueryState>,
     pub(super) cancelled: CancellationToken,

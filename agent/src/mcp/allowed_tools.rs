@@ -19,9 +19,9 @@ use tracing::debug;
 
 use super::call_result::page_call_output;
 use super::{annotations, errors};
-use crate::bridge::BridgeClient;
-use crate::failure::Failure;
-use crate::model::Tool;
+use crate::bridge::AgentBridge;
+use crate::failure::AgentFailure;
+use crate::model::ModelTool;
 use crate::tools::{CallOutput, ToolClass};
 
 /// The `_meta` key with the registered name of a tool that the bridge had to rename.
@@ -41,30 +41,30 @@ const SESSION_DESCRIPTION: &str =
 /// The tools that a query may use. Dropping this cancels the open calls. There is no session that
 /// must be closed at the bridge.
 #[derive(Debug)]
-pub(crate) struct PageTools {
-    bridge: BridgeClient,
+pub(crate) struct AllowedTools {
+    bridge: AgentBridge,
     service: RunningService<RoleClient, ClientConfig>,
 }
 
 /// A tool of the page.
 #[derive(Clone, Debug)]
-pub(crate) struct PageTool {
+pub(crate) struct AllowedTool {
     /// The name under which the page registered it. The model may have to use another name.
     pub(crate) registered_name: String,
     /// The timeout that the page has set for it.
     pub(crate) own_timeout: Option<Duration>,
     pub(crate) class: ToolClass,
-    pub(crate) tool: Tool,
+    pub(crate) tool: ModelTool,
 }
 
-impl PageTools {
+impl AllowedTools {
     /// Connects with a version of MCP that has no sessions, in which a request is cancelled by
     /// closing its connection.
     pub(crate) async fn connect(
-        bridge: &BridgeClient,
+        bridge: &AgentBridge,
         token: &Secret,
         query: &QueryId,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, AgentFailure> {
         let url = bridge.route(&["mcp"]);
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
             .auth_header(token.expose())
@@ -88,7 +88,7 @@ impl PageTools {
     }
 
     /// Lists the tools that the bridge offers for the query.
-    pub(crate) async fn list(&self) -> Result<Vec<PageTool>, Failure> {
+    pub(crate) async fn list(&self) -> Result<Vec<AllowedTool>, AgentFailure> {
         let tools = self.service.list_all_tools().await;
         let tools = tools.map_err(|error| errors::list_error(&self.bridge, &error))?;
         Ok(tools.into_iter().map(page_tool).collect())
@@ -100,7 +100,7 @@ impl PageTools {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<CallOutput, Failure> {
+    ) -> Result<CallOutput, AgentFailure> {
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.service.call_tool_once(call).await {
             Ok(CallToolResponse::Complete(result)) => Ok(page_call_output(&result)),
@@ -123,17 +123,17 @@ fn client_config() -> ClientConfig {
     ClientConfig::new(ClientCapabilities::default(), name)
 }
 
-fn page_tool(tool: McpTool) -> PageTool {
+fn page_tool(tool: McpTool) -> AllowedTool {
     let meta = |key: &str| tool.meta.as_ref()?.0.get(key);
     let registered_name = meta(ORIGINAL_NAME_META_KEY).and_then(Value::as_str);
     let timeout_ms = meta(TIMEOUT_META_KEY).and_then(Value::as_u64);
     let mut schema = Map::clone(&tool.input_schema);
     remove_session_argument(&mut schema);
-    PageTool {
+    AllowedTool {
         registered_name: registered_name.unwrap_or(&tool.name).to_owned(),
         own_timeout: timeout_ms.map(Duration::from_millis),
         class: annotations::hints(tool.annotations.as_ref()).class(),
-        tool: Tool {
+        tool: ModelTool {
             name: tool.name.into_owned(),
             description: tool.description.map(Into::into).or(tool.title),
             input_schema: Value::Object(schema),

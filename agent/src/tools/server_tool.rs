@@ -19,7 +19,7 @@ const MAX_NAME_BYTES: usize = 128;
 /// The definition of a tool of an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ToolDefinition {
+pub(crate) struct ServerTool {
     pub(crate) name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
@@ -64,7 +64,7 @@ impl ToolHints {
     }
 }
 
-impl ToolDefinition {
+impl ServerTool {
     /// Removes the invisible characters from what a model reads.
     pub(crate) fn without_invisible_characters(mut self) -> Self {
         self.description = self
@@ -137,8 +137,8 @@ mod tests {
 
     use super::*;
 
-    fn definition() -> ToolDefinition {
-        ToolDefinition {
+    fn definition() -> ServerTool {
+        ServerTool {
             name: "read".to_owned(),
             description: Some("Reads".to_owned()),
             input_schema: json!({ "type": "object" }),
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn characters_that_nobody_sees_are_removed() {
         let hidden = "a\u{200b}b\u{e0041}\u{202e}c\u{7}\u{fe01}\u{e0100}\u{3164}\u{2800}\n\td é";
-        let definition = ToolDefinition {
+        let definition = ServerTool {
             description: Some(hidden.to_owned()),
             input_schema: json!({ "properties": { "x\u{e0041}": { "description": hidden } } }),
             ..definition()
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_name_has_only_characters_that_a_person_sees() {
-        let with_name = |name: &str| ToolDefinition {
+        let with_name = |name: &str| ServerTool {
             name: name.to_owned(),
             ..definition()
         };
@@ -208,19 +208,19 @@ mod tests {
         let original = definition().hash();
         assert_eq!(original.len(), 64);
         let changed = [
-            ToolDefinition {
+            ServerTool {
                 description: None,
                 ..definition()
             },
-            ToolDefinition {
+            ServerTool {
                 input_schema: json!({}),
                 ..definition()
             },
-            ToolDefinition {
+            ServerTool {
                 name: "write".to_owned(),
                 ..definition()
             },
-            ToolDefinition {
+            ServerTool {
                 annotations: ToolHints {
                     read_only_hint: Some(true),
                     ..ToolHints::default()
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_schema_that_cannot_be_used_is_an_error() {
-        let broken = ToolDefinition {
+        let broken = ServerTool {
             input_schema: json!({ "type": 7 }),
             ..definition()
         };
