@@ -1,31 +1,12 @@
 //! The service credential: what a bridge must present, so that no other client can have queries
 //! answered.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use bridge_service::shared_credential::{self, SharedCredentialError, parse_long_credential};
 use bridge_service::{Secret, warning_if_open_to_all};
-use sha2::{Digest, Sha256};
-
-/// The SHA-256 hash of a token. Tokens are compared by their hashes, so that the duration of a
-/// comparison reveals nothing about the tokens themselves.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct TokenHash([u8; 32]);
-
-impl TokenHash {
-    pub(crate) fn new(token: &Secret) -> Self {
-        Self(Sha256::digest(token.expose()).into())
-    }
-}
-
-impl fmt::Debug for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenHash(…)")
-    }
-}
 
 /// Why there is no credential. The messages never contain a credential.
 #[derive(Debug, thiserror::Error)]

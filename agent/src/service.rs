@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_service::{HostOriginPolicy, connections};
+use bridge_service::{HostOriginPolicy, TokenHash, connections};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -17,7 +17,7 @@ use crate::agui::SuspendedRuns;
 use crate::bridge::AgentBridge;
 use crate::config::{BridgeUrl, Config};
 use crate::conversations::ConversationStore;
-use crate::credential::{self, CredentialError, TokenHash};
+use crate::credential::{self, CredentialError};
 use crate::http::{self, AgentState};
 use crate::mcp::{self, LoadedServers};
 use crate::metrics::Metrics;
@@ -127,7 +127,7 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     let address = listener.local_addr().map_err(bind_error)?;
     let sources = open_sources(&config, tools_file, Arc::clone(&metrics))?;
     Ok(BoundServer {
-        credential: TokenHash::new(&credential),
+        credential: TokenHash::from_token(credential.expose()),
         system_prompts,
         sources,
         metrics,

@@ -146,14 +146,14 @@ mod tests {
     use super::*;
     use crate::agent_loop::QueryState;
     use crate::agui::RunInput;
-    use crate::credential::TokenHash;
+    use bridge_service::TokenHash;
 
     const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
 
     /// Each owner has two threads.
     fn thread(number: usize) -> ThreadKey {
         let owner = Secret::from_trusted(format!("token-{}", number / 2));
-        let owner = QueryOwner::Frontend(TokenHash::new(&owner));
+        let owner = QueryOwner::Frontend(TokenHash::from_token(owner.expose()));
         (owner, number.to_string())
     }
 

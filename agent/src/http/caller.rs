@@ -8,8 +8,8 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::Rejection;
-use crate::credential::TokenHash;
 use crate::queries::{BodyOwner, QueryOwner};
+use bridge_service::TokenHash;
 
 /// The header with the token that the agent uses to call tools and to send reports.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
@@ -36,7 +36,7 @@ impl RequestCaller {
         credential: TokenHash,
     ) -> Result<Self, Rejection> {
         let bearer = bearer_token(headers)?;
-        let is_bridge = TokenHash::new(&bearer) == credential;
+        let is_bridge = TokenHash::from_token(bearer.expose()) == credential;
         let token = headers.get(QUERY_TOKEN_HEADER);
         let token = token.map(|token| parse_credential(token.to_str().unwrap_or_default()));
         match (is_bridge, token) {
@@ -61,7 +61,7 @@ impl RequestCaller {
         headers: &HeaderMap,
         credential: TokenHash,
     ) -> Result<QueryOwner, Rejection> {
-        let token = TokenHash::new(&bearer_token(headers)?);
+        let token = TokenHash::from_token(bearer_token(headers)?.expose());
         Ok(if token == credential {
             QueryOwner::Bridge
         } else {
@@ -83,7 +83,9 @@ impl RequestCaller {
     pub(super) fn owner(&self) -> QueryOwner {
         match self {
             Self::Bridge { .. } => QueryOwner::Bridge,
-            Self::Frontend { bearer } => QueryOwner::Frontend(TokenHash::new(bearer)),
+            Self::Frontend { bearer } => {
+                QueryOwner::Frontend(TokenHash::from_token(bearer.expose()))
+            }
         }
     }
 }
@@ -108,7 +110,7 @@ pub(super) fn authorize_bridge(
     headers: &HeaderMap,
     credential: TokenHash,
 ) -> Result<(), Rejection> {
-    if TokenHash::new(&bearer_token(headers)?) == credential {
+    if TokenHash::from_token(bearer_token(headers)?.expose()) == credential {
         return Ok(());
     }
     Err(wrong_credential())

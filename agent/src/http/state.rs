@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bridge_service::HostOriginPolicy;
 
 use crate::agui::SuspendedRuns;
-use crate::credential::TokenHash;
 use crate::queries::{BodyMemory, RunningQueries};
+use bridge_service::TokenHash;
 
 /// The state that the routes share.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::running_queries::QueryOwner;
-use crate::credential::TokenHash;
+use bridge_service::TokenHash;
 
 /// The bodies of all frontends together have one in so many bytes: the bridge always has the rest.
 const FRONTENDS_SHARE: usize = 2;
@@ -135,12 +135,11 @@ impl Drop for BodyReservation {
 
 #[cfg(test)]
 mod tests {
-    use bridge_service::Secret;
 
     use super::*;
 
     fn frontend(token: &str) -> BodyOwner {
-        BodyOwner::Frontend(TokenHash::new(&Secret::from_trusted(token.to_owned())))
+        BodyOwner::Frontend(TokenHash::from_token(token))
     }
 
     #[test]

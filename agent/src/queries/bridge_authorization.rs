@@ -248,9 +248,9 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::credential::TokenHash;
     use crate::model::{ModelSettings, Provider, from_settings};
     use crate::queries::{QueriesConfig, QueryOwner};
+    use bridge_service::TokenHash;
 
     /// Returns the queries of an agent whose bridge is at this address.
     fn queries(bridge: SocketAddr, max_queries: usize) -> Arc<RunningQueries> {
@@ -268,7 +268,7 @@ mod tests {
 
     fn frontend(token: &str) -> (Secret, QueryOwner) {
         let bearer = Secret::from_trusted(token.to_owned());
-        let owner = QueryOwner::Frontend(TokenHash::new(&bearer));
+        let owner = QueryOwner::Frontend(TokenHash::from_token(bearer.expose()));
         (bearer, owner)
     }
 

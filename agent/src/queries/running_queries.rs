@@ -14,11 +14,11 @@ use crate::agent_loop::{QueryState, SystemPrompts};
 use crate::bridge::AgentBridge;
 use crate::config::QueryLimits;
 use crate::conversations::ConversationStore;
-use crate::credential::TokenHash;
 use crate::failure::AgentFailure;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::tools::Sources;
+use bridge_service::TokenHash;
 
 /// The running queries, and the state that they share.
 pub(crate) struct RunningQueries {

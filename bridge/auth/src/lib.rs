@@ -30,7 +30,7 @@ pub mod verified_cache;
 pub use bearer::bearer_token;
 pub use error::AuthError;
 pub use principal::{InsufficientScope, Principal};
-pub use query_token::{QueryToken, TokenHash, is_query_token};
+pub use query_token::{QueryToken, is_query_token};
 pub use realm_id::RealmId;
 pub use scopes::{Scope, Scopes};
 pub use settings::JwtSettings;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
+use bridge_service::TokenHash;
 use uuid::Uuid;
 
 /// The prefix of all query tokens, so that a token that a page has generated is not mistaken for
@@ -37,23 +37,6 @@ impl QueryToken {
 impl fmt::Debug for QueryToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("QueryToken(…)")
-    }
-}
-
-/// The hash of a token, which is stored instead of it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TokenHash([u8; 32]);
-
-impl TokenHash {
-    /// Hashes a token with SHA-256.
-    pub fn from_token(token: &str) -> Self {
-        Self(Sha256::digest(token).into())
-    }
-}
-
-impl fmt::Debug for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenHash(…)")
     }
 }
 

@@ -9,7 +9,7 @@
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
 //!   bridge and an agent of one user share, and [`warning_if_open_to_all`] checks other files with
-//!   tokens. [`raise_open_file_limit`] prepares the process for many connections, and
+//!   tokens. [`TokenHash`] is what is stored instead of a token. [`raise_open_file_limit`] prepares the process for many connections, and
 //!   [`lower_thread_priority`] a thread for long computations.
 //! - [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
@@ -29,6 +29,7 @@ pub mod settings;
 pub mod shared_credential;
 pub mod shutdown_signal;
 mod thread_priority;
+mod token_hash;
 pub mod values;
 
 pub use client_address::{ClientAddress, TrustedProxy};
@@ -37,4 +38,5 @@ pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use open_files::raise_open_file_limit;
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
 pub use thread_priority::lower_thread_priority;
+pub use token_hash::TokenHash;
 pub use values::Secret;

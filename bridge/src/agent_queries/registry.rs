@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use bridge_auth::query_token::{QueryToken, TokenHash, is_query_token};
+use bridge_auth::query_token::{QueryToken, is_query_token};
 use bridge_auth::{AuthError, Principal, RealmId};
 use bridge_protocol::{ErrorCode, Query, QueryId, Subject};
 use bridge_realm::realm::{AgentEffect, QueryError, QueryPage, is_unguessable_id};
+use bridge_service::TokenHash;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};

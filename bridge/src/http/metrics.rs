@@ -8,8 +8,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use bridge_auth::{AuthError, TokenHash, bearer_token};
+use bridge_auth::{AuthError, bearer_token};
 use bridge_protocol::ErrorCode;
+use bridge_service::TokenHash;
 use bridge_service::connections::ConnectionLimits;
 use http::header::CONTENT_TYPE;
 
