@@ -304,7 +304,7 @@ fn first_heartbeat_delay(connection: ConnectionId, interval: Duration) -> Durati
     // The fractional parts of multiples of the golden ratio are spread evenly over any range of
     // numbers.
     let spread = connection.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    // A page needs time to register before its first heartbeat, when its former items expire.
+    // A page that has just connected shows by itself that it is alive.
     interval / 2 + interval.mul_f64(spread as f64 / f64::from(u32::MAX))
 }
 

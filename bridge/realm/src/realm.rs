@@ -31,11 +31,14 @@ mod conflicts;
 mod connection_events;
 mod deadlines;
 mod disconnect;
+mod document_gone;
 mod effect;
+mod expiry;
 mod former_session_events;
 mod former_sessions;
 mod hand_over;
 mod hand_over_events;
+mod heartbeat;
 mod ids;
 mod limits;
 mod now;
@@ -173,10 +176,7 @@ impl Realm {
                 Deadline::Call(call) => self.call_overdue(&call, now),
                 Deadline::Session(session) => self.session_due(&session, now),
                 Deadline::Catalogue(app) => self.catalogue_expired(&app),
-                Deadline::FormerSessions => {
-                    self.clear_former_sessions();
-                    Effects::new()
-                }
+                Deadline::FormerSessions => self.former_sessions_expired(),
                 Deadline::Query(query) => self.query_due(&query, now),
             });
         }

@@ -11,7 +11,6 @@ use super::{
     Session,
 };
 use crate::policy::{DuplicateNames, SessionLimitPolicy};
-use crate::realm::hand_over_events::is_successor;
 use crate::realm::registration_events::list_changed_effects;
 use crate::realm::session_events::close_effects;
 
@@ -52,12 +51,14 @@ impl Realm {
             acked_sequence: 0,
             answer_count: 0,
             expires,
+            former_items_until: None,
         };
         if self.sessions.contains_key(&id) {
             effects.extend(self.resume_session(&id, hello, name.clone(), phase, now));
         } else {
             self.begin_session(hello, name.clone(), phase, now);
         }
+        self.expect_registration(&id, now);
         effects.push(Effect::Send {
             connection,
             message: self.clients_message(),
@@ -129,26 +130,6 @@ impl Realm {
             close_effects(connection, code, CloseCode::Superseded, reason)
         };
         effects.extend(former.into_iter().flat_map(superseded));
-        effects
-    }
-
-    /// Fails the calls that a previous document may have started and does not hand over, because the
-    /// new one must not run them again. A page that does not resume its session connects again only
-    /// from the same document.
-    fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
-        let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
-        };
-        let abilities = [session.abilities(), hello.abilities];
-        if abilities.iter().all(|page| !page.resumes_sessions)
-            || session.is_same_document(hello.document.as_ref())
-        {
-            return Effects::new();
-        }
-        let origins = [session.origin(), hello.origin.as_deref()];
-        let is_successor = is_successor(hello.abilities, origins[0], origins[1]);
-        let mut effects = self.detach_queries(id, now);
-        effects.extend(self.calls_of_replaced_document(id, is_successor, now));
         effects
     }
 

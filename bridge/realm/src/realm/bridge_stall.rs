@@ -7,8 +7,8 @@ use super::deadlines::Deadline;
 use super::{Phase, Realm};
 
 impl Realm {
-    /// Extends the timeouts of calls and queries and the grace periods by a time in which the bridge
-    /// did not run. Must be called before [`Realm::deadline_passed`]. Tokens and the maximum duration
+    /// Extends the timeouts of calls and queries, the grace periods and the times for pages to
+    /// register by a time in which the bridge did not run. Must be called before [`Realm::deadline_passed`]. Tokens and the maximum duration
     /// of sessions end as before.
     pub fn bridge_stalled(&mut self, stall: Duration) {
         for (id, call) in &mut self.calls {
@@ -27,10 +27,14 @@ impl Realm {
         }
         for (id, session) in &mut self.sessions {
             self.deadlines.remove(session.deadline(id));
-            if let Phase::Disconnected { until } | Phase::BetweenDocuments { until } =
-                &mut session.phase
-            {
-                *until += stall;
+            match &mut session.phase {
+                Phase::Disconnected { until }
+                | Phase::BetweenDocuments { until }
+                | Phase::Connected {
+                    former_items_until: Some(until),
+                    ..
+                } => *until += stall,
+                Phase::Connected { .. } => {}
             }
             let (at, deadline) = session.deadline(id);
             self.deadlines.insert(at, deadline);

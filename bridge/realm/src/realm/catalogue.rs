@@ -39,6 +39,10 @@ impl Catalogue {
         self.0.is_empty()
     }
 
+    pub(super) fn has(&self, app: &AppKey) -> bool {
+        self.0.contains_key(app)
+    }
+
     pub(super) fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.0.values().flat_map(|app| &app.definitions)
     }

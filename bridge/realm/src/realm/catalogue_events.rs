@@ -1,12 +1,11 @@
-//! Apps are added to the catalogue when their last page leaves, and removed from it when they
-//! reconnect or their time has passed.
+//! Apps are added to the catalogue when their last page leaves, and removed from it when a page
+//! registers their items again. The module `expiry` removes them when their time has passed.
 
 use bridge_protocol::SessionId;
 
 use super::app_key::AppKey;
 use super::catalogue::CatalogueEntry;
 use super::deadlines::Deadline;
-use super::registration_events::list_changed_effects;
 use super::session::{ListHashes, hash_lists};
 use super::{Effects, Now, Realm};
 
@@ -76,11 +75,5 @@ impl Realm {
         for app in apps {
             self.remove_from_catalogue(&app);
         }
-    }
-
-    /// The time of an app in the catalogue has passed, so its definitions are no longer listed.
-    pub(super) fn catalogue_expired(&mut self, app: &AppKey) -> Effects {
-        let had = self.remove_from_catalogue(app).unwrap_or_default();
-        list_changed_effects(had.into_keys().collect())
     }
 }

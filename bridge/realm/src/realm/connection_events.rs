@@ -1,10 +1,11 @@
 //! The events of a connected page, and the end of connections and sessions. The module `admission`
-//! handles pages that connect, and `session_events` the deadlines of sessions.
+//! handles pages that connect, `heartbeat` signs of life, `document_gone` the end of documents, and
+//! `session_events` the deadlines of sessions.
 
-use bridge_protocol::{Heartbeat, Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
+use bridge_protocol::{Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
 use super::session::Session;
-use super::{CallOutcome, ConnectionId, Disconnect, Effects, Now, Phase, Realm};
+use super::{ConnectionId, Disconnect, Effects, Now, Phase, Realm};
 use crate::realm::registration_events::list_changed_effects;
 
 impl Realm {
@@ -50,39 +51,6 @@ impl Realm {
         let until = now.instant + grace;
         self.update_session(id, |session| session.phase = Phase::Disconnected { until });
         self.notify_builtin_resources_updated()
-    }
-
-    /// A message of the page has arrived, so its scripts are running.
-    pub fn page_message_received(&mut self, id: &SessionId, connection: ConnectionId) {
-        if let Some(session) = self.session_on(id, connection) {
-            session.mark_responsive();
-        }
-    }
-
-    /// A part of a message has arrived, so the page is responsive and is sending a large message.
-    pub fn part_arrived(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
-        if let Some(session) = self.session_on(id, connection) {
-            session.mark_responsive();
-            session.last_part_at = Some(now.instant);
-        }
-    }
-
-    /// The page has answered a heartbeat.
-    pub fn heartbeat_answered(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        heartbeat: Heartbeat,
-    ) {
-        if let Some(session) = self.session_on(id, connection)
-            && let Phase::Connected {
-                sequence,
-                acked_sequence,
-                ..
-            } = &mut session.phase
-        {
-            *acked_sequence = heartbeat.sequence.clamp(*acked_sequence, *sequence);
-        }
     }
 
     /// The visibility, focus or title of the page has changed.
@@ -137,12 +105,8 @@ impl Realm {
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
         self.deadlines.remove(session.deadline(id));
-        for id in calls {
-            let Some(call) = self.calls.get(&id) else {
-                continue;
-            };
-            let failure = call.page_gone_failure(why);
-            effects.extend(self.end_call(&id, CallOutcome::Failed(failure), now));
+        for call in calls {
+            effects.extend(self.page_gone(&call, why, now));
         }
         if let Some(session) = self.sessions.shift_remove(id) {
             self.record_former_session(id.clone(), &session, now);

@@ -11,7 +11,8 @@ use crate::realm::app_key::AppKey;
 /// Identifies the owner of a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// The next heartbeat of a session, or the end of its grace period, its token or the session.
+    /// The next heartbeat of a session, or the end of its grace period, its token, its former items
+    /// or the session.
     Session(SessionId),
     /// The end of the time for which the definitions of an app stay listed.
     Catalogue(AppKey),

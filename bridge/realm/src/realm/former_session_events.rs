@@ -4,9 +4,8 @@ use bridge_protocol::SessionId;
 use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
-use super::former_sessions::{
-    FORMER_SESSIONS_TTL, FormerSessions, MAX_FORMER_SESSION_BYTES, MAX_FORMER_SESSIONS,
-};
+use super::expiry::FORMER_SESSIONS_TTL;
+use super::former_sessions::{FormerSessions, MAX_FORMER_SESSION_BYTES, MAX_FORMER_SESSIONS};
 use super::{Now, Realm, Session};
 use crate::fast_hash::FastHash;
 

@@ -4,7 +4,6 @@
 //! ignored. The id of a former session is not ignored: its call was meant for a closed tab and must
 //! not run in another one.
 
-use std::time::Duration;
 use web_time::Instant;
 
 use bridge_protocol::SessionId;
@@ -21,9 +20,6 @@ pub(crate) const MAX_FORMER_SESSIONS: usize = 512;
 /// The size of these ids and names in bytes, which is much more than 512 of the SDK have. When it is
 /// exceeded, the oldest are removed.
 pub(crate) const MAX_FORMER_SESSION_BYTES: usize = 65_536;
-
-/// How long ids and names are remembered, counted from the end of the session that ended last.
-pub(crate) const FORMER_SESSIONS_TTL: Duration = Duration::from_secs(3600);
 
 /// The ids and names of ended sessions, in the order in which the sessions ended.
 #[derive(Debug)]

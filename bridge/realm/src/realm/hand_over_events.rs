@@ -13,15 +13,9 @@ use serde_json::value::RawValue;
 use super::hand_over::HandOver;
 use super::hand_over::{Arming, HandOverRequest, StateTotals, return_deadline};
 use super::session::Session;
-use super::{
-    CallFailure, CallOutcome, ConnectionId, Effect, Effects, Now, PageAbilities, PageRequest,
-    Phase, Realm, Receipt,
-};
+use super::{CallFailure, CallOutcome, ConnectionId, Effect, Effects, Now, PageRequest, Realm};
 use crate::definition::Definition;
 use crate::definition::tool::Tool;
-
-/// Why calls end that another document of their tab must not run again.
-const RELOADED: &str = "the page was reloaded";
 
 impl Realm {
     /// A handler arms the hand-over of its call, replaces the state, or disarms it.
@@ -74,7 +68,7 @@ impl Realm {
 
     /// The calls of a session whose former document, on this connection, has not said yet that it
     /// hands them over.
-    fn unconfirmed_calls(
+    pub(super) fn unconfirmed_calls(
         &self,
         id: &SessionId,
         connection: ConnectionId,
@@ -89,41 +83,6 @@ impl Realm {
     /// newer document of the session is connected.
     pub fn awaits_former_document(&self, id: &SessionId, connection: ConnectionId) -> bool {
         self.unconfirmed_calls(id, connection).next().is_some()
-    }
-
-    /// The connection of a former document has ended. The next document goes on with the calls that
-    /// it handed over; those of which it said nothing end, because they may have done more than the
-    /// last state says.
-    pub(super) fn former_document_gone(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        hands_over: &[CallId],
-        now: Now,
-    ) -> Effects {
-        let unconfirmed: Vec<_> = self.unconfirmed_calls(id, connection).cloned().collect();
-        if unconfirmed.is_empty() {
-            return Effects::new();
-        }
-        let mut effects = Effects::new();
-        for call in unconfirmed {
-            let hand_over = self
-                .calls
-                .get_mut(&call)
-                .and_then(|it| it.hand_over.as_deref_mut());
-            let state = hand_over.and_then(|it| {
-                it.unconfirmed_on = None;
-                it.continuation.as_ref()
-            });
-            if state.is_none() || !hands_over.contains(&call) {
-                effects.extend(self.page_gone(&call, RELOADED, now));
-            }
-        }
-        let session = self.sessions.get(id);
-        if let Some(next) = session.and_then(|session| session.phase.connection()) {
-            effects.extend(self.send_awaited_calls(id, next, now));
-        }
-        effects
     }
 
     /// The states with which all other calls of a session are armed.
@@ -159,87 +118,9 @@ impl Realm {
         })
     }
 
-    /// The document of a session is gone. Its calls end, but for those that it hands over. While
-    /// calls wait for the next document, the session waits with them, and ends otherwise.
-    pub(super) fn document_gone(
-        &mut self,
-        id: &SessionId,
-        why: &str,
-        hands_over: &[CallId],
-        now: Now,
-    ) -> Effects {
-        let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
-        };
-        let may_return = session.abilities().resumes_sessions;
-        let mut effects = Effects::new();
-        for call in session.calls.clone() {
-            let Some(open) = self.calls.get(&call) else {
-                continue;
-            };
-            effects.extend(match open.receipt {
-                Receipt::AwaitsDocument { until } if may_return && until > now.instant => continue,
-                Receipt::AwaitsDocument { .. } => self.document_did_not_return(&call, now),
-                _ if hands_over.contains(&call) => self.hand_over_call(&call, why, now),
-                _ => self.page_gone(&call, why, now),
-            });
-        }
-        let waiting = self.calls_awaiting_document(id);
-        let until = waiting
-            .filter_map(|call| self.calls.get(call)?.receipt.until())
-            .max();
-        let Some(until) = until else {
-            effects.extend(self.end_session(id, why, now));
-            return effects;
-        };
-        effects.extend(self.detach_queries(id, now));
-        self.update_session(id, |session| {
-            session.phase = Phase::BetweenDocuments { until };
-            session.mark_responsive();
-        });
-        effects.extend(self.notify_builtin_resources_updated());
-        effects
-    }
-
-    /// Another document of a session has connected, before its former document has reported its
-    /// end. The calls that the former document may have started end, because the new document must
-    /// not run them again. Those that are armed wait until everything that the former document has
-    /// sent was read.
-    pub(super) fn calls_of_replaced_document(
-        &mut self,
-        id: &SessionId,
-        is_successor: bool,
-        now: Now,
-    ) -> Effects {
-        let session = self.sessions.get(id);
-        let former = session.and_then(|session| session.phase.connection());
-        let calls = session.map(|session| session.calls.clone());
-        let mut effects = Effects::new();
-        for call in calls.into_iter().flatten() {
-            let Some(open) = self.calls.get(&call) else {
-                continue;
-            };
-            effects.extend(match open.receipt {
-                Receipt::AwaitsDocument { .. } if is_successor => continue,
-                _ if open.send_count == 0 && is_successor => continue,
-                _ if is_successor && former.is_some() => {
-                    let effects = self.hand_over_call(&call, RELOADED, now);
-                    let handed_over = self.calls.get_mut(&call);
-                    if let Some(hand_over) = handed_over.and_then(|it| it.hand_over.as_deref_mut())
-                    {
-                        hand_over.unconfirmed_on = former;
-                    }
-                    effects
-                }
-                _ => self.page_gone(&call, RELOADED, now),
-            });
-        }
-        effects
-    }
-
     /// Hands a call over, or ends it if it is not armed, if its client has left until it goes on, or
     /// if that exceeds a limit.
-    fn hand_over_call(&mut self, id: &CallId, why: &str, now: Now) -> Effects {
+    pub(super) fn hand_over_call(&mut self, id: &CallId, why: &str, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
@@ -265,30 +146,6 @@ impl Realm {
         }
         self.update_call(id, |call| call.hand_over(until, now));
         Effects::from([Effect::CallHandedOver { call: id.clone() }])
-    }
-
-    /// Ends a call whose document is gone.
-    fn page_gone(&mut self, id: &CallId, why: &str, now: Now) -> Effects {
-        let Some(call) = self.calls.get(id) else {
-            return Effects::new();
-        };
-        let failure = call.page_gone_failure(why);
-        self.end_call(id, CallOutcome::Failed(failure), now)
-    }
-
-    /// Ends a call for which no document has come back in time, or none that has its item.
-    pub(super) fn document_did_not_return(&mut self, id: &CallId, now: Now) -> Effects {
-        let Some(call) = self.calls.get(id) else {
-            return Effects::new();
-        };
-        if !call.is_confirmed() {
-            return self.page_gone(id, RELOADED, now);
-        }
-        let session = self.sessions.get(&call.session);
-        let shown = session.filter(|session| session.phase.connection().is_some());
-        let title = shown.map(|session| session.page_title().unwrap_or_default());
-        let failure = call.not_returned_failure(title, self.limits.page_return);
-        self.end_call(id, CallOutcome::Failed(failure), now)
     }
 
     /// Sends the calls that wait for this document and whose items it has registered. If a tool has
@@ -388,7 +245,7 @@ impl Realm {
 impl Realm {
     /// Panics when the state of hand-overs contradicts that of the session.
     pub(super) fn check_hand_overs(&self, id: &SessionId, session: &Session) {
-        let is_between = matches!(session.phase, Phase::BetweenDocuments { .. });
+        let is_between = matches!(session.phase, super::Phase::BetweenDocuments { .. });
         let mut armed = StateTotals::default();
         for call in session.calls.iter().map(|call| &self.calls[call]) {
             let hand_over = call.hand_over.as_deref();
@@ -451,13 +308,4 @@ impl Session {
             RequestedItem::Missing
         }
     }
-}
-
-/// Whether a page that connects may go on with the calls of the former document.
-pub(super) fn is_successor(
-    abilities: PageAbilities,
-    former_origin: Option<&str>,
-    origin: Option<&str>,
-) -> bool {
-    abilities.resumes_sessions && former_origin == origin
 }

@@ -7,7 +7,7 @@
 //! are cancelled.
 
 mod approval_events;
-mod detach;
+mod attach;
 mod ended_queries;
 mod ending;
 mod errors;
@@ -233,14 +233,14 @@ impl Realm {
     }
 
     /// The ids of the running queries of a session.
-    fn session_query_ids(&self, session: &SessionId) -> Vec<QueryId> {
+    pub(super) fn session_query_ids(&self, session: &SessionId) -> Vec<QueryId> {
         let queries = self.queries.iter();
         let of_session = queries.filter(|(_, query)| query.session == *session);
         of_session.map(|(id, _)| id.clone()).collect()
     }
 
     /// Changes a running query and updates its deadline.
-    fn update_query(&mut self, id: &QueryId, change: impl FnOnce(&mut RunningQuery)) {
+    pub(super) fn update_query(&mut self, id: &QueryId, change: impl FnOnce(&mut RunningQuery)) {
         let Some(query) = self.queries.get_mut(id) else {
             return;
         };

@@ -8,7 +8,7 @@ use bridge_protocol::{
 };
 
 use super::session::ListHashes;
-use super::{ConnectionId, Effect, Effects, Now, Realm};
+use super::{ConnectionId, Effect, Effects, Now, Realm, Session};
 use crate::definition::Definition;
 
 const KINDS: [Kind; 4] = [
@@ -29,20 +29,21 @@ impl Realm {
         definitions: Vec<Result<Definition, RegistrationFailure>>,
         now: Now,
     ) -> Effects {
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
+        }
         let limits = Arc::clone(&self.limits);
         let definitions = self.reject_conflicts(id, definitions);
-        if self.session_on(id, connection).is_some() {
-            for definition in definitions.iter().flatten() {
-                self.route_index.insert_registered(id, definition);
-            }
+        for definition in definitions.iter().flatten() {
+            self.route_index.insert_registered(id, definition);
         }
         self.registration_count += 1;
         let registration_number = self.registration_count;
         let subscribed_uris: Vec<String> = self.subscribed_uris().into_iter().cloned().collect();
-        let Some(session) = self.session_on(id, connection) else {
+        let former = self.update_session(id, Session::take_former_items);
+        let Some(session) = self.sessions.get_mut(id) else {
             return Effects::new();
         };
-        let former = session.take_former_items();
         let app = session.app();
         let was_empty = session.items.is_empty();
         let mut changed_kinds = Vec::new();
@@ -87,7 +88,7 @@ impl Realm {
         }
         let subscriptions = session.subscriptions_update(connection);
         let catalogued = app.and_then(|app| self.remove_from_catalogue(&app));
-        if let Some(former) = former.or(catalogued)
+        if let Some(former) = former.flatten().or(catalogued)
             && let Some(session) = self.sessions.get(id)
         {
             changed_kinds = diff_lists(&former, &session.list_hashes());

@@ -113,6 +113,9 @@ pub enum Phase {
         answer_count: u64,
         /// When the token of this connection expires.
         expires: Option<Instant>,
+        /// When the items expire that are listed for the page and that it has not registered on
+        /// this connection. `None` if there are none.
+        former_items_until: Option<Instant>,
     },
     /// The connection was lost. Until `until` the tools stay listed and calls wait.
     Disconnected { until: Instant },
@@ -134,8 +137,12 @@ impl Phase {
             Phase::Connected {
                 heartbeat_due,
                 expires,
+                former_items_until,
                 ..
-            } => expires.map_or(*heartbeat_due, |expires| expires.min(*heartbeat_due)),
+            } => {
+                let others = [*expires, *former_items_until].into_iter().flatten();
+                others.fold(*heartbeat_due, Instant::min)
+            }
             Phase::Disconnected { until } | Phase::BetweenDocuments { until } => *until,
         }
     }

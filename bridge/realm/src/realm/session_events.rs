@@ -1,15 +1,14 @@
-//! The deadlines of a session: heartbeats, and the ends of the grace period, the token and the
-//! session.
+//! The deadlines of a session: heartbeats, and the ends of the grace period, the token, former items
+//! and the session.
 
 use std::sync::Arc;
 use web_time::Instant;
 
 use bridge_protocol::{
-    BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId, Subject,
+    BridgeToPage, CloseCode, ErrorCode, Renewed, SessionClosed, SessionId, Subject,
 };
 
-use super::registration_events::list_changed_effects;
-use super::session::{ListHashes, Session};
+use super::session::Session;
 use super::{ConnectionId, Effect, Effects, Now, Phase, Realm};
 
 impl Realm {
@@ -91,6 +90,10 @@ impl Realm {
                 expires: Some(expires),
                 ..
             } if expires <= now.instant => self.token_expired(id, connection, now),
+            Phase::Connected {
+                former_items_until: Some(until),
+                ..
+            } if until <= now.instant => self.former_items_expired(id),
             Phase::Connected { connection, .. } => self.heartbeat_due(id, connection, now),
         }
     }
@@ -122,57 +125,6 @@ impl Realm {
         let mut effects = self.connection_lost(id, now);
         effects.extend(close_for_another_token(connection, reason));
         effects
-    }
-
-    fn heartbeat_due(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
-        let next = now.instant + self.limits.heartbeat_interval;
-        let heartbeat = self.update_session(id, |session| {
-            let answers_heartbeats = session.abilities().answers_heartbeats;
-            let Phase::Connected {
-                heartbeat_due,
-                sequence,
-                acked_sequence,
-                answer_count,
-                ..
-            } = &mut session.phase
-            else {
-                return None;
-            };
-            *heartbeat_due = next;
-            // An unanswered heartbeat is not repeated, because heartbeats would queue up in a
-            // frozen tab.
-            (answers_heartbeats && *sequence == *acked_sequence).then(|| {
-                *sequence += 1;
-                Heartbeat {
-                    sequence: *sequence,
-                    answers: *answer_count,
-                }
-            })
-        });
-        let mut effects = self.expire_former_items(id);
-        effects.push(match heartbeat.flatten() {
-            Some(heartbeat) => Effect::Send {
-                connection,
-                message: BridgeToPage::Heartbeat(heartbeat),
-            },
-            // The pong shows that the connection works, and the ping prevents proxies from closing
-            // it.
-            None => Effect::Ping { connection },
-        });
-        effects
-    }
-
-    /// Drops the items of an earlier connection, and those of the app in the catalogue, when the
-    /// page has been connected for a heartbeat interval and has registered nothing.
-    fn expire_former_items(&mut self, id: &SessionId) -> Effects {
-        let Some(session) = self.sessions.get_mut(id) else {
-            return Effects::new();
-        };
-        let former = session.take_former_items();
-        let closed_app = session.app().filter(|_| session.items.is_empty());
-        let catalogued = closed_app.and_then(|app| self.remove_from_catalogue(&app));
-        let lists = former.into_iter().chain(catalogued);
-        list_changed_effects(lists.flat_map(ListHashes::into_keys).collect())
     }
 }
 

@@ -1,13 +1,11 @@
 //! The record of ended queries: their ids, so that no id is used twice, and for a while the
 //! messages that their pages have not received or may request again.
 
-use web_time::Instant;
-
 use bridge_protocol::QueryId;
 
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, EndedQueryState};
-use crate::realm::{AgentEffect, Effect, Effects, Now, Realm};
+use crate::realm::{AgentEffect, Effect, Effects, Realm};
 
 /// The number of ended queries that are recorded. When one more ends, the oldest is removed.
 pub(super) const MAX_ENDED_QUERIES: usize = 64;
@@ -67,7 +65,7 @@ impl Realm {
     }
 
     /// Releases the id of an ended query, so that only its page can refer to it.
-    fn release_query_id(&mut self, id: &QueryId) -> Effects {
+    pub(in crate::realm) fn release_query_id(&mut self, id: &QueryId) -> Effects {
         if self
             .ended_queries
             .get(id)
@@ -87,27 +85,8 @@ impl Realm {
         }
     }
 
-    /// A deadline of an ended query has passed.
-    pub(super) fn ended_query_due(&mut self, id: &QueryId, now: Now) -> Effects {
-        let passed = |at: Option<Instant>| at.is_some_and(|at| at <= now.instant);
-        self.update_ended_query(id, |ended| {
-            if passed(ended.attachable_until) {
-                ended.attachable_until = None;
-                if ended.must_attach {
-                    ended.delivery.clear();
-                } else {
-                    ended.delivery.drop_delivered();
-                }
-            }
-        });
-        match self.ended_queries.get(id) {
-            Some(ended) if passed(ended.state.until()) => self.release_query_id(id),
-            _ => Effects::new(),
-        }
-    }
-
     /// Changes an ended query and updates its deadline.
-    pub(super) fn update_ended_query(
+    pub(in crate::realm) fn update_ended_query(
         &mut self,
         id: &QueryId,
         change: impl FnOnce(&mut EndedQuery),

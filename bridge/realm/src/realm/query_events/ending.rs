@@ -220,7 +220,7 @@ impl Realm {
     /// A deadline of a query has passed.
     pub(in crate::realm) fn query_due(&mut self, id: &QueryId, now: Now) -> Effects {
         match self.queries.get(id) {
-            None => self.ended_query_due(id, now),
+            None => self.ended_query_expired(id, now),
             Some(query) if query.has_expired(now.instant) => {
                 self.end_query(id, QueryOutcome::TimedOut, now)
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
 
-use super::Session;
+use super::{Phase, Session};
 use crate::definition::Definition;
 use crate::definition::tool;
 use crate::realm::RealmLimits;
@@ -17,8 +17,14 @@ impl Session {
     }
 
     /// Removes the items of a former connection and returns their hashes; `None` when there are
-    /// none.
+    /// none. Their deadline ends.
     pub(in crate::realm) fn take_former_items(&mut self) -> Option<ListHashes> {
+        if let Phase::Connected {
+            former_items_until, ..
+        } = &mut self.phase
+        {
+            *former_items_until = None;
+        }
         if !std::mem::take(&mut self.items_are_former) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! Tests with several tabs: names, limits, the end of tokens and sessions, suspended pages, and the
 //! catalogue.
 
+mod expiry;
 mod overdue;
 mod resuming;
 mod suspended;
@@ -272,27 +273,6 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
 }
 
 #[test]
-fn catalogue_entries_expire_and_are_bounded_in_number() {
-    let mut scene = Harness::new();
-    for number in 0..=catalogue::MAX_CATALOGUE_APPS as u64 {
-        let hello = PageHello {
-            app: Some(format!("app{number}")),
-            ..page_hello(TAB)
-        };
-        try_connect(&mut scene, number, hello).unwrap();
-        scene.register(ConnectionId(number), &[&format!("tool{number}")]);
-        scene.disconnect(ConnectionId(number), Disconnect::DocumentGone);
-    }
-    assert_eq!(listed_tools(&scene).len(), catalogue::MAX_CATALOGUE_APPS);
-    assert!(!listed_tools(&scene).contains(&"tool0".to_owned()));
-    scene.advance_to(3599.0);
-    assert_eq!(listed_tools(&scene).len(), catalogue::MAX_CATALOGUE_APPS);
-    scene.advance_to(3600.0);
-    assert!(scene.tool_list_changed());
-    assert!(scene.realm.is_empty());
-}
-
-#[test]
 fn catalogue_bytes_are_bounded_and_the_oldest_app_is_removed_first() {
     let bytes = tool("echo").bytes();
     let mut scene = harness_with_limits(|limits| limits.catalogue_bytes = 3 * bytes);
@@ -369,29 +349,6 @@ fn a_session_is_found_by_its_id_and_by_its_name() {
 }
 
 #[test]
-fn former_items_expire_at_the_first_heartbeat_without_registration() {
-    let mut scene = Harness::new();
-    try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();
-    scene.register(FIRST_CONNECTION, &["echo"]);
-    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
-    try_connect(&mut scene, 2, app_page(TAB, None)).unwrap();
-    assert_eq!(listed_tools(&scene), ["echo"]);
-    scene.advance_to(20.0);
-    assert!(scene.tool_list_changed());
-    assert_eq!(listed_tools(&scene), Vec::<String>::new());
-
-    scene.register(SECOND_CONNECTION, &["echo"]);
-    scene.disconnect(SECOND_CONNECTION, Disconnect::ConnectionLost);
-    try_connect(&mut scene, 3, app_page(TAB, None)).unwrap();
-    assert_eq!(listed_tools(&scene), ["echo"]);
-    scene.advance_to(40.0);
-    assert!(scene.tool_list_changed());
-    assert_eq!(listed_tools(&scene), Vec::<String>::new());
-    scene.advance_to(60.0);
-    assert!(!scene.tool_list_changed());
-}
-
-#[test]
 fn an_ambiguous_call_is_routed_by_policy() {
     let routed = |policy: AmbiguousCalls, focused: &[&str]| {
         let mut scene = harness_with_limits(|limits| limits.ambiguous_calls = policy);
@@ -430,42 +387,4 @@ fn an_ambiguous_call_is_routed_by_policy() {
     assert_eq!(routed(Focused, &["a", "b"]), None);
     assert_eq!(routed(LastActive, &["a"]).as_deref(), Some("a"));
     assert_eq!(routed(LastActive, &[]).as_deref(), Some("b"));
-}
-
-#[test]
-fn former_sessions_are_known_until_ttl_and_bounded_in_number() {
-    let mut scene = harness_with_limits(|limits| limits.catalogue_ttl = Duration::ZERO);
-    let end = |scene: &mut Harness, number: u64, session: &str, name: Option<&str>| {
-        try_connect(scene, number, app_page(session, name)).unwrap();
-        let effects = scene.realm.connection_ended(
-            &session.into(),
-            ConnectionId(number),
-            Disconnect::DocumentGone,
-            scene.now,
-        );
-        scene.apply(effects);
-    };
-    assert!(!scene.realm.knows_session(&"first".into()));
-    end(&mut scene, 1, "first", Some("board"));
-    for called in ["first", "board"] {
-        assert!(scene.realm.knows_session(&called.into()), "{called}");
-    }
-    for number in 0..600 {
-        end(&mut scene, number + 2, &format!("s{number}"), None);
-    }
-    assert!(!scene.realm.knows_session(&"first".into()));
-    let long_id = |number: u64| format!("{number:04096}");
-    for number in 0..20 {
-        end(&mut scene, number + 1000, &long_id(number), None);
-    }
-    assert!(!scene.realm.knows_session(&long_id(3).as_str().into()));
-    assert!(scene.realm.knows_session(&long_id(4).as_str().into()));
-    end(&mut scene, 2000, "s599", None);
-    assert!(scene.realm.knows_session(&"s599".into()));
-    assert!(!scene.realm.is_empty());
-    scene.now.instant += Duration::from_secs(3600);
-    let effects = scene.realm.deadline_passed(scene.now);
-    scene.apply(effects);
-    assert!(!scene.realm.knows_session(&"s599".into()));
-    assert!(scene.realm.is_empty());
 }

@@ -1,41 +1,12 @@
-//! Detaches queries when their document leaves, and attaches other documents to them.
+//! Attaches documents to queries whose former document is gone.
 
 use bridge_protocol::{QueryId, SessionId};
 
 use super::QueryError;
-use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
-use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm, Session};
+use crate::realm::query::{PagePresence, QueryOrigin};
+use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm};
 
 impl Realm {
-    /// The document of a page is gone: its queries end, or wait for another document to attach.
-    pub(in crate::realm) fn detach_queries(&mut self, session: &SessionId, now: Now) -> Effects {
-        let abilities = self.sessions.get(session).map(Session::abilities);
-        let wait = abilities
-            .unwrap_or_default()
-            .return_timeout(self.limits.queries.attach_timeout);
-        let until = now.instant + wait;
-        let mut effects = Effects::new();
-        for id in self.session_query_ids(session) {
-            if wait.is_zero() {
-                effects.extend(self.query_page_gone(&id, now));
-            } else {
-                self.update_query(&id, |query| {
-                    query.page_presence = PagePresence::Detached { until }
-                });
-            }
-        }
-        let kept = |ended: &EndedQuery| ended.session == *session && ended.delivery.is_replayable();
-        let ended = self.ended_queries.iter().filter(|(_, ended)| kept(ended));
-        let ended: Vec<_> = ended.map(|(id, _)| id.clone()).collect();
-        for id in ended {
-            self.update_ended_query(&id, |ended| {
-                ended.must_attach = true;
-                ended.attachable_until = Some(until);
-            });
-        }
-        effects
-    }
-
     /// A document attaches to a query of its session and receives all stored and all later
     /// messages.
     pub fn query_attached(
