@@ -6,6 +6,7 @@ mod keys;
 mod listing_cache;
 mod name_span;
 mod parsed;
+pub(crate) mod published_name;
 pub mod repair;
 #[cfg(test)]
 mod round_trip;
@@ -158,7 +159,7 @@ impl Tool {
         })
     }
 
-    /// The name that clients see; it matches `^[a-zA-Z0-9_-]{1,64}$`.
+    /// The name that clients see, see [`published_name`].
     pub fn published_name(&self) -> &str {
         let extras = self.extras.as_ref();
         let repaired = extras.and_then(|it| it.repaired_name.as_deref());
@@ -255,18 +256,11 @@ impl Tool {
     }
 }
 
-/// Whether the name ends like a repaired one, so that it may stand for a name that clients refuse.
-pub fn has_repair_suffix(name: &str) -> bool {
-    name.rsplit_once('_').is_some_and(|(_, suffix)| {
-        suffix.len() == 8 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::keys::ORIGINAL_NAME_KEY;
+    use super::published_name::ORIGINAL_NAME_KEY;
     use super::*;
 
     fn parse(definition: Value) -> Result<Tool, (ErrorCode, String)> {
@@ -346,20 +340,16 @@ mod tests {
     }
 
     #[test]
-    fn invalid_names_are_repaired_and_the_original_is_published() {
-        for name in ["a b", "ünïcode", &"x".repeat(65), "a/b.c"] {
+    fn a_repaired_name_is_published_with_the_registered_one() {
+        for name in ["a b", "ünïcode", &"x".repeat(65)] {
             let tool = parse(json!({"name": name})).unwrap();
-            assert!(tool.published_name().len() <= 64);
-            assert!(
-                tool.published_name()
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
-            );
+            assert_eq!(tool.published()["name"], tool.published_name());
             assert_eq!(tool.published()["title"], name);
             assert_eq!(tool.published()["_meta"][ORIGINAL_NAME_KEY], name);
         }
         let tool = parse(json!({"name": "x".repeat(64)})).unwrap();
         assert_eq!(tool.published_name(), tool.name());
+        assert!(!tool.published().contains_key("_meta"));
     }
 
     #[test]

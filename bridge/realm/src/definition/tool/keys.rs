@@ -8,9 +8,6 @@ pub const SESSION_ARGUMENT: &str = "session_id";
 /// published: a model would confuse the two.
 pub(super) const APP_SESSION_ARGUMENT: &str = "sessionId";
 
-/// The key in a tool's `_meta` with the original name of a tool whose name was repaired.
-pub(super) const ORIGINAL_NAME_KEY: &str = "mcp-web/originalName";
-
 /// The key in a tool's `_meta` with the maximum number of characters of its results, for clients
 /// that read it, such as Claude Code.
 pub const RESULT_SIZE_KEY: &str = "anthropic/maxResultSizeChars";

@@ -2,14 +2,13 @@
 
 use std::sync::OnceLock;
 
-use bridge_protocol::invisible::without_invisible;
-use bridge_protocol::{ErrorCode, limits};
+use bridge_protocol::ErrorCode;
 use bridge_schema::{Validator, dialect};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-use super::keys::{APP_SESSION_ARGUMENT, ORIGINAL_NAME_KEY, SESSION_ARGUMENT};
+use super::keys::{APP_SESSION_ARGUMENT, SESSION_ARGUMENT};
 use super::listing_cache::ListingCache;
+use super::published_name::{published_name, set_repaired_name};
 use super::{annotations, fields, repair};
 use crate::definition::invisible;
 use crate::definition::reserved::is_builtin_tool;
@@ -19,7 +18,7 @@ use crate::definition::reserved::is_builtin_tool;
 pub(super) struct ParsedTool {
     /// The name as registered.
     pub(super) name: String,
-    /// The name that clients see; it matches `^[a-zA-Z0-9_-]{1,64}$`.
+    /// The name that clients see.
     pub(super) published_name: String,
     /// The whole MCP tool object as clients list it.
     pub(super) published: Map<String, Value>,
@@ -84,9 +83,9 @@ impl ParsedTool {
         };
         let has_own_session_argument = has_property(SESSION_ARGUMENT);
         let has_app_session_argument = has_property(APP_SESSION_ARGUMENT);
-        let published_name = publishable_name(&name);
+        let published_name = published_name(&name).into_owned();
         if published_name != name {
-            add_original_name(&mut published, &name, &published_name);
+            set_repaired_name(&mut published, &name, &published_name);
         }
         let mut schema = repair::apply_client_quirks(input.schema().clone())
             .map_err(|error| schema_error("inputSchema", error))?;
@@ -127,36 +126,5 @@ fn add_session_argument(schema: &mut Value) {
                 "description": "Which page to use, if several are open; see list_active_sessions"
             }),
         );
-    }
-}
-
-/// A name that every client accepts: the name itself, or a repaired one with a hash suffix.
-fn publishable_name(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.len() <= limits::MAX_TOOL_NAME_CHARS && name.chars().all(fits) {
-        return name.to_owned();
-    }
-    let hash: [u8; 32] = Sha256::digest(name).into();
-    let suffix = format!(
-        "_{:02x}{:02x}{:02x}{:02x}",
-        hash[0], hash[1], hash[2], hash[3]
-    );
-    let room = limits::MAX_TOOL_NAME_CHARS - suffix.len();
-    let stem: String = name
-        .chars()
-        .take(room)
-        .map(|c| if fits(c) { c } else { '_' })
-        .collect();
-    stem + &suffix
-}
-
-fn add_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
-    published.insert("name".to_owned(), json!(published_name));
-    published
-        .entry("title")
-        .or_insert_with(|| json!(without_invisible(name)));
-    let meta = published.entry("_meta").or_insert_with(|| json!({}));
-    if let Some(meta) = meta.as_object_mut() {
-        meta.insert(ORIGINAL_NAME_KEY.to_owned(), json!(name));
     }
 }

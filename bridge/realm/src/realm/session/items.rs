@@ -6,7 +6,7 @@ use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
 
 use super::{Phase, Session};
 use crate::definition::Definition;
-use crate::definition::tool;
+use crate::definition::tool::published_name::may_be_repaired;
 use crate::realm::RealmLimits;
 use crate::realm::session::item_map::{ItemKey, SessionItem};
 
@@ -112,7 +112,7 @@ impl Session {
     /// Another definition that is published under the same name.
     fn find_name_conflict(&self, definition: &Definition) -> Option<&Definition> {
         let published = definition.published_name();
-        if !tool::has_repair_suffix(published) {
+        if !may_be_repaired(published) {
             return None;
         }
         self.definitions(definition.kind())
@@ -183,7 +183,7 @@ impl Session {
             .map(|item| &item.definition)
             .or_else(|| {
                 // Only repaired names differ from the registered ones.
-                tool::has_repair_suffix(name).then(|| {
+                may_be_repaired(name).then(|| {
                     self.definitions(kind)
                         .find(|definition| definition.published_name() == name)
                 })?
