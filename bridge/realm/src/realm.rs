@@ -51,6 +51,7 @@ mod refusal;
 mod registration_events;
 mod route_index;
 mod routing;
+mod routing_error;
 mod session;
 mod session_events;
 mod view;
@@ -95,7 +96,8 @@ pub use query::{QueryPage, QueryPolicy, QueryResult, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
 pub use receipt::Receipt;
 pub use refusal::Refusal;
-pub use routing::{RouteError, Target};
+pub use routing::Target;
+pub use routing_error::{RoutingError, resource_not_found};
 pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
 
 /// The state of one principal: its sessions, definitions, calls, queries and MCP clients.
@@ -304,7 +306,7 @@ impl Realm {
         kind: Kind,
         name: &str,
         target: &Target,
-    ) -> Result<(SessionId, Definition), RouteError> {
+    ) -> Result<(SessionId, Definition), RoutingError> {
         let policy = self.limits.ambiguous_calls;
         let offline_app = || self.catalogue.find_app_by_name(kind, name);
         routing::route(&self.sessions, kind, name, target, policy)
@@ -317,7 +319,7 @@ impl Realm {
         &mut self,
         name: &str,
         target: &Target,
-    ) -> Result<(SessionId, Definition), RouteError> {
+    ) -> Result<(SessionId, Definition), RoutingError> {
         let (kind, policy) = (Kind::Tool, self.limits.ambiguous_calls);
         let offline_app = || self.catalogue.find_app_by_name(kind, name);
         let by_id;
@@ -346,7 +348,7 @@ impl Realm {
         &self,
         uri: &str,
         target: &Target,
-    ) -> Result<(SessionId, ResourceMatch), RouteError> {
+    ) -> Result<(SessionId, ResourceMatch), RoutingError> {
         let policy = self.limits.ambiguous_calls;
         let offline_app = || self.catalogue.find_app_by_uri(uri);
         routing::route_resource(&self.sessions, uri, target, policy)

@@ -3,12 +3,11 @@
 
 use bridge_protocol::{ErrorCode, Kind};
 use bridge_realm::definition::Tool;
-use bridge_realm::definition::tool::SESSION_ARGUMENT;
-use bridge_realm::realm::{Answer, CallFailure, RouteError};
+use bridge_realm::realm::{Answer, CallFailure, RoutingError};
 use bridge_schema::ValidationFailure;
 use serde_json::{Map, json};
 
-use crate::request_error::{CallError, app_not_open, session_not_found};
+use crate::request_error::CallError;
 use crate::tool_result::{ToolResult, parse_error_message};
 
 /// The failure of a call whose arguments cannot be passed on.
@@ -79,45 +78,17 @@ fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
 /// # Errors
 ///
 /// Returns an error if there is no such tool.
-pub fn route_error_result(error: RouteError) -> Result<ToolResult, CallError> {
-    match error {
-        RouteError::NotFound { name, available } => Err(CallError::ItemNotFound {
-            kind: Kind::Tool,
-            name,
-            available,
-        }),
-        RouteError::NoSessions => Ok(failure_result(
-            ErrorCode::NoSessionsFound,
-            "no page is connected for this token: open the app in a browser and retry".to_owned(),
-        )),
-        RouteError::AppNotOpen { name, app } => Ok(failure_result(
-            ErrorCode::NoSessionsFound,
-            app_not_open(&name, &app),
-        )),
-        RouteError::SessionNotFound { session, available } => {
-            let message = session_not_found(&session);
-            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_with_details(
-                ErrorCode::SessionNotFound,
-                &message,
-                details,
-            ))
-        }
-        RouteError::Ambiguous { name, available } => {
-            let message = format!(
-                "several pages have `{name}`: repeat the call with `{SESSION_ARGUMENT}` set to one \
-                 of available_sessions"
-            );
-            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_with_details(
-                ErrorCode::SessionNotSpecified,
-                &message,
-                details,
-            ))
-        }
+pub fn routing_error_result(error: RoutingError) -> Result<ToolResult, CallError> {
+    let kind = Kind::Tool;
+    if let RoutingError::NotFound { .. } = error {
+        return Err(CallError::NotRouted { kind, error });
     }
-}
-
-fn failure_result(code: ErrorCode, message: String) -> ToolResult {
-    ToolResult::from_failure(&CallFailure::new(code, message))
+    let (code, message) = (error.code(kind), error.message(kind));
+    Ok(match error.available_sessions() {
+        None => ToolResult::from_failure(&CallFailure::new(code, message)),
+        Some(sessions) => {
+            let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
+            ToolResult::error_with_details(code, &message, details)
+        }
+    })
 }

@@ -9,9 +9,9 @@ use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::parse_object;
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
-use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
+use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
 use bridge_results::completion_values::CompletionValues;
-use bridge_results::request_error::{CallError, route_error};
+use bridge_results::request_error::CallError;
 
 /// A request to complete an argument of a prompt or of a resource template.
 pub(crate) struct CompletionRequest<'a> {
@@ -49,10 +49,9 @@ async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValu
     let found = hub.with_realm(caller.realm, |realm| {
         realm.route(kind, &request.reference.name, &caller.target())
     });
-    let (session, definition) = match found.unwrap_or(Err(RouteError::NoSessions)) {
-        Ok(found) => found,
-        Err(error) => return Err(route_error(kind, error)),
-    };
+    let (session, definition) = found
+        .unwrap_or(Err(RoutingError::NoSessions))
+        .map_err(CallError::not_routed(kind))?;
     let request = PageRequest::Completion {
         reference: definition.item(),
         argument: request.argument,

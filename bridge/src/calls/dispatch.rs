@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_compat::lists::LIST_SESSIONS;
 use bridge_protocol::Kind;
 use bridge_realm::definition::reserved::is_builtin_tool;
-use bridge_realm::realm::{Realm, RouteError, Target};
+use bridge_realm::realm::{Realm, RoutingError, Target};
 
 use super::builtin_tools;
 use super::call_record::CallRecord;
@@ -64,7 +64,7 @@ fn is_legacy_alias(hub: &Hub, request: &CallRequest<'_>) -> bool {
         let routed = realm.route(Kind::Tool, &request.tool, &Target::Any);
         !matches!(
             routed,
-            Err(RouteError::NoSessions | RouteError::NotFound { .. })
+            Err(RoutingError::NoSessions | RoutingError::NotFound { .. })
         )
     };
     request.tool == LIST_SESSIONS

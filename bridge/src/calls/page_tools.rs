@@ -18,10 +18,10 @@ use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{
-    CallFailure, CallOutcome, PageAbilities, PageRequest, RouteError, Target,
+    CallFailure, CallOutcome, PageAbilities, PageRequest, RoutingError, Target,
 };
 use bridge_results::arguments::SessionArgument;
-use bridge_results::tool_call::{invalid_arguments, route_error_result};
+use bridge_results::tool_call::{invalid_arguments, routing_error_result};
 use bridge_results::tool_result::ToolResult;
 
 /// How a client calls a tool of a page.
@@ -126,8 +126,8 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
     let destination = match route(hub, request).await {
         Ok(destination) => destination,
         Err(RouteFailure::Route(error)) => {
-            let error = query_scope::restrict_route_error(hub, request, error);
-            return Ok(CallStart::Rejected(Box::new(route_error_result(error)?)));
+            let error = query_scope::restrict_routing_error(hub, request, error);
+            return Ok(CallStart::Rejected(Box::new(routing_error_result(error)?)));
         }
         Err(RouteFailure::Work(error)) => return Ok(CallStart::from(&error.into())),
     };
@@ -182,13 +182,13 @@ struct Destination {
 
 /// Why a call cannot be routed.
 enum RouteFailure {
-    Route(RouteError),
+    Route(RoutingError),
     /// The definition of the tool was not parsed.
     Work(WorkError),
 }
 
-impl From<RouteError> for RouteFailure {
-    fn from(error: RouteError) -> Self {
+impl From<RoutingError> for RouteFailure {
+    fn from(error: RoutingError) -> Self {
         Self::Route(error)
     }
 }
@@ -206,10 +206,10 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
                     tool,
                     abilities,
                 }),
-                _ => Err(RouteError::NoSessions),
+                _ => Err(RoutingError::NoSessions),
             }
         });
-        found.unwrap_or(Err(RouteError::NoSessions))
+        found.unwrap_or(Err(RoutingError::NoSessions))
     };
     let find_parsed = async |target: &Target| {
         let destination = find(target)?;

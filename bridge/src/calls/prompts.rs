@@ -9,9 +9,9 @@ use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
-use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
+use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
 use bridge_results::prompt_arguments;
-use bridge_results::request_error::{CallError, route_error};
+use bridge_results::request_error::CallError;
 
 /// A request for a prompt, with its arguments.
 pub(crate) struct PromptRequest<'a> {
@@ -50,8 +50,8 @@ async fn run(
                 realm.route(Kind::Prompt, &request.name, &caller.target())
             });
             let (session, prompt) = found
-                .unwrap_or(Err(RouteError::NoSessions))
-                .map_err(|error| route_error(Kind::Prompt, error))?;
+                .unwrap_or(Err(RoutingError::NoSessions))
+                .map_err(CallError::not_routed(Kind::Prompt))?;
             prompt_arguments::validate(&prompt, &request.arguments)?;
             let arguments = to_raw_value(&request.arguments).map_err(|error| {
                 CallError::InvalidArguments(format!("the arguments cannot be encoded: {error}"))

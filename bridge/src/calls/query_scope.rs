@@ -11,7 +11,9 @@ use crate::hub::Hub;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{CallFailure, Realm, ReportRejected, RouteError, Target, ToolNotAllowed};
+use bridge_realm::realm::{
+    CallFailure, Realm, ReportRejected, RoutingError, Target, ToolNotAllowed,
+};
 use bridge_results::tool_result::ToolResult;
 
 /// Waits until the page of an agent's query is attached, or the query has ended. While the page is
@@ -115,11 +117,11 @@ fn tool_not_allowed(error: ToolNotAllowed) -> Box<ToolResult> {
 
 /// Leaves out of an error for the agent of a query what the query may not see: other pages, and
 /// tools that it may not call. Errors for other clients are not changed.
-pub(super) fn restrict_route_error(
+pub(super) fn restrict_routing_error(
     hub: &Hub,
     request: &CallRequest<'_>,
-    error: RouteError,
-) -> RouteError {
+    error: RoutingError,
+) -> RoutingError {
     let realm = request.caller.realm;
     let Some(query) = &request.caller.call_context.query_id else {
         return error;
@@ -130,23 +132,23 @@ pub(super) fn restrict_route_error(
         summary.into_iter().collect()
     };
     match error {
-        RouteError::NotFound { name, .. } => {
+        RoutingError::NotFound { name, .. } => {
             let tools = tools_for_query(hub, realm, query);
             let available = tools.iter().map(|tool| tool.published_name().to_owned());
-            RouteError::NotFound {
+            RoutingError::NotFound {
                 name,
                 available: available.collect(),
             }
         }
-        RouteError::SessionNotFound { session, .. } => RouteError::SessionNotFound {
+        RoutingError::SessionNotFound { session, .. } => RoutingError::SessionNotFound {
             session,
             available: own_page(),
         },
-        RouteError::Ambiguous { name, .. } => RouteError::Ambiguous {
+        RoutingError::Ambiguous { name, .. } => RoutingError::Ambiguous {
             name,
             available: own_page(),
         },
-        other @ (RouteError::NoSessions | RouteError::AppNotOpen { .. }) => other,
+        other @ (RoutingError::NoSessions | RoutingError::AppNotOpen { .. }) => other,
     }
 }
 

@@ -8,8 +8,8 @@ use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
 use crate::counters::{CallEnd, CallKind};
 use crate::hub::Hub;
-use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
-use bridge_results::request_error::{CallError, hint, route_error};
+use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RoutingError};
+use bridge_results::request_error::CallError;
 
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.
@@ -36,14 +36,13 @@ async fn run(
             let found = hub.with_realm(caller.realm, |realm| {
                 realm.route_resource(&uri, &caller.target())
             });
-            let (session, matched) = match found.unwrap_or(Err(RouteError::NoSessions)) {
-                Ok(found) => found,
-                Err(RouteError::NoSessions) => {
-                    let why = hint(Kind::Resource, &[]);
-                    return Err(CallError::ResourceNotFound { uri, why });
-                }
-                Err(error) => return Err(route_error(Kind::Resource, error)),
+            let no_pages = || {
+                let (name, available) = (uri.clone(), Vec::new());
+                Err(RoutingError::NotFound { name, available })
             };
+            let (session, matched) = found
+                .unwrap_or_else(no_pages)
+                .map_err(CallError::not_routed(Kind::Resource))?;
             let template = match matched {
                 ResourceMatch::Exact => None,
                 ResourceMatch::Template(template, variables) => Some((template, variables)),

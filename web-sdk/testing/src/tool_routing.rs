@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::{Kind, SessionId};
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{Realm, RouteError, Target};
+use bridge_realm::realm::{Realm, RoutingError, Target};
 use bridge_results::arguments::{Arguments, SessionArgument};
 
 /// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
@@ -15,10 +15,10 @@ pub(crate) fn route(
     name: &str,
     arguments: &mut Arguments,
     default: &Target,
-) -> Result<(SessionId, Arc<Tool>), RouteError> {
+) -> Result<(SessionId, Arc<Tool>), RoutingError> {
     let find = |target: &Target| match realm.route(Kind::Tool, name, target)? {
         (session, Definition::Tool(tool)) => Ok((session, tool)),
-        _ => Err(RouteError::NoSessions),
+        _ => Err(RoutingError::NoSessions),
     };
     let by_argument = match arguments.session_argument() {
         None => return find(default),

@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 
 use super::Session;
 use super::catalogue::OfflineApp;
+use super::routing_error::RoutingError;
 use super::session::{ResourceMatch, SessionSummary};
 use crate::definition::Definition;
 use crate::fast_hash::FastHash;
@@ -20,32 +21,8 @@ pub enum Target {
     Any,
 }
 
-/// The reason why no session can be chosen for a call.
-#[derive(Debug)]
-pub enum RouteError {
-    /// No page is connected.
-    NoSessions,
-    /// There is no session with the given id or name.
-    SessionNotFound {
-        session: SessionId,
-        available: Vec<SessionSummary>,
-    },
-    /// No session has the item, or the requested session does not have it.
-    NotFound {
-        name: String,
-        available: Vec<String>,
-    },
-    /// An app without an open page has the item in the catalogue.
-    AppNotOpen { name: String, app: OfflineApp },
-    /// Several sessions have the item.
-    Ambiguous {
-        name: String,
-        available: Vec<SessionSummary>,
-    },
-}
-
-impl RouteError {
-    /// Turns the error into [`RouteError::AppNotOpen`] if an app in the catalogue has the item.
+impl RoutingError {
+    /// Turns the error into [`RoutingError::AppNotOpen`] if an app in the catalogue has the item.
     pub(super) fn or_offline_app(
         self,
         name: &str,
@@ -53,9 +30,9 @@ impl RouteError {
         offline_app: impl FnOnce() -> Option<OfflineApp>,
     ) -> Self {
         match (&self, target) {
-            (RouteError::NoSessions | RouteError::NotFound { .. }, Target::Any) => {
+            (RoutingError::NoSessions | RoutingError::NotFound { .. }, Target::Any) => {
                 let name = name.to_owned();
-                offline_app().map_or(self, |app| RouteError::AppNotOpen { name, app })
+                offline_app().map_or(self, |app| RoutingError::AppNotOpen { name, app })
             }
             _ => self,
         }
@@ -72,7 +49,7 @@ pub(super) fn route(
     name: &str,
     target: &Target,
     policy: AmbiguousCalls,
-) -> Result<(SessionId, Definition), RouteError> {
+) -> Result<(SessionId, Definition), RoutingError> {
     route_among(sessions, None, kind, name, target, policy)
 }
 
@@ -85,7 +62,7 @@ pub(super) fn route_among(
     name: &str,
     target: &Target,
     policy: AmbiguousCalls,
-) -> Result<(SessionId, Definition), RouteError> {
+) -> Result<(SessionId, Definition), RoutingError> {
     let available = |sessions: &[&Session]| published_names(kind, sessions.iter().copied());
     disambiguate(
         sessions,
@@ -99,13 +76,13 @@ pub(super) fn route_among(
 }
 
 /// Finds the session that serves a URI. A resource with exactly this URI takes precedence over all
-/// templates that match.
+/// templates that match. Without any page, a resource does not exist.
 pub(super) fn route_resource(
     sessions: &SessionMap,
     uri: &str,
     target: &Target,
     policy: AmbiguousCalls,
-) -> Result<(SessionId, ResourceMatch), RouteError> {
+) -> Result<(SessionId, ResourceMatch), RoutingError> {
     let available = |sessions: &[&Session]| {
         let mut available = published_names(Kind::Resource, sessions.iter().copied());
         available.extend(published_names(
@@ -119,7 +96,11 @@ pub(super) fn route_resource(
         matches!(found, Definition::Resource(_)).then_some(ResourceMatch::Exact)
     };
     match disambiguate(sessions, None, uri, target, policy, available, directly) {
-        Err(RouteError::NotFound { .. }) => {
+        Err(RoutingError::NoSessions) => Err(RoutingError::NotFound {
+            name: uri.to_owned(),
+            available: Vec::new(),
+        }),
+        Err(RoutingError::NotFound { .. }) => {
             let through = |session: &Session| session.resource_match(uri);
             disambiguate(sessions, None, uri, target, policy, available, through)
         }
@@ -135,18 +116,18 @@ fn disambiguate<T>(
     policy: AmbiguousCalls,
     available: impl Fn(&[&Session]) -> Vec<String>,
     find: impl Fn(&Session) -> Option<T>,
-) -> Result<(SessionId, T), RouteError> {
+) -> Result<(SessionId, T), RoutingError> {
     if sessions.is_empty() {
-        return Err(RouteError::NoSessions);
+        return Err(RoutingError::NoSessions);
     }
-    let not_found = |sessions: &[&Session]| RouteError::NotFound {
+    let not_found = |sessions: &[&Session]| RoutingError::NotFound {
         name: name.to_owned(),
         available: available(sessions),
     };
     match target {
         Target::Session(id) => {
             let (id, session) =
-                find_session(sessions, id).ok_or_else(|| RouteError::SessionNotFound {
+                find_session(sessions, id).ok_or_else(|| RoutingError::SessionNotFound {
                     session: id.clone(),
                     available: summaries(sessions.iter()),
                 })?;
@@ -179,7 +160,7 @@ fn disambiguate<T>(
                 (_, None) => Err(not_found(&sessions.values().collect::<Vec<_>>())),
                 (_, Some(last)) => {
                     holders.push(last);
-                    Err(RouteError::Ambiguous {
+                    Err(RoutingError::Ambiguous {
                         name: name.to_owned(),
                         available: summaries(
                             holders.iter().map(|(id, session, _)| (*id, *session)),

@@ -404,7 +404,7 @@ fn the_newer_of_two_same_named_tools_is_listed_and_calls_are_ambiguous() {
         .realm
         .route(Kind::Tool, "echo", &Target::Any)
         .unwrap_err();
-    assert!(matches!(error, RouteError::Ambiguous { available, .. } if available.len() == 2));
+    assert!(matches!(error, RoutingError::Ambiguous { available, .. } if available.len() == 2));
     let (session, _) = scene
         .realm
         .route(Kind::Tool, "echo", &Target::Session(TAB.into()))
@@ -414,12 +414,12 @@ fn the_newer_of_two_same_named_tools_is_listed_and_calls_are_ambiguous() {
         .realm
         .route(Kind::Tool, "echo", &Target::Session("none".into()))
         .unwrap_err();
-    assert!(matches!(error, RouteError::SessionNotFound { .. }));
+    assert!(matches!(error, RoutingError::SessionNotFound { .. }));
     let error = scene
         .realm
         .route(Kind::Tool, "nope", &Target::Any)
         .unwrap_err();
-    assert!(matches!(error, RouteError::NotFound { available, .. } if available == ["echo"]));
+    assert!(matches!(error, RoutingError::NotFound { available, .. } if available == ["echo"]));
 }
 
 #[test]

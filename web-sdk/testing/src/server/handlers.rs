@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::{CallContext, Kind, SessionId};
-use bridge_realm::realm::{ClientId, Effects, PageRequest, ResourceMatch, RouteError};
+use bridge_realm::realm::{ClientId, Effects, PageRequest, ResourceMatch};
 use bridge_results::arguments::Arguments;
 use bridge_results::prompt_arguments;
-use bridge_results::request_error::{CallError, hint, route_error};
-use bridge_results::tool_call::{invalid_arguments, route_error_result};
+use bridge_results::request_error::CallError;
+use bridge_results::tool_call::{invalid_arguments, routing_error_result};
 use bridge_results::tool_result::ToolResult;
 use serde_json::value::RawValue;
 
@@ -77,7 +77,7 @@ impl Server {
         let routed = tool_routing::route(self.bridge.realm(), &name, &mut arguments, &target);
         let (session, tool) = match routed {
             Ok(destination) => destination,
-            Err(error) => return Ok(tool_result(&route_error_result(error)?)),
+            Err(error) => return Ok(tool_result(&routing_error_result(error)?)),
         };
         let input = arguments.into_raw().map_err(invalid_arguments);
         let request = match input.and_then(|input| validate_input(&tool, input)) {
@@ -109,7 +109,7 @@ impl Server {
             .bridge
             .realm()
             .route(Kind::Prompt, &name, &target_session);
-        let (session, prompt) = routed.map_err(|error| route_error(Kind::Prompt, error))?;
+        let (session, prompt) = routed.map_err(CallError::not_routed(Kind::Prompt))?;
         prompt_arguments::validate(&prompt, &arguments)?;
         let request = PageRequest::Prompt {
             name: prompt.name().to_owned(),
@@ -128,18 +128,9 @@ impl Server {
         let params = received.params;
         let ResourceParams { uri } = params::parse(params)?;
         let target = RequestTarget::Resource(uri.clone());
-        let (session, matched) = match self
-            .bridge
-            .realm()
-            .route_resource(&uri, &params::target(params)?)
-        {
-            Ok(found) => found,
-            Err(RouteError::NoSessions) => {
-                let why = hint(Kind::Resource, &[]);
-                return Err(CallError::ResourceNotFound { uri, why });
-            }
-            Err(error) => return Err(route_error(Kind::Resource, error)),
-        };
+        let target_session = params::target(params)?;
+        let routed = self.bridge.realm().route_resource(&uri, &target_session);
+        let (session, matched) = routed.map_err(CallError::not_routed(Kind::Resource))?;
         let template = match matched {
             ResourceMatch::Exact => None,
             ResourceMatch::Template(template, variables) => Some((template, variables)),
@@ -162,7 +153,7 @@ impl Server {
             .bridge
             .realm()
             .route(item.kind, &item.name, &params::target(params)?);
-        let (session, definition) = routed.map_err(|error| route_error(item.kind, error))?;
+        let (session, definition) = routed.map_err(CallError::not_routed(item.kind))?;
         let request = PageRequest::Completion {
             reference: definition.item(),
             argument: asked.argument,

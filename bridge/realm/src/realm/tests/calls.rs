@@ -76,7 +76,7 @@ fn a_call_is_routed_to_the_current_holder_of_the_tool() {
     fn routed(scene: &mut Harness, name: &str) -> Result<String, usize> {
         match scene.realm.route_call(name, &Target::Any) {
             Ok((id, _)) => Ok(id.0),
-            Err(RouteError::Ambiguous { available, .. }) => Err(available.len()),
+            Err(RoutingError::Ambiguous { available, .. }) => Err(available.len()),
             Err(_) => Err(0),
         }
     }

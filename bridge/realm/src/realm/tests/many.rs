@@ -40,7 +40,7 @@ fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
 fn sessions_with_tool(realm: &mut Realm, tool: &str) -> Vec<String> {
     match realm.route_call(tool, &Target::Any) {
         Ok((session, _)) => vec![session.0],
-        Err(RouteError::Ambiguous { available, .. }) => {
+        Err(RoutingError::Ambiguous { available, .. }) => {
             available.into_iter().map(|it| it.session_id.0).collect()
         }
         Err(_) => Vec::new(),

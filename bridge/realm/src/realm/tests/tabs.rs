@@ -228,7 +228,7 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     assert!(!scene.tool_list_changed());
     assert_eq!(listed_tools(&scene), ["echo"]);
     assert!(scene.realm.is_inactive() && !scene.realm.is_empty());
-    let Err(RouteError::AppNotOpen { name, app }) =
+    let Err(RoutingError::AppNotOpen { name, app }) =
         scene.realm.route(Kind::Tool, "echo", &Target::Any)
     else {
         panic!("the call was routed")
@@ -237,7 +237,7 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     assert_eq!(app.origin.as_deref(), Some("https://board.example"));
     let pinned = Target::Session("gone".into());
     let pinned = scene.realm.route(Kind::Tool, "echo", &pinned);
-    assert!(matches!(pinned, Err(RouteError::NoSessions)));
+    assert!(matches!(pinned, Err(RoutingError::NoSessions)));
 
     // The next page's registration replaces the catalogue entry, first with equal and then with
     // fewer definitions.
@@ -373,7 +373,7 @@ fn an_ambiguous_call_is_routed_by_policy() {
         }
         match scene.realm.route(Kind::Tool, "echo", &Target::Any) {
             Ok((id, _)) => Some(id.0),
-            Err(RouteError::Ambiguous { available, .. }) => {
+            Err(RoutingError::Ambiguous { available, .. }) => {
                 assert_eq!(available.len(), 2);
                 None
             }
