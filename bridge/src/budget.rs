@@ -111,9 +111,9 @@ impl Budgets {
         let memory = ByteBudget::new(config.divide_memory());
         Self {
             auth_failures: AuthFailures::new(config.identity.max_refused_tokens),
-            pending_pages: PendingPages::new(config.tabs.max_pending_pages),
+            pending_pages: PendingPages::new(config.page_limits.max_pending_pages),
             realms: RealmSlots::new(config),
-            catalogues: ByteBudget::new(config.tabs.max_catalogue_bytes),
+            catalogues: ByteBudget::new(config.page_limits.max_catalogue_bytes),
             memory,
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
             waiting_work: ByteBudget::new(MAX_WAITING_BYTES_OF_ALL),

@@ -9,6 +9,8 @@ mod identity;
 mod machine_memory;
 mod memory;
 mod monitoring;
+mod page_limits;
+mod page_timings;
 mod parsers;
 mod print;
 mod profiles;
@@ -36,6 +38,8 @@ pub use identity::Identity;
 pub use memory::Memory;
 use memory::StoredLimits;
 pub use monitoring::{Audit, Monitoring};
+pub use page_limits::PageLimits;
+pub use page_timings::PageTimings;
 use parsers::{parse_icon, parse_result_bytes};
 pub(crate) use print::{profiles, to_toml};
 pub use profiles::{ClientProfile, Profile, Profiles};
@@ -149,19 +153,6 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
     pub max_realms: usize,
 
-    /// Pages per token.
-    #[arg(long, env = "MCP_WEB_MAX_SESSIONS", value_name = "N", default_value_t = 64, value_parser = values::parse_count)]
-    pub max_sessions: usize,
-
-    /// Tools, prompts, resources and resource templates per page.
-    #[arg(long, env = "MCP_WEB_MAX_DEFINITIONS", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
-    pub max_definitions: usize,
-
-    /// Bytes of their definitions per page.
-    #[arg(long, env = "MCP_WEB_MAX_DEFINITION_BYTES", value_name = "BYTES",
-        default_value_t = 1024 * 1024, value_parser = values::parse_count)]
-    pub max_definition_bytes: usize,
-
     /// Calls in flight per token.
     #[arg(long, env = "MCP_WEB_MAX_CALLS", value_name = "N", default_value_t = 256, value_parser = values::parse_count)]
     pub max_calls: usize,
@@ -209,27 +200,6 @@ pub struct Config {
     )]
     pub state_key: Option<Secret>,
 
-    /// A call that the page has not acknowledged fails after this: its tab is suspended.
-    #[arg(long, env = "MCP_WEB_CALL_RECEIPT", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
-    pub call_receipt: Duration,
-
-    /// A page must authenticate within this.
-    #[arg(long, env = "MCP_WEB_AUTHENTICATE_WITHIN", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
-    pub authenticate_within: Duration,
-
-    /// How long a page whose connection broke keeps its tools and calls. 0s: not at all.
-    #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration_or_zero)]
-    pub page_grace: Duration,
-
-    /// How long a page that is left may take to come back, such as after a link or a reload, and go on
-    /// with the calls that it hands over. 0s: no hand-over.
-    #[arg(long, env = "MCP_WEB_PAGE_RETURN", value_name = "TIME", default_value = "15s", value_parser = values::parse_duration_or_zero)]
-    pub page_return: Duration,
-
-    /// How often page code must show that it is alive.
-    #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "25s", value_parser = values::parse_duration)]
-    pub heartbeat: Duration,
-
     /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1, and every path
     /// speaks its MCP then, with its lists, results and errors. Its pages are served without this
     /// too. On a loopback address, with loopback `allowed_hosts` only, any token (also as `?token=`)
@@ -248,6 +218,14 @@ pub struct Config {
     /// Who may connect with which signed tokens.
     #[command(flatten)]
     pub identity: Identity,
+
+    /// How long pages may take.
+    #[command(flatten)]
+    pub page_timings: PageTimings,
+
+    /// How much pages may have.
+    #[command(flatten)]
+    pub page_limits: PageLimits,
 
     /// Many tabs of one token.
     #[command(flatten)]
@@ -292,9 +270,6 @@ impl Default for Config {
             max_connections: 20_000,
             max_result_bytes: limits::MAX_RESULT_BYTES,
             max_realms: 1_000,
-            max_sessions: 64,
-            max_definitions: 512,
-            max_definition_bytes: 1024 * 1024,
             max_calls: 256,
             max_clients: 64,
             max_subscriptions: 256,
@@ -304,14 +279,11 @@ impl Default for Config {
             call_timeout: Duration::from_secs(120),
             input_timeout: Duration::from_secs(600),
             state_key: None,
-            call_receipt: limits::RECEIPT_TIMEOUT,
-            authenticate_within: limits::AUTHENTICATE_TIMEOUT,
-            page_grace: limits::PAGE_GRACE,
-            page_return: limits::PAGE_RETURN,
-            heartbeat: limits::HEARTBEAT_INTERVAL,
             compat: None,
             http_timeouts: HttpTimeouts::default(),
             identity: Identity::default(),
+            page_timings: PageTimings::default(),
+            page_limits: PageLimits::default(),
             tabs: Tabs::default(),
             results: Results::default(),
             agent: Agent::default(),
@@ -367,7 +339,7 @@ impl Config {
             unread: &mut self.results.max_unread_bytes,
             kept: &mut self.results.max_kept_bytes,
             replay: &mut self.max_replay_bytes,
-            catalogue: &mut self.tabs.max_catalogue_bytes,
+            catalogue: &mut self.page_limits.max_catalogue_bytes,
         })
     }
 

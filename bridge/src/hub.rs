@@ -132,7 +132,10 @@ impl Hub {
             outbox::channel(self.config.max_calls, hello.abilities, outbox_lease);
         let session = hello.session.clone();
         let hello = PageHello {
-            heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),
+            heartbeat_after: Some(first_heartbeat_delay(
+                connection,
+                self.config.page_timings.heartbeat,
+            )),
             ..hello
         };
         let knows_page = |realm: &Realm| realm.knows_session_id(&session);

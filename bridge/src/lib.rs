@@ -37,7 +37,7 @@ pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolic
 pub use bridge_service::{Secret, TrustedProxy};
 pub use config::{
     Agent, AgentUrl, Audit, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory,
-    Monitoring, Profile, Profiles, Results, Tabs,
+    Monitoring, PageLimits, PageTimings, Profile, Profiles, Results, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, parse_arguments, run};

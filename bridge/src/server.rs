@@ -66,7 +66,10 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     let address = listener.local_addr().map_err(bind_error)?;
 
     checked.authenticator.start();
-    let definitions = DefinitionRegistry::new(mcp::check_definition, config.max_definition_bytes);
+    let definitions = DefinitionRegistry::new(
+        mcp::check_definition,
+        config.page_limits.max_definition_bytes,
+    );
     let tokens_are_self_made = !checked.authenticator.has_configured_tokens();
     let agent_queries = Arc::new(AgentQueries::new(&config, tokens_are_self_made));
     let hub = Hub::new(config, definitions, Arc::clone(&agent_queries) as _);

@@ -69,8 +69,8 @@ pub(crate) struct RealmPermit {
 impl RealmSlots {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            former_sessions: SharedPool::new(config.tabs.max_catalogues),
-            catalogue_only: SharedPool::new(config.tabs.max_catalogues),
+            former_sessions: SharedPool::new(config.page_limits.max_catalogues),
+            catalogue_only: SharedPool::new(config.page_limits.max_catalogues),
             // A client over the limit is served, so no other one is disconnected for it.
             clients: SharedPool::with_reserve(config.max_realms),
             pages: SharedPool::new(config.max_realms),

@@ -53,11 +53,6 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub query_timeout: Duration,
 
-    /// How long the queries of a page that is gone go on, for the page to attach to them again.
-    /// 0s: not at all.
-    #[arg(long, env = "MCP_WEB_QUERY_ATTACH", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration_or_zero)]
-    pub query_attach: Duration,
-
     /// What a query's end tells of its tool calls, in bytes. Of calls beyond it the results are
     /// left out.
     #[arg(long, env = "MCP_WEB_MAX_QUERY_BYTES", value_name = "BYTES",
@@ -82,7 +77,6 @@ impl Default for Agent {
             agent_silence: Duration::from_secs(45),
             max_queries: 16,
             query_timeout: Duration::from_secs(600),
-            query_attach: Duration::from_secs(30),
             max_query_bytes: 4 * 1024 * 1024,
         }
     }

@@ -11,29 +11,29 @@ const CATALOGUE_BYTES_DIVISOR: usize = 16;
 /// The limits of each realm.
 pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
     RealmLimits {
-        sessions: config.max_sessions,
+        sessions: config.page_limits.max_sessions,
         session_limit_policy: config.tabs.session_limit_policy,
-        max_session_duration: config.tabs.max_session_duration,
+        max_session_duration: config.page_timings.max_session_duration,
         duplicate_names: config.tabs.duplicate_names,
         ambiguous_calls: config.tabs.ambiguous_calls,
         reject_conflicts: config.compat.is_some(),
-        catalogue_ttl: config.tabs.catalogue_ttl,
-        catalogue_bytes: config.tabs.max_catalogue_bytes / CATALOGUE_BYTES_DIVISOR,
-        definitions_per_session: config.max_definitions,
-        definition_bytes_per_session: config.max_definition_bytes,
+        catalogue_ttl: config.page_timings.catalogue_ttl,
+        catalogue_bytes: config.page_limits.max_catalogue_bytes / CATALOGUE_BYTES_DIVISOR,
+        definitions_per_session: config.page_limits.max_definitions,
+        definition_bytes_per_session: config.page_limits.max_definition_bytes,
         calls: config.max_calls,
         clients: config.max_clients,
         subscriptions_per_client: config.max_subscriptions,
-        receipt_timeout: config.call_receipt,
+        receipt_timeout: config.page_timings.call_receipt,
         input_timeout: config.input_timeout,
-        page_grace: config.page_grace,
-        page_return: config.page_return,
-        heartbeat_interval: config.heartbeat,
+        page_grace: config.page_timings.page_grace,
+        page_return: config.page_timings.page_return,
+        heartbeat_interval: config.page_timings.heartbeat,
         queries: QueryLimits {
             has_agent: config.agent.is_configured(),
             max_queries: config.agent.max_queries,
             timeout: config.agent.query_timeout,
-            attach_timeout: config.agent.query_attach,
+            attach_timeout: config.page_timings.query_attach,
             cancel_timeout: config.agent.agent_timeout,
             max_tool_call_bytes: config.agent.max_query_bytes,
             query_ids_are_credentials: config.query_ids_are_credentials(),
@@ -45,9 +45,9 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
 /// The limits of a page's messages.
 pub(crate) fn page_message_limits(config: &Config) -> PageMessageLimits {
     PageMessageLimits {
-        max_definitions: config.max_definitions,
+        max_definitions: config.page_limits.max_definitions,
         max_result_bytes: config.max_result_bytes,
         max_message_bytes: config.max_message_bytes(),
-        heartbeat: config.heartbeat,
+        heartbeat: config.page_timings.heartbeat,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bridge::{Config, Memory, ServerHandle};
+use bridge::{Config, Memory, PageTimings, ServerHandle};
 use bridge_protocol::{CallHandOver, Leaving, PageToBridge, ToolCall};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -74,10 +74,10 @@ async fn the_next_document_goes_on_with_the_call_of_each_kind_of_client() {
 
 #[tokio::test]
 async fn a_call_ends_when_no_document_goes_on_within_page_return() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         page_return: Duration::from_millis(50),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let since = Instant::now();

@@ -1,7 +1,7 @@
 //! Careless and hostile peers: their messages do not affect others, and the bridge does only a
 //! bounded amount of work for them.
 
-use bridge::Config;
+use bridge::{Config, PageLimits};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use futures_util::future::{join, join_all};
 use serde_json::json;
@@ -223,8 +223,11 @@ async fn page_titles_and_names_are_truncated() {
 #[tokio::test]
 async fn oversized_definitions_are_not_parsed_and_a_flood_closes_the_page() {
     let config = Config {
-        max_definitions: 2,
-        max_definition_bytes: 1_000,
+        page_limits: PageLimits {
+            max_definitions: 2,
+            max_definition_bytes: 1_000,
+            ..PageLimits::default()
+        },
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;

@@ -12,7 +12,9 @@ mod stateless;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use bridge::{App, ClientProfile, Config, Profile, Profiles, Results, ServerHandle, StartError};
+use bridge::{
+    App, ClientProfile, Config, PageTimings, Profile, Profiles, Results, ServerHandle, StartError,
+};
 use serde_json::{Value, json};
 
 pub(crate) use log::capture_log;
@@ -58,6 +60,14 @@ pub(crate) fn test_config() -> Config {
 pub(crate) fn config_with_results(results: Results) -> Config {
     Config {
         results,
+        ..test_config()
+    }
+}
+
+/// The test configuration with these timings of pages.
+pub(crate) fn config_with_page_timings(page_timings: PageTimings) -> Config {
+    Config {
+        page_timings,
         ..test_config()
     }
 }

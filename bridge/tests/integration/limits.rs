@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, ServerHandle, Tabs};
+use bridge::{Config, PageLimits, PageTimings, ServerHandle};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use serde_json::{Value, json};
 
@@ -12,7 +12,10 @@ use crate::kit::*;
 async fn realms_pages_and_mcp_sessions_are_limited() {
     let config = Config {
         max_realms: 1,
-        max_sessions: 1,
+        page_limits: PageLimits {
+            max_sessions: 1,
+            ..PageLimits::default()
+        },
         max_clients: 1,
         ..test_config()
     };
@@ -76,12 +79,12 @@ async fn max_mcp_sessions_applies_across_all_tokens() {
 
 #[tokio::test]
 async fn max_pending_pages_limits_unauthenticated_pages() {
-    let tabs = Tabs {
+    let page_limits = PageLimits {
         max_pending_pages: 1,
-        ..Tabs::default()
+        ..PageLimits::default()
     };
     let bridge = start_bridge_with(Config {
-        tabs,
+        page_limits,
         ..test_config()
     })
     .await;
@@ -100,8 +103,11 @@ async fn max_pending_pages_limits_unauthenticated_pages() {
 #[tokio::test]
 async fn definitions_and_their_bytes_are_limited_per_page() {
     let config = Config {
-        max_definitions: 2,
-        max_definition_bytes: 500,
+        page_limits: PageLimits {
+            max_definitions: 2,
+            max_definition_bytes: 500,
+            ..PageLimits::default()
+        },
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
@@ -203,8 +209,11 @@ async fn a_call_without_a_response_times_out() {
 async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
     let config = Config {
         max_calls: 100,
-        call_receipt: Duration::from_millis(20),
-        page_grace: Duration::from_millis(50),
+        page_timings: PageTimings {
+            call_receipt: Duration::from_millis(20),
+            page_grace: Duration::from_millis(50),
+            ..PageTimings::default()
+        },
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
@@ -232,11 +241,11 @@ async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
 
 #[tokio::test]
 async fn a_page_silent_for_three_heartbeats_is_disconnected() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         heartbeat: Duration::from_millis(50),
         page_grace: Duration::from_millis(50),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     // After the call the page reads nothing, so it does not respond to pings either.

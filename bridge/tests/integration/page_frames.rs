@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use bridge::{Config, Tabs};
+use bridge::{Config, PageLimits, PageTimings};
 use bridge_protocol::limits::{MAX_AUTHENTICATE_BYTES, MAX_FRAME_BYTES};
 use bridge_protocol::{BridgeToPage, CallReceived, ErrorCode, PageToBridge};
 use serde_json::json;
@@ -130,12 +130,12 @@ async fn assert_calls_are_answered_beside(floods: impl IntoIterator<Item = Flood
 
 /// A configuration with this number of frames per second.
 fn config_with_rate(max_frames_per_second: usize) -> Config {
-    let tabs = Tabs {
+    let page_limits = PageLimits {
         max_frames_per_second,
-        ..Tabs::default()
+        ..PageLimits::default()
     };
     Config {
-        tabs,
+        page_limits,
         ..test_config()
     }
 }
@@ -144,7 +144,10 @@ fn config_with_rate(max_frames_per_second: usize) -> Config {
 async fn frames_above_max_frames_per_second_delay_a_page_and_nothing_is_lost() {
     let config = Config {
         // The receipt of the call comes much later than this.
-        call_receipt: Duration::from_millis(100),
+        page_timings: PageTimings {
+            call_receipt: Duration::from_millis(100),
+            ..PageTimings::default()
+        },
         ..config_with_rate(200)
     };
     let bridge = start_bridge_with(config).await;
@@ -245,11 +248,11 @@ async fn an_authenticate_message_may_have_64_kib() {
 async fn a_ping_is_answered_at_once_before_and_after_authentication() {
     // Nothing that the bridge sends of its own accord may carry the answer with it.
     let long = Duration::from_secs(600);
-    let bridge = start_bridge_with(Config {
+    let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         authenticate_within: long,
         heartbeat: long,
-        ..test_config()
-    })
+        ..PageTimings::default()
+    }))
     .await;
     let address = bridge.local_addr().to_string();
     let mut socket = RawSocket::open(&address, "/ws?session=s", None).await;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bridge::Config;
+use bridge::PageTimings;
 use bridge_protocol::{
     BridgeToPage, ErrorCode, Heartbeat, Item, Kind, Leaving, PageState, PageToBridge,
     RegistrationId, Unregister, Visibility,
@@ -134,10 +134,10 @@ async fn a_reconnected_page_can_answer_a_pending_call() {
 
 #[tokio::test]
 async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         page_grace: Duration::from_millis(50),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let disconnect = async {
@@ -150,10 +150,10 @@ async fn calls_fail_when_the_page_does_not_reconnect_within_page_grace() {
 
 #[tokio::test]
 async fn an_unacknowledged_call_that_may_have_run_fails_and_is_cancelled() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         call_receipt: Duration::from_millis(50),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (_, answer) = post_tool_call(&bridge, "echo", json!({})).await;
@@ -176,10 +176,10 @@ async fn an_unacknowledged_call_that_may_have_run_fails_and_is_cancelled() {
 
 #[tokio::test]
 async fn a_call_that_a_page_of_the_sdk_does_not_take_has_not_run() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         call_receipt: Duration::from_millis(50),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect_checking_late_calls(&bridge, "s", &[echo_tool()]).await;
     let call = post_tool_call(&bridge, "echo", json!({}));
@@ -197,10 +197,10 @@ async fn a_call_that_a_page_of_the_sdk_does_not_take_has_not_run() {
 
 #[tokio::test]
 async fn a_call_may_have_run_when_the_browser_does_not_answer_pings() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         call_receipt: Duration::from_millis(50),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let _unread = Page::connect_checking_late_calls(&bridge, "s", &[echo_tool()]).await;
     let (_, answer) = post_tool_call(&bridge, "echo", json!({})).await;
@@ -223,10 +223,10 @@ async fn a_second_connection_supersedes_the_first_only_with_the_same_token() {
 
 #[tokio::test]
 async fn pages_receive_numbered_heartbeats() {
-    let config = Config {
+    let config = config_with_page_timings(PageTimings {
         heartbeat: Duration::from_millis(30),
-        ..test_config()
-    };
+        ..PageTimings::default()
+    });
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     for expected in 1..4 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, HttpTimeouts};
+use bridge::{Config, HttpTimeouts, PageLimits};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -108,7 +108,10 @@ async fn what_pages_and_slow_clients_send_is_logged_and_counted() {
     let (log, _guard) = capture_log();
     let config = Config {
         tokens: vec![TOKEN.to_owned()],
-        max_definitions: 1,
+        page_limits: PageLimits {
+            max_definitions: 1,
+            ..PageLimits::default()
+        },
         http_timeouts: HttpTimeouts {
             request_body_progress_within: Duration::from_millis(50),
             ..HttpTimeouts::default()
@@ -158,12 +161,15 @@ async fn refusals_by_a_limit_have_the_name_of_its_setting() {
     let (log, _guard) = capture_log();
     let mut config = Config {
         max_realms: 1,
-        max_sessions: 1,
+        page_limits: PageLimits {
+            max_sessions: 1,
+            ..PageLimits::default()
+        },
         max_clients: 1,
         max_connections: 20,
         ..config_with_metrics()
     };
-    config.tabs.max_pending_pages = 1;
+    config.page_limits.max_pending_pages = 1;
     let bridge = start_bridge_with(config).await;
     let _page = Page::connect(&bridge, "first", TOKEN).await;
     for (session, token) in [("second", TOKEN), ("third", OTHER_TOKEN)] {

@@ -1,7 +1,7 @@
 //! Requests and messages that the bridge rejects with the documented status or close code, while it
 //! continues to work.
 
-use bridge::{Config, ServerHandle};
+use bridge::{Config, PageTimings, ServerHandle};
 use bridge_protocol::{CallError, ErrorCode, Leaving, PageToBridge};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -465,10 +465,10 @@ async fn a_binary_frame_or_invalid_json_closes_with_1003() {
 
 #[tokio::test]
 async fn a_wrong_first_frame_or_silence_closes_with_1008() {
-    let bridge = start_bridge_with(Config {
+    let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         authenticate_within: std::time::Duration::from_millis(50),
-        ..test_config()
-    })
+        ..PageTimings::default()
+    }))
     .await;
     let mut silent = Page::open(&bridge, "s", None).await;
     assert_eq!(silent.recv_close().await.0, 1008);

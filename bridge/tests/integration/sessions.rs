@@ -1,6 +1,8 @@
 //! Several sessions (browser tabs) of one token from the view of MCP clients.
 
-use bridge::{AmbiguousCalls, Config, ServerHandle, SessionLimitPolicy, Tabs};
+use bridge::{
+    AmbiguousCalls, Config, PageLimits, PageTimings, ServerHandle, SessionLimitPolicy, Tabs,
+};
 use bridge_protocol::{PageState, PageToBridge, Visibility};
 use serde_json::{Value, json};
 
@@ -147,11 +149,14 @@ async fn tools_of_a_closed_app_stay_listed_and_calls_say_where_to_open_it() {
 
 #[tokio::test]
 async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
-    let tabs = Tabs {
-        max_catalogues: 1,
-        ..Tabs::default()
-    };
-    let bridge = start_bridge_with_tabs(tabs).await;
+    let bridge = start_bridge_with(Config {
+        page_limits: PageLimits {
+            max_catalogues: 1,
+            ..PageLimits::default()
+        },
+        ..test_config()
+    })
+    .await;
     // A token whose page has registered nothing does not count.
     Page::connect(&bridge, "s", "token-without-any-tools-0123")
         .await
@@ -173,11 +178,11 @@ async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
         );
     }
 
-    let tabs = Tabs {
+    let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         catalogue_ttl: std::time::Duration::ZERO,
-        ..Tabs::default()
-    };
-    let bridge = start_bridge_with_tabs(tabs).await;
+        ..PageTimings::default()
+    }))
+    .await;
     Page::with_app(&bridge, "n", "notes", &[echo_tool()])
         .await
         .close()
@@ -218,7 +223,10 @@ async fn close_oldest_closes_the_oldest_page_over_max_sessions() {
     };
     let config = Config {
         tabs,
-        max_sessions: 1,
+        page_limits: PageLimits {
+            max_sessions: 1,
+            ..PageLimits::default()
+        },
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
@@ -231,11 +239,11 @@ async fn close_oldest_closes_the_oldest_page_over_max_sessions() {
 
 #[tokio::test]
 async fn a_session_over_max_session_duration_is_closed() {
-    let tabs = Tabs {
+    let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         max_session_duration: std::time::Duration::from_millis(50),
-        ..Tabs::default()
-    };
-    let bridge = start_bridge_with_tabs(tabs).await;
+        ..PageTimings::default()
+    }))
+    .await;
     let mut page = Page::connect(&bridge, "a", TOKEN).await;
     let (code, reason) = page.recv_close().await;
     assert_eq!(code, 1008);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, Profile, Results, ServerHandle, Tabs};
+use bridge::{Config, PageLimits, PageTimings, Profile, Results, ServerHandle};
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -58,13 +58,16 @@ async fn initialize(bridge: &ServerHandle, token: &str, address: &str) -> (u16, 
 
 #[tokio::test]
 async fn silent_sockets_of_one_address_do_not_keep_other_pages_out() {
-    let tabs = Tabs {
+    let page_limits = PageLimits {
         max_pending_pages: 8,
-        ..Tabs::default()
+        ..PageLimits::default()
     };
     let config = Config {
-        tabs,
-        authenticate_within: Duration::from_secs(3600),
+        page_limits,
+        page_timings: PageTimings {
+            authenticate_within: Duration::from_secs(3600),
+            ..PageTimings::default()
+        },
         ..config_with_addresses()
     };
     let bridge = start_bridge_with(config).await;
@@ -116,7 +119,10 @@ async fn the_tokens_of_one_address_do_not_keep_other_pages_out() {
 async fn a_token_without_a_connected_page_makes_room_first() {
     let config = Config {
         max_realms: 4,
-        page_grace: Duration::from_secs(3600),
+        page_timings: PageTimings {
+            page_grace: Duration::from_secs(3600),
+            ..PageTimings::default()
+        },
         ..config_with_addresses()
     };
     let bridge = start_bridge_with(config).await;
@@ -162,20 +168,24 @@ async fn is_listed(bridge: &ServerHandle, token: &str) -> bool {
 #[tokio::test]
 async fn closed_apps_of_one_address_do_not_displace_those_of_others() {
     let limits = [
-        Tabs {
+        PageLimits {
             max_catalogues: 3,
-            ..Tabs::default()
+            ..PageLimits::default()
         },
-        Tabs {
+        PageLimits {
             max_catalogue_bytes: 16 * 1_000,
-            ..Tabs::default()
+            ..PageLimits::default()
         },
     ];
-    for tabs in limits {
+    for page_limits in limits {
         // So many tokens of the greedy address are listed beside the other one.
-        let listed = if tabs.max_catalogues == 3 { 2 } else { 16 };
+        let listed = if page_limits.max_catalogues == 3 {
+            2
+        } else {
+            16
+        };
         let config = Config {
-            tabs,
+            page_limits,
             ..config_with_addresses()
         };
         let bridge = start_bridge_with(config).await;
@@ -194,12 +204,12 @@ async fn closed_apps_of_one_address_do_not_displace_those_of_others() {
 
 #[tokio::test]
 async fn the_closed_apps_of_a_token_are_limited_in_bytes() {
-    let tabs = Tabs {
+    let page_limits = PageLimits {
         max_catalogue_bytes: 16 * 1_000,
-        ..Tabs::default()
+        ..PageLimits::default()
     };
     let bridge = start_bridge_with(Config {
-        tabs,
+        page_limits,
         ..config_with_addresses()
     })
     .await;

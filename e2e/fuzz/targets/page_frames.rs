@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bridge::in_memory::{ABNORMAL_CLOSURE, InMemoryBridge, Output, new_bridge};
-use bridge::{Config, Tabs};
+use bridge::{Config, PageLimits, PageTimings};
 use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{BridgeToPage, CallId, Kind};
 use serde_json::Value;
@@ -72,14 +72,17 @@ struct Run {
 impl Run {
     fn new() -> Self {
         let config = Config {
-            max_sessions: MAX_SESSIONS,
-            max_definitions: 6,
+            page_limits: PageLimits {
+                max_sessions: MAX_SESSIONS,
+                max_definitions: 6,
+                max_definition_bytes: 4096,
+                ..PageLimits::default()
+            },
             max_calls: 4,
-            max_definition_bytes: 4096,
             max_result_bytes: 8192,
-            tabs: Tabs {
+            page_timings: PageTimings {
                 catalogue_ttl: Duration::from_secs(60),
-                ..Tabs::default()
+                ..PageTimings::default()
             },
             ..Config::default()
         };

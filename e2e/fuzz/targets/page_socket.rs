@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 
-use bridge::{App, Config, ServerHandle};
+use bridge::{App, Config, PageLimits, PageTimings, ServerHandle};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use http_body_util::Full;
@@ -52,10 +52,16 @@ impl TestBridge {
         let runtime = runtime();
         let config = Config {
             bind: ([127, 0, 0, 1], 0).into(),
-            max_definition_bytes: 64 * 1024,
+            page_limits: PageLimits {
+                max_definition_bytes: 64 * 1024,
+                ..PageLimits::default()
+            },
             max_result_bytes: 64 * 1024,
             // Nothing stays of a page, so that an input has the same effect each time.
-            page_grace: std::time::Duration::ZERO,
+            page_timings: PageTimings {
+                page_grace: std::time::Duration::ZERO,
+                ..PageTimings::default()
+            },
             ..Config::default()
         };
         let server = runtime.block_on(bridge::serve(config, App::default()));

@@ -8,8 +8,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use bridge::Config;
 use bridge::in_memory::{InMemoryBridge, new_bridge};
+use bridge::{Config, PageLimits};
 use bridge_protocol::{CallResponse, Kind, PageToBridge};
 use bridge_schema::value_count::{self, MAX_VALUES};
 use bridge_schema::{Effort, TextVerdict, Validator};
@@ -67,7 +67,10 @@ fn definition(page: usize, tool: usize) -> Value {
 /// Creates a bridge with this many pages of one token, each with its own tools.
 fn bridge_with(pages: usize) -> InMemoryBridge {
     let config = Config {
-        max_sessions: pages,
+        page_limits: PageLimits {
+            max_sessions: pages,
+            ..PageLimits::default()
+        },
         ..Config::default()
     };
     let mut bridge = new_bridge(&config, "bench", 0, |_| Some(None));

@@ -68,8 +68,9 @@ impl World {
             input_timeout: Duration::from_secs(20),
             ..Config::default()
         };
-        config.tabs.catalogue_ttl = Duration::from_secs(random.one_of(&[0, 30]));
-        config.tabs.max_session_duration = Duration::from_secs(random.one_of(&[0, 0, 0, 45]));
+        config.page_timings.catalogue_ttl = Duration::from_secs(random.one_of(&[0, 30]));
+        config.page_timings.max_session_duration =
+            Duration::from_secs(random.one_of(&[0, 0, 0, 45]));
         let token_lifetime_ms = random.one_of(&[None, None, Some(20_000), Some(60_000)]);
         Self {
             repeats_enabled: random.percent(30),

@@ -221,18 +221,18 @@ impl BridgeCollector {
 
     fn write_limits(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
         let config = &self.state.hub.config;
-        let (tabs, results) = (&config.tabs, &config.results);
+        let (pages, results) = (&config.page_limits, &config.results);
         let help = "The limits that all clients share, by setting";
         let mut limits = metrics.gauges("limit", help)?;
         for (setting, limit) in [
             ("max_realms", config.max_realms),
-            ("max_pending_pages", tabs.max_pending_pages),
+            ("max_pending_pages", pages.max_pending_pages),
             ("max_connections", config.max_connections),
             ("max_mcp_sessions", config.max_mcp_sessions),
             ("max_kept_bytes", results.max_kept_bytes),
             ("max_replay_bytes", config.max_replay_bytes),
             ("max_unread_bytes", results.max_unread_bytes),
-            ("max_catalogue_bytes", tabs.max_catalogue_bytes),
+            ("max_catalogue_bytes", pages.max_catalogue_bytes),
             (
                 "max_memory_bytes",
                 self.state.hub.budgets.memory.max_bytes(),

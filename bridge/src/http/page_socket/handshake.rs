@@ -278,7 +278,7 @@ async fn recv_authenticate(
     state: &AppState,
     socket: &mut PageSocket,
 ) -> Result<Authenticate, HandshakeError> {
-    let auth_timeout = state.hub.config.authenticate_within;
+    let auth_timeout = state.hub.config.page_timings.authenticate_within;
     let violation =
         |reason| HandshakeError::violation(CloseFrame::new(CloseCode::PolicyViolation, reason));
     let mut early = EarlyFrames::default();

@@ -26,7 +26,7 @@ pub(super) fn unauthenticated_limits(config: &Config) -> SocketLimits {
 
 /// What a page may send once it has authenticated.
 pub(super) fn authenticated_limits(config: &Config) -> SocketLimits {
-    let frames_per_second = config.tabs.max_frames_per_second;
+    let frames_per_second = config.page_limits.max_frames_per_second;
     SocketLimits {
         max_message_bytes: limits::MAX_FRAME_BYTES,
         frames_per_second: u32::try_from(frames_per_second).unwrap_or(u32::MAX),

@@ -67,7 +67,7 @@ async fn a_direct_query_token_is_valid_for_the_tools_until_completion() {
 async fn a_direct_query_ends_on_timeout_and_with_its_page() {
     let agent = MockAgent::start().await;
     let mut config = agent.config();
-    config.agent.query_attach = std::time::Duration::ZERO;
+    config.page_timings.query_attach = std::time::Duration::ZERO;
     let bridge = start_bridge_with(config).await;
     let page = Page::with_tools(&bridge, "asks", &[echo_tool()]).await;
     let short = open_query_token(&bridge, json!({ "timeout": 50 })).await;

@@ -120,7 +120,7 @@ async fn a_page_reattaching_after_the_end_receives_the_outcome() {
 async fn a_query_ends_when_its_page_does_not_reattach_in_time() {
     let mut agent = MockAgent::start().await;
     let mut config = agent.config();
-    config.agent.query_attach = Duration::from_millis(50);
+    config.page_timings.query_attach = Duration::from_millis(50);
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "asks", TOKEN).await;
     page.send_json(query_message(UUID)).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, SessionLimitPolicy, Tabs};
+use bridge::{Config, PageLimits, PageTimings, SessionLimitPolicy, Tabs};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -16,7 +16,10 @@ fn config_with_limit(session_limit_policy: SessionLimitPolicy) -> Config {
     };
     Config {
         tabs,
-        max_sessions: 1,
+        page_limits: PageLimits {
+            max_sessions: 1,
+            ..PageLimits::default()
+        },
         ..test_config()
     }
 }
@@ -49,7 +52,10 @@ async fn session_limit_reject_fails_authentication_and_closes_with_1008() {
 #[tokio::test]
 async fn session_limit_close_oldest_closes_the_page_connected_first() {
     let bridge = start_bridge_with(Config {
-        max_sessions: 2,
+        page_limits: PageLimits {
+            max_sessions: 2,
+            ..PageLimits::default()
+        },
         ..config_with_limit(SessionLimitPolicy::CloseOldest)
     })
     .await;
@@ -129,12 +135,12 @@ async fn a_foreign_origin_at_the_root_path_receives_an_explanation() {
 
 #[tokio::test]
 async fn an_expired_session_receives_session_expired_and_closes_with_1008() {
-    let tabs = Tabs {
+    let page_timings = PageTimings {
         max_session_duration: Duration::from_millis(50),
-        ..Tabs::default()
+        ..PageTimings::default()
     };
     let bridge = start_bridge_with(Config {
-        tabs,
+        page_timings,
         ..test_config()
     })
     .await;

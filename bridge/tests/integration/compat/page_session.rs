@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::Config;
+use bridge::PageTimings;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Error;
 
@@ -73,10 +73,10 @@ async fn a_page_socket_url_without_a_session_is_400() {
 
 #[tokio::test]
 async fn activity_before_authenticate_does_not_extend_the_timeout() {
-    let bridge = start_bridge_with(Config {
+    let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         authenticate_within: Duration::from_millis(300),
-        ..test_config()
-    })
+        ..PageTimings::default()
+    }))
     .await;
     let activity = || json!({ "type": "activity", "timestamp": 1 });
     let mut page = CompatPage::open(&bridge, "s").await;
@@ -215,11 +215,11 @@ async fn reauthenticating_clears_tools_and_keeps_calls_in_flight() {
 
 #[tokio::test]
 async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
-    let bridge = start_bridge_with(Config {
+    let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         heartbeat: Duration::from_millis(20),
         page_grace: Duration::from_millis(1),
-        ..test_config()
-    })
+        ..PageTimings::default()
+    }))
     .await;
     // Neither page reads, so neither responds to pings. Only the native page is disconnected.
     let mut page = CompatPage::connect(&bridge, "silent").await;
@@ -247,7 +247,7 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
     let ((_, result), ()) = tokio::join!(post_tool_call(&bridge, "t", json!({})), disconnect);
     assert_eq!(error_code(&result), Some("PageGone"), "{result}");
     wait_for_sessions(&bridge, 0).await;
-    assert!(connected_at.elapsed() < Config::default().page_grace);
+    assert!(connected_at.elapsed() < PageTimings::default().page_grace);
 }
 
 #[tokio::test]

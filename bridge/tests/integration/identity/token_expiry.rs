@@ -1,6 +1,6 @@
 //! Expired tokens: everything that was opened with one ends, and the error explains why.
 
-use bridge::Config;
+use bridge::{Config, PageTimings};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use serde_json::{Value, json};
 
@@ -18,7 +18,10 @@ fn token_valid_for(seconds: f64) -> String {
 #[tokio::test]
 async fn a_page_with_an_expired_token_can_reconnect_and_answer_its_call() {
     let bridge = start_bridge_with(Config {
-        page_grace: std::time::Duration::from_secs(60),
+        page_timings: PageTimings {
+            page_grace: std::time::Duration::from_secs(60),
+            ..PageTimings::default()
+        },
         ..config_with_secret()
     })
     .await;

@@ -120,7 +120,7 @@ impl World {
         };
         bridge.connection_opened(id, &link.session);
         link.open_at_bridge = true;
-        let timeout = self.config.authenticate_within.as_millis() as u64;
+        let timeout = self.config.page_timings.authenticate_within.as_millis() as u64;
         self.queue
             .schedule_after(timeout, Event::AuthenticationDue(id));
         self.send(id, Direction::ToPage, Packet::Open);
@@ -139,7 +139,7 @@ impl World {
             self.break_at_page(id, after);
         }
         // The bridge drops a peer that is silent for three heartbeats.
-        let silence = 3 * self.config.heartbeat.as_millis() as u64;
+        let silence = 3 * self.config.page_timings.heartbeat.as_millis() as u64;
         let after = bridge.unwrap_or(silence);
         self.queue
             .schedule_after(after, Event::BridgeNoticesBreak(id));

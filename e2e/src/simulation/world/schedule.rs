@@ -142,7 +142,7 @@ impl World {
         self.run_until(end, |world| world.is_settled(tab));
         assert!(self.tabs[tab].connected, "tab {tab} is not connected");
         let call = self.call(tab, "work", 100);
-        if !self.config.tabs.max_session_duration.is_zero() {
+        if !self.config.page_timings.max_session_duration.is_zero() {
             // The session may reach its maximum duration at this very moment.
             return;
         }

@@ -82,6 +82,8 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config/identity.rs",
             "bridge/src/config/memory.rs",
             "bridge/src/config/monitoring.rs",
+            "bridge/src/config/page_limits.rs",
+            "bridge/src/config/page_timings.rs",
             "bridge/src/config/results.rs",
             "bridge/src/config/tabs.rs",
             "bridge/src/fuzz.rs",
