@@ -22,7 +22,7 @@
 //! | tokens with pages, or with waiting clients | page | with the first page or client | `max_realms` |
 //! | tokens whose apps are closed | page | with the end of the last page | `max_catalogues` |
 //! | bytes of closed apps | token | when an app is closed | `max_catalogue_bytes` |
-//! | MCP sessions (`mcp::sessions`, `compat::sessions`) | token | by `initialize` | `max_mcp_sessions` |
+//! | MCP sessions (`web::session_pool`) | token | by `initialize` | `max_mcp_sessions` |
 //! | bytes of requests, messages and definitions | token | as they arrive, if there are many | `max_memory_bytes` |
 //! | bytes of stored results (`results::store`) | token | with a result that is truncated or late | `max_kept_bytes` |
 //! | bytes of streams that can be resumed (`mcp::event_log`) | token | with each event | `max_replay_bytes` |

@@ -62,4 +62,5 @@ mod tools_list;
 pub(crate) use convert::MAX_CLIENT_INFO_CHARS;
 pub(crate) use convert::check_definition;
 pub(crate) use endpoint::{endpoint, serve};
+pub(crate) use notifier::ClientNotifier;
 pub(crate) use service::McpService;

@@ -7,7 +7,8 @@ mod extract;
 pub(crate) mod guard;
 pub(crate) mod problem;
 mod protected_resource;
-pub(crate) mod sessions_by_realm;
+pub(crate) mod session_pool;
+mod sessions_by_realm;
 mod state;
 
 pub(crate) use client_address::client_address;

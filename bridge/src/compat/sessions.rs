@@ -5,70 +5,38 @@ use std::time::Duration;
 
 use bridge_protocol::{ClientInfo, ConnectedClient};
 use bytes::Bytes;
-use dashmap::DashMap;
 use futures_util::Stream;
 use futures_util::stream;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::budget::{Party, PoolPermit, SharedPool};
+use crate::budget::Party;
 use crate::hub::{Hub, NotificationQueue};
-use crate::mcp::MAX_CLIENT_INFO_CHARS;
-use crate::web::sessions_by_realm::IdsByRealm;
+use crate::mcp::{ClientNotifier, MAX_CLIENT_INFO_CHARS};
+use crate::web::session_pool::{PooledSession, SessionPool};
 use bridge_auth::{Principal, RealmId};
-use bridge_realm::realm::ClientId;
 use bridge_service::ClientAddress;
 
 /// The interval of keepalive comments in an event stream.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The interval in which the memory of expired sessions is freed. An expired session cannot be used
-/// even before that.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-
-/// How many sessions may be ended for one. Several are needed only if others take their places.
-const MAX_EVICTIONS: usize = 8;
-
 /// The error when the maximum number of sessions is reached.
 #[derive(Debug)]
 pub(crate) struct SessionLimitReached;
-
-/// The permit for one session, whose id is the entry in the pool.
-type SessionPermit = PoolPermit<RealmId, Arc<str>>;
-
-/// Sessions by their ids.
-type SessionMap = DashMap<String, Arc<CompatSession>>;
 
 /// All MCP sessions of clients built for mcp-web 0.1.
 #[derive(Debug)]
 pub(crate) struct CompatSessions {
     hub: Weak<Hub>,
-    sessions: Arc<SessionMap>,
-    by_realm: Arc<IdsByRealm<String>>,
-    slots: SharedPool<RealmId, Arc<str>>,
-    idle_timeout: Duration,
-    sweep_task: JoinHandle<()>,
-}
-
-impl Drop for CompatSessions {
-    fn drop(&mut self) {
-        self.sweep_task.abort();
-    }
+    pool: Arc<SessionPool<Arc<CompatSession>>>,
 }
 
 /// One MCP session. Its client leaves the realm when the session ends.
 #[derive(Debug)]
 pub(crate) struct CompatSession {
-    id: String,
-    hub: Weak<Hub>,
-    by_realm: Weak<IdsByRealm<String>>,
     realm: RealmId,
     /// When the token of the session expires.
     expires_at: Option<Instant>,
-    /// `None` if the limit of realms without pages is reached: then the session gets no
-    /// notifications.
-    notifications: Option<(ClientId, Arc<NotificationQueue>)>,
     activity: Mutex<Activity>,
     ended: CancellationToken,
 }
@@ -78,49 +46,37 @@ struct Activity {
     last_active: Instant,
     /// The number of requests that are being answered.
     requests: usize,
-    /// The permit that counts the session, until it ends.
-    permit: Option<SessionPermit>,
     /// Cancels the current event stream when a newer one replaces it.
     stream: Option<CancellationToken>,
-}
-
-impl Drop for CompatSession {
-    fn drop(&mut self) {
-        self.end();
-    }
+    /// The client's connection to its realm, until the session ends. `None` if the limit of realms
+    /// without pages is reached: then the session gets no notifications.
+    notifier: Option<ClientNotifier>,
 }
 
 impl CompatSession {
     fn activity(&self) -> std::sync::MutexGuard<'_, Activity> {
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Ends the session and releases its permit.
-    fn end(&self) {
-        self.ended.cancel();
-        let permit = self.activity().permit.take();
-        if permit.is_none() {
-            return;
-        }
-        if let Some(by_realm) = self.by_realm.upgrade() {
-            by_realm.remove(self.realm, &self.id);
-        }
-        if let (Some(hub), Some((client, _))) = (self.hub.upgrade(), &self.notifications) {
-            hub.client_disconnected(self.realm, *client);
-        }
-    }
-
-    /// When the session became idle; `None` while it has an event stream or a running request.
-    fn idle_since(&self) -> Option<Instant> {
+impl PooledSession for Arc<CompatSession> {
+    /// A session whose agent's query has ended is not in use, and has no time left.
+    fn idle_deadline(&self, idle: Duration) -> Option<Instant> {
         let activity = self.activity();
+        if self.ended.is_cancelled() {
+            return Some(activity.last_active);
+        }
         let mut stream = activity.stream.iter();
         let has_stream = stream.any(|stream| !stream.is_cancelled());
-        (!has_stream && activity.requests == 0).then_some(activity.last_active)
+        let is_idle = !has_stream && activity.requests == 0;
+        is_idle.then(|| activity.last_active + idle)
     }
 
-    fn is_expired(&self, idle: Duration) -> bool {
-        let is_idle = |since: Instant| since.elapsed() >= idle;
-        self.ended.is_cancelled() || self.idle_since().is_some_and(is_idle)
+    fn end(&self) {
+        self.ended.cancel();
+        let notifier = self.activity().notifier.take();
+        // Dropping a notifier takes the lock of its realm.
+        drop(notifier);
     }
 }
 
@@ -145,21 +101,16 @@ impl Drop for RequestGuard {
 
 impl CompatSessions {
     pub(super) fn new(hub: &Arc<Hub>) -> Self {
-        let sessions = Arc::new(DashMap::new());
-        let idle_timeout = hub.config.mcp_session_idle;
+        let config = &hub.config;
         Self {
             hub: Arc::downgrade(hub),
-            slots: SharedPool::new(hub.config.max_mcp_sessions),
-            sweep_task: tokio::spawn(sweep(Arc::clone(&sessions), idle_timeout)),
-            sessions,
-            by_realm: Arc::default(),
-            idle_timeout,
+            pool: SessionPool::start(config.max_mcp_sessions, config.mcp_session_idle),
         }
     }
 
     /// The number of sessions.
     pub(crate) fn count(&self) -> usize {
-        self.slots.count()
+        self.pool.count()
     }
 
     /// Opens a session for a client with this address and returns its id. At the limit of the token,
@@ -184,131 +135,53 @@ impl CompatSessions {
             protocol_version: "2024-11-05".to_owned(),
         };
         let realm = principal.realm;
-        let party = Party::new(address, realm);
-        let id = uuid::Uuid::new_v4().to_string();
-        let permit = self.acquire_slot(&party, &id)?;
-        let notifications = loop {
-            match hub.client_connected(realm, address, client.clone()) {
-                Ok(notifications) => break notifications,
-                Err(_) if self.evict_idle(realm) => {}
-                Err(_) => return Err(SessionLimitReached),
-            }
-        };
+        let slot = self.pool.reserve(&Party::new(address, realm));
+        let slot = slot.map_err(|_| SessionLimitReached)?;
+        let notifier = self.pool.evicting_idle(realm, || {
+            ClientNotifier::connect(&hub, realm, address, client.clone())
+        });
         let session = CompatSession {
-            id: id.clone(),
-            hub: Weak::clone(&self.hub),
-            by_realm: Arc::downgrade(&self.by_realm),
             realm,
             expires_at: principal.expires_at(),
-            notifications,
             activity: Mutex::new(Activity {
                 last_active: Instant::now(),
                 requests: 0,
-                permit: Some(permit),
                 stream: None,
+                notifier: notifier.map_err(|_| SessionLimitReached)?,
             }),
             ended,
         };
-        self.by_realm.insert(realm, id.clone());
-        self.sessions.insert(id.clone(), Arc::new(session));
+        let id = slot.id().to_string();
+        self.pool.insert(slot, Arc::new(session));
         Ok(id)
-    }
-
-    /// Acquires the permit for a session with this id.
-    fn acquire_slot(
-        &self,
-        party: &Party<RealmId>,
-        id: &str,
-    ) -> Result<SessionPermit, SessionLimitReached> {
-        let idle_since = |id: &Arc<str>| self.sessions.get(&**id)?.idle_since();
-        for _ in 0..MAX_EVICTIONS {
-            if let Some(permit) = self.slots.try_acquire(party, id.into()) {
-                return Ok(permit);
-            }
-            let evicted = self.slots.entry_to_evict(party, idle_since);
-            self.end(&evicted.ok_or(SessionLimitReached)?);
-        }
-        Err(SessionLimitReached)
     }
 
     /// Marks a request as running while the guard lives; `None` if there is no session with this
     /// id.
     pub(crate) fn begin_request(&self, id: &str) -> Option<RequestGuard> {
-        let session = self.get_and_touch(id)?;
-        session.activity().requests += 1;
-        Some(RequestGuard(session))
+        let begin = |session: &Arc<CompatSession>| {
+            session.activity().requests += 1;
+            RequestGuard(Arc::clone(session))
+        };
+        self.pool.with_session(id, begin)
     }
 
-    /// Ends the session of this realm that has been idle for the longest time. Returns whether
-    /// there was one.
-    fn evict_idle(&self, realm: RealmId) -> bool {
-        loop {
-            let ids = self.by_realm.ids(realm).into_iter();
-            let idle = ids.filter_map(|id| {
-                let since = self.sessions.get(&id)?.idle_since()?;
-                Some((since, id))
-            });
-            let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
-                return false;
-            };
-            // A request may have arrived in the meantime.
-            let is_idle = |session: &Arc<CompatSession>| session.idle_since() == Some(since);
-            if let Some((_, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
-                session.end();
-                return true;
-            }
-        }
-    }
-
-    /// Finds a session and marks it as active. Both happen while the map entry is locked, so that
-    /// the sweep does not end a session that has just been found.
-    fn get_and_touch(&self, id: &str) -> Option<Arc<CompatSession>> {
-        let session = self.sessions.get(id)?;
-        if session.is_expired(self.idle_timeout) {
-            return None;
-        }
-        session.activity().last_active = Instant::now();
-        Some(Arc::clone(&session))
-    }
-
-    /// The session with this id, if it belongs to `realm` or if no realm is given.
+    /// The session with this id, if it belongs to `realm` or if no realm is given. It is active now.
     pub(crate) fn get(&self, realm: Option<RealmId>, id: &str) -> Option<Arc<CompatSession>> {
-        let belongs_to_realm =
-            |session: &Arc<CompatSession>| realm.is_none_or(|realm| realm == session.realm);
-        self.get_and_touch(id).filter(belongs_to_realm)
+        let touch = |session: &Arc<CompatSession>| {
+            session.activity().last_active = Instant::now();
+            Arc::clone(session)
+        };
+        let session = self.pool.with_session(id, touch)?;
+        realm
+            .is_none_or(|realm| realm == session.realm)
+            .then_some(session)
     }
 
     /// Ends the session with this id.
     pub(crate) fn end(&self, id: &str) {
-        if let Some((_, session)) = self.sessions.remove(id) {
-            session.end();
-        }
+        self.pool.end(id);
     }
-}
-
-/// Ends expired sessions at regular intervals.
-async fn sweep(open: Arc<SessionMap>, idle: Duration) {
-    let interval = SWEEP_INTERVAL.min(idle).max(Duration::from_millis(1));
-    let mut ticks = interval_at(Instant::now() + interval, interval);
-    loop {
-        ticks.tick().await;
-        for id in expired_ids(&open, idle) {
-            end_if_expired(&open, &id, idle);
-        }
-    }
-}
-
-/// The ids of the sessions that have expired.
-fn expired_ids(open: &SessionMap, idle: Duration) -> Vec<String> {
-    let over = open.iter().filter(|session| session.is_expired(idle));
-    over.map(|session| session.key().clone()).collect()
-}
-
-/// Ends a session, unless it has become active in the meantime.
-fn end_if_expired(open: &SessionMap, id: &str, idle: Duration) {
-    let ended = open.remove_if(id, |_, session| session.is_expired(idle));
-    // Dropped after the lock of the map is released: leaving a realm takes another lock.
-    drop(ended);
 }
 
 /// The event stream of a session, with notifications and keepalives. It ends with the session or
@@ -322,8 +195,11 @@ pub(crate) fn event_stream(
     if let Some(former) = former {
         former.cancel();
     }
-    let notifications = session.notifications.as_ref();
-    let queue = notifications.map(|(_, queue)| Arc::clone(queue));
+    let queue = session
+        .activity()
+        .notifier
+        .as_ref()
+        .map(ClientNotifier::queue);
     let start = Instant::now() + KEEP_ALIVE_INTERVAL;
     let notifications = NotificationStream {
         queue,
@@ -407,6 +283,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
+    use crate::web::session_pool::SWEEP_INTERVAL;
     use bridge_realm::definition::DefinitionRegistry;
 
     async fn sessions() -> (Arc<Hub>, CompatSessions, Principal) {
@@ -471,32 +348,10 @@ mod tests {
         assert!(sessions.begin_request(&listening).is_none());
         // Let the sweep run.
         tokio::time::sleep(SWEEP_INTERVAL).await;
-        assert!(sessions.sessions.is_empty());
+        assert_eq!(sessions.count(), 0);
         assert_eq!(
             hub.with_realm(principal.realm, |realm| realm.client_count()),
             None
         );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_session_used_during_a_sweep_is_kept() {
-        let (_hub, sessions, principal) = sessions().await;
-        let open = |name| {
-            let info = info(name);
-            sessions.open(&principal, address(), info, CancellationToken::new())
-        };
-        let (back, gone) = (open("back").unwrap(), open("gone").unwrap());
-        let session = sessions.get(None, &back).unwrap();
-        tokio::time::advance(sessions.idle_timeout).await;
-        let seen = expired_ids(&sessions.sessions, sessions.idle_timeout);
-        assert_eq!(seen.len(), 2);
-        let stream = event_stream(&session, CancellationToken::new());
-        drop(session);
-        for id in &seen {
-            end_if_expired(&sessions.sessions, id, sessions.idle_timeout);
-        }
-        assert!(sessions.get(None, &back).is_some());
-        assert!(sessions.get(None, &gone).is_none());
-        drop(stream);
     }
 }

@@ -411,7 +411,7 @@ fn lease_replay(
         let problem = Problem::new(ErrorCode::HandleNotFound, message);
         rejected((StatusCode::METHOD_NOT_ALLOWED, problem))
     })?;
-    let lease = mcp.state.hub.lease_answer(session.realm, bytes);
+    let lease = mcp.state.hub.lease_answer(session.realm(), bytes);
     lease.map_err(|failure| rejected(Problem::from(failure)))
 }
 

@@ -25,9 +25,6 @@ use crate::budget::{Party, RefusalKind};
 use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
 use crate::web::Problem;
 
-/// How many sessions may be evicted for one. Several are needed only if others take their places.
-const MAX_EVICTIONS: usize = 8;
-
 /// Opens a session. Returns `None` for a request that rmcp must refuse.
 pub(super) fn serve(
     mcp: &McpService,
@@ -104,7 +101,7 @@ fn connect(
     let address = session.party().address;
     let connected = mcp
         .sessions
-        .connect_client(hub, session.realm, address, &client);
+        .connect_client(hub, session.realm(), address, &client);
     session.set_notifier(connected.map_err(refusal_to_error)?);
     Ok(result)
 }
@@ -118,32 +115,24 @@ fn open_session(
     let hub = &mcp.state.hub;
     let too_many =
         |kind, message| Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(kind);
-    for _ in 0..MAX_EVICTIONS {
-        let clients = hub.with_realm(party.member, |realm| realm.client_count());
-        let clients = clients.unwrap_or(0);
-        if clients >= hub.config.max_clients {
-            if mcp.sessions.evict_idle(party.member) {
-                continue;
-            }
-            let message = format!(
-                "{clients} clients are connected with this token, which is the limit, and none of \
-                 them is idle: close some, or raise `max_clients`"
-            );
-            return Err(too_many(RefusalKind::MaxClients, message));
-        }
-        if let Some(opened) = mcp.sessions.open(party) {
-            return Ok(opened);
-        }
-        if !mcp.sessions.evict_for(party) {
-            break;
-        }
-    }
-    let used = mcp.sessions.used_by(party);
-    let message = format!(
-        "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this token; \
-         none of those is idle, and nobody has many more: close some clients, or raise \
-         `max_mcp_sessions`",
-        used.capacity, used.by_address, party.address, used.by_party
-    );
-    Err(too_many(RefusalKind::MaxMcpSessions, message))
+    let max_clients = hub.config.max_clients;
+    let room = mcp
+        .sessions
+        .make_room_for_client(hub, party.member, max_clients);
+    room.map_err(|clients| {
+        let message = format!(
+            "{clients} clients are connected with this token, which is the limit, and none of \
+             them is idle: close some, or raise `max_clients`"
+        );
+        too_many(RefusalKind::MaxClients, message)
+    })?;
+    mcp.sessions.open(party).map_err(|used| {
+        let message = format!(
+            "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this \
+             token; none of those is idle, and nobody has many more: close some clients, or raise \
+             `max_mcp_sessions`",
+            used.capacity, used.by_address, party.address, used.by_party
+        );
+        too_many(RefusalKind::MaxMcpSessions, message)
+    })
 }

@@ -14,7 +14,7 @@ use crate::hub::{Hub, NotificationQueue, PendingNotifications};
 
 /// The connection of a client to its realm. Dropping it disconnects the client.
 #[derive(Debug)]
-pub(super) struct ClientNotifier {
+pub(crate) struct ClientNotifier {
     hub: Weak<Hub>,
     realm: RealmId,
     id: ClientId,
@@ -28,7 +28,7 @@ impl ClientNotifier {
     /// # Errors
     ///
     /// When the limit of clients of the token is reached.
-    pub(super) fn connect(
+    pub(crate) fn connect(
         hub: &Arc<Hub>,
         realm: RealmId,
         address: ClientAddress,
@@ -44,7 +44,7 @@ impl ClientNotifier {
     }
 
     /// What the client has not been notified of.
-    pub(super) fn queue(&self) -> Arc<NotificationQueue> {
+    pub(crate) fn queue(&self) -> Arc<NotificationQueue> {
         Arc::clone(&self.queue)
     }
 

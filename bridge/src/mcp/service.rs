@@ -25,7 +25,7 @@ pub(crate) struct McpService {
 impl McpService {
     pub(crate) fn new(state: AppState) -> Self {
         let hub = Arc::clone(&state.hub);
-        let sessions = McpSessions::start(&hub.config);
+        let sessions = Arc::new(McpSessions::start(&hub.config));
         let handler = Handler::new(Arc::clone(&hub), Arc::clone(&sessions));
         let max_request_bytes = hub.config.max_request_bytes;
         Self {

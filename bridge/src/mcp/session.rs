@@ -2,13 +2,12 @@
 //! asked, its calls and streams, and the time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::LogLevel;
-use bridge_service::ClientAddress;
 use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -18,11 +17,8 @@ use super::change_log::ChangeLog;
 use super::client_questions::ClientQuestions;
 use super::notifier::ClientNotifier;
 use super::requesting_client::RequestingClient;
-use crate::budget::{Party, PoolPermit};
+use crate::budget::Party;
 use crate::hub::{NotificationQueue, PendingNotifications};
-
-/// The permit for one MCP session.
-pub(super) type SessionPermit = PoolPermit<RealmId, Weak<McpSession>>;
 
 /// The maximum number of standalone streams of a session. One more ends the oldest.
 const MAX_STREAMS: usize = 32;
@@ -33,10 +29,9 @@ const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 /// An MCP session, from the request that opens it to its end.
 #[derive(Debug)]
 pub(super) struct McpSession {
-    pub(super) realm: RealmId,
-    /// The address of the client that opened it.
-    address: ClientAddress,
     id: Arc<str>,
+    /// Whose share of the limits the session counts for: the client that opened it.
+    party: Party<RealmId>,
     state: Mutex<State>,
     /// Notifies the standalone streams that something about them has changed.
     streams_changed: Notify,
@@ -51,8 +46,6 @@ struct State {
     client: Option<Arc<RequestingClient>>,
     /// The client's connection to its realm, from `initialize` to the end of the session.
     notifier: Option<ClientNotifier>,
-    /// The permit for the session, from the request that opens it to its end.
-    permit: Option<SessionPermit>,
     /// Whether the client has sent `notifications/initialized`.
     is_ready: bool,
     log_level: LogLevel,
@@ -79,15 +72,13 @@ struct CancellableCall {
 }
 
 impl McpSession {
-    pub(super) fn new(realm: RealmId, address: ClientAddress) -> Self {
+    pub(super) fn new(id: Arc<str>, party: Party<RealmId>) -> Self {
         Self {
-            realm,
-            address,
-            id: uuid::Uuid::new_v4().to_string().into(),
+            id,
+            party,
             state: Mutex::new(State {
                 client: None,
                 notifier: None,
-                permit: None,
                 is_ready: false,
                 log_level: DEFAULT_LOG_LEVEL,
                 calls: Vec::new(),
@@ -104,18 +95,18 @@ impl McpSession {
         }
     }
 
-    /// Sets the permit for the session.
-    pub(super) fn set_permit(&self, permit: SessionPermit) {
-        self.state().permit = Some(permit);
-    }
-
     pub(super) fn id(&self) -> &Arc<str> {
         &self.id
     }
 
     /// Whose share of the limits the session counts for.
     pub(super) fn party(&self) -> Party<RealmId> {
-        Party::new(self.address, self.realm)
+        self.party
+    }
+
+    /// The realm whose token opened the session.
+    pub(super) fn realm(&self) -> RealmId {
+        self.party.member
     }
 
     /// Sets the client. A client may initialise more than once.
@@ -274,16 +265,11 @@ impl McpSession {
         let mut state = self.state();
         state.has_ended = true;
         state.calls.iter().for_each(|call| call.cancel());
-        let places = (state.notifier.take(), state.permit.take());
+        let notifier = state.notifier.take();
         // Dropping a notifier takes the lock of its realm.
         drop(state);
         self.streams_changed.notify_waiters();
-        drop(places);
-    }
-
-    /// Returns since when the session is idle, or `None` while it is active.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.idle_deadline(Duration::ZERO)
+        drop(notifier);
     }
 
     /// Returns when the session will have been idle for this time, or `None` while it is active.
@@ -377,7 +363,8 @@ mod tests {
 
     fn session() -> Arc<McpSession> {
         let address = std::net::IpAddr::from([127, 0, 0, 1]).into();
-        Arc::new(McpSession::new(RealmId::from_token("token"), address))
+        let party = Party::new(address, RealmId::from_token("token"));
+        Arc::new(McpSession::new("session".into(), party))
     }
 
     fn is_cancelled(call: &CallGuard) -> bool {

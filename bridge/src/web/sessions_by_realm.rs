@@ -7,7 +7,7 @@ use bridge_auth::RealmId;
 
 /// The ids of each realm, the oldest first.
 #[derive(Debug)]
-pub(crate) struct IdsByRealm<Id>(DashMap<RealmId, IndexSet<Id>>);
+pub(super) struct IdsByRealm<Id>(DashMap<RealmId, IndexSet<Id>>);
 
 impl<Id> Default for IdsByRealm<Id> {
     fn default() -> Self {
@@ -16,11 +16,11 @@ impl<Id> Default for IdsByRealm<Id> {
 }
 
 impl<Id: Clone + Eq + std::hash::Hash> IdsByRealm<Id> {
-    pub(crate) fn insert(&self, realm: RealmId, id: Id) {
+    pub(super) fn insert(&self, realm: RealmId, id: Id) {
         self.0.entry(realm).or_default().insert(id);
     }
 
-    pub(crate) fn remove(&self, realm: RealmId, id: &Id) {
+    pub(super) fn remove(&self, realm: RealmId, id: &Id) {
         if let Some(mut ids) = self.0.get_mut(&realm) {
             ids.shift_remove(id);
         }
@@ -28,7 +28,7 @@ impl<Id: Clone + Eq + std::hash::Hash> IdsByRealm<Id> {
     }
 
     /// Returns the ids of a realm.
-    pub(crate) fn ids(&self, realm: RealmId) -> Vec<Id> {
+    pub(super) fn ids(&self, realm: RealmId) -> Vec<Id> {
         let ids = self.0.get(&realm);
         ids.map_or_else(Vec::new, |ids| ids.iter().cloned().collect())
     }

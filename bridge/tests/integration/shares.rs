@@ -262,6 +262,28 @@ async fn an_idle_mcp_session_makes_room_and_one_with_a_stream_does_not() {
     assert_eq!(client.post(&ping).await.status(), 200);
 }
 
+#[tokio::test]
+async fn mcp_sessions_in_use_make_room_where_one_address_has_over_a_quarter() {
+    let config = Config {
+        max_mcp_sessions: 4,
+        ..config_with_addresses()
+    };
+    let bridge = start_bridge_with(config).await;
+    let mut clients = Vec::new();
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        let client = McpClient::connect_from(&bridge, TOKEN, GREEDY).await;
+        streams.push(client.listen().await);
+        clients.push(client);
+    }
+    let client = McpClient::connect_from(&bridge, OTHER_TOKEN, OTHER).await;
+    let ping = rpc_request(1, "ping", json!({}));
+    for (client, expected) in clients.iter().zip([200, 200, 200, 404]) {
+        assert_eq!(client.post(&ping).await.status(), expected);
+    }
+    assert_eq!(client.post(&ping).await.status(), 200);
+}
+
 /// Calls a tool whose result is too large for the client, and returns the handle of the result.
 async fn store_result(page: &mut Page, client: &McpClient, text: &str) -> String {
     let call = client.call("echo", json!({}));

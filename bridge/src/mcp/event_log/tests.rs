@@ -4,7 +4,8 @@ use super::*;
 
 fn session(address: u8, token: &str) -> McpSession {
     let address = std::net::IpAddr::from([192, 0, 2, address]);
-    McpSession::new(RealmId::from_token(token), address.into())
+    let id = uuid::Uuid::new_v4().to_string().into();
+    McpSession::new(id, Party::new(address.into(), RealmId::from_token(token)))
 }
 
 impl EventLog {
