@@ -165,6 +165,15 @@ fn protocol_version(headers: &HeaderMap) -> Option<&str> {
     Some(version.to_str().unwrap_or_default())
 }
 
+/// Returns the value of `MCP-Protocol-Version`, if it is not a version of MCP.
+pub(super) fn unknown_version(headers: &HeaderMap) -> Option<&str> {
+    let version = headers.get(PROTOCOL_VERSION_HEADER)?.to_str().ok()?;
+    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
+    known
+        .all(|known| known.as_str() != version)
+        .then_some(version)
+}
+
 /// Whether the headers agree with a request to open a session of this version.
 pub(super) fn allow_initialize(headers: &HeaderMap, requested: &ProtocolVersion) -> bool {
     match protocol_version(headers) {

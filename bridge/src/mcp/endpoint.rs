@@ -1,5 +1,6 @@
 //! `/mcp` (and `/`): authenticates a request, and passes it to what serves its method.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Json;
@@ -23,7 +24,7 @@ use tokio::time::Instant;
 
 use super::accept::{accepts_events, accepts_only_events};
 use super::answer::EncodedResponse;
-use super::checked_request::{CheckedRequest, Refused, find_session};
+use super::checked_request::{CheckedRequest, Refused, find_session, unknown_version};
 use super::client_questions::Answer;
 use super::headers::{LAST_EVENT_ID, session_id_header};
 use super::http_response::{
@@ -150,7 +151,7 @@ fn session_not_found() -> Response {
     let message = "Not Found: Session not found";
     (
         StatusCode::NOT_FOUND,
-        InvalidMessage::InvalidRequest(message).json(),
+        InvalidMessage::InvalidRequest(message.into()).json(),
     )
         .into_response()
 }
@@ -211,6 +212,11 @@ async fn serve_post(
         });
     };
     if method == "initialize" && session_id_header(headers).is_none() {
+        // If `_meta` names this version as well, rmcp does not refuse it.
+        if let Some(version) = unknown_version(headers) {
+            let message = format!("Bad Request: Unsupported MCP-Protocol-Version: {version}");
+            return Err(rejected(InvalidMessage::InvalidRequest(message.into())));
+        }
         let opened = initialize::serve(mcp, headers, id, body, principal, address);
         return Ok(opened.map_or(Served::BY_RMCP, Served::Response));
     }
@@ -335,7 +341,7 @@ async fn scan_turn(
 }
 
 fn too_many_values() -> Box<Response> {
-    rejected(InvalidMessage::InvalidRequest(TOO_MANY_VALUES))
+    rejected(InvalidMessage::InvalidRequest(TOO_MANY_VALUES.into()))
 }
 
 /// Whether parsing a message would take too much memory.
@@ -439,14 +445,14 @@ fn peek_method(body: &Bytes) -> Result<String, InvalidMessage> {
         (Ok(message), Some(b'{')) => Ok(message.method.unwrap_or_default()),
         (_, Some(b'[')) if serde_json::from_slice::<IgnoredAny>(body).is_ok() => {
             Err(InvalidMessage::InvalidRequest(
-                "batches left MCP with 2025-06-18: send messages singly",
+                "batches left MCP with 2025-06-18: send messages singly".into(),
             ))
         }
         (Err(error), _) if error.is_syntax() || error.is_eof() => {
             Err(InvalidMessage::ParseError(error))
         }
         _ => Err(InvalidMessage::InvalidRequest(
-            "the body is not a JSON-RPC message",
+            "the body is not a JSON-RPC message".into(),
         )),
     }
 }
@@ -454,14 +460,14 @@ fn peek_method(body: &Bytes) -> Result<String, InvalidMessage> {
 /// Why a body is not a message (JSON-RPC 2.0 section 5.1).
 enum InvalidMessage {
     ParseError(serde_json::Error),
-    InvalidRequest(&'static str),
+    InvalidRequest(Cow<'static, str>),
 }
 
 impl InvalidMessage {
     fn json(self) -> Json<Value> {
         let (code, message) = match self {
             InvalidMessage::ParseError(error) => (-32700, format!("the body is not JSON: {error}")),
-            InvalidMessage::InvalidRequest(message) => (-32600, message.to_owned()),
+            InvalidMessage::InvalidRequest(message) => (-32600, message.into_owned()),
         };
         let error = json!({ "code": code, "message": message });
         Json(json!({ "jsonrpc": "2.0", "id": null, "error": error }))

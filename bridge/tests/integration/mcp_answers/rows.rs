@@ -382,6 +382,17 @@ fn add_bodies(rows: &mut Vec<Row>) {
             move |it| it.without("mcp-session-id").body(&body),
         ));
     }
+    let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"1999-01-01","capabilities":{},"clientInfo":{"name":"n","version":"1"},"_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"}}}"#;
+    rows.push(row(
+        "initialize with an unknown revision in header, params and _meta",
+        &SESSIONS[..1],
+        call(),
+        move |it| {
+            it.without("mcp-session-id")
+                .header("mcp-protocol-version", "1999-01-01")
+                .body(body)
+        },
+    ));
     for method in [Method::GET, Method::DELETE] {
         for (name, change) in [
             (
