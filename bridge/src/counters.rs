@@ -5,7 +5,7 @@
 mod calls;
 mod event_loop;
 
-pub(crate) use calls::{CallCounters, CallEnd, CallKind, DURATION_BOUNDS};
+pub(crate) use calls::{CallCounters, CallKind, CountedEnd, DURATION_BOUNDS};
 pub(crate) use event_loop::EventLoopCounters;
 
 /// The counters of one bridge.

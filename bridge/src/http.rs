@@ -29,7 +29,7 @@ pub(crate) use hot_routes::RequestHandler;
 
 /// What an app in the bridge's process serves on the bridge's port, under the checks of the bridge.
 #[derive(Clone, Debug, Default)]
-pub struct App {
+pub struct MountedApp {
     /// The routes of the app. They must not clash with the bridge's own.
     pub routes: Router,
     /// The app's page at `/`, for requests that accept `text/html`. The bridge serves all other
@@ -44,10 +44,10 @@ pub(crate) fn request_handler(
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
     connections: &ConnectionLimits,
-    app: App,
+    app: MountedApp,
 ) -> RequestHandler {
     let metrics = metrics::routes(&state, &mcp, compat.as_ref(), connections);
-    let app = App {
+    let app = MountedApp {
         routes: app.routes.merge(metrics),
         ..app
     };
@@ -59,7 +59,7 @@ pub(crate) fn request_handler(
 }
 
 /// Returns all routes of the bridge and of the app.
-fn router(state: &AppState, mcp: &McpService, app: App) -> Router {
+fn router(state: &AppState, mcp: &McpService, app: MountedApp) -> Router {
     let root = {
         let mcp = mcp.clone();
         move |State(state): State<AppState>, request: Request| rest::root(state, mcp, request)
@@ -77,7 +77,7 @@ fn router(state: &AppState, mcp: &McpService, app: App) -> Router {
 
 /// Returns all routes for clients of mcp-web 0.1: every path is an endpoint, for every method
 /// without a route of its own there.
-fn compat_router(state: &AppState, service: &Arc<CompatService>, app: App) -> Router {
+fn compat_router(state: &AppState, service: &Arc<CompatService>, app: MountedApp) -> Router {
     let endpoint = {
         let service = Arc::clone(service);
         move |State(state): State<AppState>, request: Request| {

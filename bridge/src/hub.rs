@@ -42,7 +42,7 @@ use outbox::OutboxSender;
 use timer::{Timer, TimerHandler};
 
 pub(crate) use agent_port::AgentPort;
-pub(crate) use call_channel::{CallMessage, CallReceiver};
+pub(crate) use call_channel::{CallReceiver, CallerMessage};
 pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};

@@ -39,6 +39,6 @@ pub use config::{
     Agent, AgentUrl, Audit, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory,
     Monitoring, PageLimits, PageTimings, Profile, Profiles, Results, Tabs,
 };
-pub use http::App;
+pub use http::MountedApp;
 pub use program::{ProgramSettings, parse_arguments, run};
 pub use server::{ServerHandle, StartError, serve};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bridge::{App, ProgramSettings};
+use bridge::{MountedApp, ProgramSettings};
 use clap::Parser;
 
 /// jemalloc returns the memory that a burst of requests has used to the system within 15 s, also if
@@ -29,5 +29,5 @@ struct Arguments {
 async fn main() -> ExitCode {
     let Arguments { settings } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
     let listening = |server: &bridge::ServerHandle| format!("listening on {}", server.url());
-    bridge::run(settings, App::default(), listening).await
+    bridge::run(settings, MountedApp::default(), listening).await
 }

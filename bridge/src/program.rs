@@ -13,7 +13,7 @@ use tracing::{Level, Metadata};
 
 use crate::agent_queries::{fill_in_credential, warn_of_exposed_credential};
 use crate::config::{ClientTables, Config, profiles, to_toml};
-use crate::http::App;
+use crate::http::MountedApp;
 use crate::server::{CheckedConfig, ServerHandle, serve};
 
 /// The exit code when settings are wrong.
@@ -127,7 +127,7 @@ pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramS
 /// When the process has a global tracing subscriber already.
 pub async fn run(
     mut settings: ProgramSettings,
-    app: App,
+    app: MountedApp,
     announcement: impl FnOnce(&ServerHandle) -> String,
 ) -> ExitCode {
     if settings.check_config {

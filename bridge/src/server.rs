@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::agent_queries::AgentQueries;
 use crate::compat::CompatService;
 use crate::config::Config;
-use crate::http::{self, App};
+use crate::http::{self, MountedApp};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
 use crate::web::AppState;
@@ -56,7 +56,7 @@ const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 /// bridge.shutdown().await;
 /// # });
 /// ```
-pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError> {
+pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, StartError> {
     let checked = CheckedConfig::new(&config)?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,

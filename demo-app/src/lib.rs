@@ -37,8 +37,8 @@ pub use agent_settings::AgentSettings;
 /// # agent.unwrap().shutdown().await;
 /// # });
 /// ```
-pub fn app(agent: AgentInfo) -> bridge::App {
-    bridge::App {
+pub fn app(agent: AgentInfo) -> bridge::MountedApp {
+    bridge::MountedApp {
         routes: page::routes().merge(agent.routes()),
         home: Some(get(page::home)),
     }

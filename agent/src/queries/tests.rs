@@ -67,7 +67,7 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
         bind: ([127, 0, 0, 1], 0).into(),
         ..bridge::Config::default()
     };
-    let server = bridge::serve(config, bridge::App::default()).await.unwrap();
+    let server = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
     let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
     let (token, _page) = open_query_at_bridge(&server, &id).await;
     let bridge = AgentBridge::new(server.url().parse().unwrap()).unwrap();

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::managed_source::ManagedSource;
 use super::offered_tool::OfferedTool;
 use super::output::CallOutput;
-use super::profile::Profile;
+use super::profile::ToolProfile;
 use super::source::MAX_SOURCE_PROMPT_BYTES;
 use super::sources::Sources;
 use crate::failure::AgentFailure;
@@ -30,7 +30,7 @@ pub(super) const MAX_DEFINITION_BYTES: usize = 128 * 1024;
 #[derive(Debug)]
 pub(crate) struct SourceAccess {
     pub(super) sources: Arc<Sources>,
-    pub(super) profile: Option<Arc<Profile>>,
+    pub(super) profile: Option<Arc<ToolProfile>>,
     pub(super) caller: Option<QueryCaller>,
     pub(super) query: QueryId,
     /// Whether the query has waited for its sources to start.
@@ -69,7 +69,7 @@ impl Sources {
 }
 
 impl SourceAccess {
-    pub(crate) fn profile(&self) -> Option<&Profile> {
+    pub(crate) fn profile(&self) -> Option<&ToolProfile> {
         self.profile.as_deref()
     }
 
@@ -95,7 +95,7 @@ impl SourceAccess {
     }
 
     /// Starts the sources that the profile could use.
-    async fn start_sources(&self, profile: &Profile) {
+    async fn start_sources(&self, profile: &ToolProfile) {
         let is_needed =
             |source: &&Arc<ManagedSource>| !source.is_started() && profile.can_allow(source.name());
         let sources = self.sources.all().iter();

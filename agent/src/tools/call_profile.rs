@@ -14,7 +14,7 @@ use super::call_record::{CLIENT_SOURCE, PAGE_SOURCE, RecordedCall};
 use super::class::ToolClass;
 use super::managed_source::ManagedSource;
 use super::offered_tool::OfferedTool;
-use super::profile::Profile;
+use super::profile::ToolProfile;
 use super::source::SourceTool;
 use super::user_shares::UserShares;
 use crate::secrets::SecretStore;
@@ -29,7 +29,7 @@ pub(crate) struct CallProfile<'a> {
     /// How long a person is asked, if one must approve the calls.
     pub(super) approval_timeout: Option<Duration>,
     /// The profile of the operator whose rates count the calls.
-    pub(super) rates: Option<&'a Profile>,
+    pub(super) rates: Option<&'a ToolProfile>,
     /// What limits the calls that run at the same time.
     pub(super) shares: Option<&'a UserShares>,
     /// Whether a call waits for others in its own time.

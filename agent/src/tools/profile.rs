@@ -57,7 +57,7 @@ impl Permission {
 
 /// A profile of the configuration.
 #[derive(Debug)]
-pub(crate) struct Profile {
+pub(crate) struct ToolProfile {
     pub(crate) name: String,
     /// The text that the system prompt of its queries has in addition.
     pub(crate) system: Option<String>,
@@ -75,7 +75,7 @@ pub(crate) struct Profile {
     rates: Vec<(Permission, UserRateLimiter)>,
 }
 
-impl Profile {
+impl ToolProfile {
     /// Checks the entry of the file.
     pub(super) fn new(name: &str, entry: ProfileEntry) -> Result<Self, String> {
         let rates = entry.rate.into_iter();
@@ -244,8 +244,8 @@ impl Profile {
 mod tests {
     use super::*;
 
-    fn profile(text: &str) -> Profile {
-        Profile::new("p", toml::from_str(text).unwrap()).unwrap()
+    fn profile(text: &str) -> ToolProfile {
+        ToolProfile::new("p", toml::from_str(text).unwrap()).unwrap()
     }
 
     fn caller() -> QueryCaller {
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn a_malformed_pattern_is_an_error_that_names_it() {
         let entry = toml::from_str("allow = ['notes-[']").unwrap();
-        let error = Profile::new("p", entry).unwrap_err();
+        let error = ToolProfile::new("p", entry).unwrap_err();
         assert!(error.contains("`notes-[` in `allow`"), "{error}");
     }
 }

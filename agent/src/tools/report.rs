@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::managed_source::ManagedSource;
-use super::profile::Profile;
+use super::profile::ToolProfile;
 use super::sources::Sources;
 
 impl Sources {
@@ -32,7 +32,7 @@ impl Sources {
         text
     }
 
-    fn describe_profile(&self, profile: &Profile) -> String {
+    fn describe_profile(&self, profile: &ToolProfile) -> String {
         let mut text = format!("profile {}: for {}\n", profile.name, profile.conditions());
         for tool in self.offered().iter().filter(|it| profile.allows(it)) {
             let class = tool.tool.class;

@@ -9,7 +9,7 @@ use super::audit::AuditLog;
 use super::managed_source::ManagedSource;
 use super::offered_name::{hashed_name, offered_name};
 use super::offered_tool::OfferedTool;
-use super::profile::Profile;
+use super::profile::ToolProfile;
 use super::source::{SourceState, SourceTool, ToolSource};
 use super::user_shares::UserShares;
 use crate::metrics::Metrics;
@@ -46,7 +46,7 @@ pub(crate) struct UnusedSource {
 pub(crate) struct Sources {
     sources: Vec<Arc<ManagedSource>>,
     pub(super) unused: Vec<UnusedSource>,
-    pub(super) profiles: Vec<Arc<Profile>>,
+    pub(super) profiles: Vec<Arc<ToolProfile>>,
     pub(super) records: Records,
     offered: Mutex<OfferedTools>,
 }
@@ -63,7 +63,7 @@ impl Sources {
     pub(crate) fn new(
         sources: Vec<Arc<dyn ToolSource>>,
         unused: Vec<UnusedSource>,
-        profiles: Vec<Profile>,
+        profiles: Vec<ToolProfile>,
         limits: SourceLimits,
         records: Records,
     ) -> Result<Self, String> {
@@ -208,7 +208,7 @@ fn check_names(sources: &[Arc<dyn ToolSource>]) -> Result<(), String> {
 
 /// Returns a warning if the definitions of the tools that a profile allows are long. Every turn of
 /// every query sends them.
-fn definitions_warning(profile: &Profile, offered: &[Arc<OfferedTool>]) -> Option<String> {
+fn definitions_warning(profile: &ToolProfile, offered: &[Arc<OfferedTool>]) -> Option<String> {
     let allowed = offered.iter().filter(|it| profile.allows(it));
     let mut bytes = BTreeMap::new();
     for tool in allowed {

@@ -12,7 +12,7 @@ use super::call_record::{CLIENT_SOURCE, PAGE_SOURCE};
 use super::database::{Database, DatabaseSettings};
 use super::filesystem::{Filesystem, FilesystemSettings};
 use super::github::{Github, GithubSettings};
-use super::profile::{Profile, ProfileEntry};
+use super::profile::{ProfileEntry, ToolProfile};
 use super::source::ToolSource;
 use super::websearch::{Websearch, WebsearchSettings};
 use crate::secrets::SecretStore;
@@ -26,7 +26,7 @@ pub(crate) struct ToolsFile {
     /// In the order of the file.
     pub(crate) sources: Vec<SourceEntry>,
     /// In the order of the file.
-    pub(crate) profiles: Vec<Profile>,
+    pub(crate) profiles: Vec<ToolProfile>,
 }
 
 /// A built-in source of the file.
@@ -151,7 +151,11 @@ impl ToolsFile {
 
     /// Returns warnings about what the operator may not have meant.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<_> = self.profiles.iter().flat_map(Profile::warnings).collect();
+        let mut warnings: Vec<_> = self
+            .profiles
+            .iter()
+            .flat_map(ToolProfile::warnings)
+            .collect();
         let has_sources = !self.sources.is_empty() || self.servers_file.is_some();
         if self.profiles.is_empty() && has_sources {
             warnings
@@ -222,13 +226,13 @@ fn parse_source(source: NamedTable<'_>) -> Result<(String, SourceSettings), Tabl
     Ok((name, settings.map_err(|error| error.of(&owner))?))
 }
 
-fn parse_profile(profile: NamedTable<'_>) -> Result<Profile, TableError> {
+fn parse_profile(profile: NamedTable<'_>) -> Result<ToolProfile, TableError> {
     let NamedTable { name, span, value } = profile;
     let error = |problem| TableError::new(span.clone(), problem);
     check_name("profile", &name).map_err(error)?;
     let owner = format!("the profile `{name}`");
     let entry = parse_settings::<ProfileEntry>(value).map_err(|error| error.of(&owner))?;
-    Profile::new(&name, entry).map_err(|problem| error(problem).of(&owner))
+    ToolProfile::new(&name, entry).map_err(|problem| error(problem).of(&owner))
 }
 
 /// Returns why no source may have this name, in any case: readers of the audit file and of metrics

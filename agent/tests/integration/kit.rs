@@ -67,7 +67,7 @@ impl TestBed {
             },
             ..bridge::Config::default()
         };
-        let bridge = bridge::serve(config, bridge::App::default()).await.unwrap();
+        let bridge = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
         let agent = bound.serve(&bridge.url()).unwrap();
         Self { bridge, agent }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
 use bridge_realm::definition::PublishedItem;
-use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
+use bridge_realm::definition::tool::{SESSION_ARGUMENT, SharedTool};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -20,14 +20,14 @@ pub const CONNECTION_STATUS: &str = "get_connection_status";
 
 /// Returns the JSON of a listed tool, which is encoded once. `several` is whether the client must
 /// choose between several pages.
-fn get_or_encode(tool: &Tool, several: bool) -> &str {
+fn get_or_encode(tool: &SharedTool, several: bool) -> &str {
     let listings = tool.listing_cache();
     listings.get_or_encode(several, || encode_listing(tool, several))
 }
 
 /// Encodes a tool with exactly the keys that the bridge of mcp-web 0.1 published, as the page wrote
 /// them.
-fn encode_listing(tool: &Tool, several: bool) -> String {
+fn encode_listing(tool: &SharedTool, several: bool) -> String {
     let definition: Map<String, Value> = serde_json::from_str(tool.raw()).unwrap_or_default();
     let schema = definition.get("inputSchema");
     let schema_field = |key: &str| schema.and_then(|schema| schema.get(key));
@@ -76,7 +76,7 @@ fn encode_plain_tool(name: &str, description: &str) -> String {
 /// The result of `tools/list`.
 #[derive(Debug)]
 pub struct ToolList {
-    pub tools: Vec<Arc<Tool>>,
+    pub tools: Vec<Arc<SharedTool>>,
     /// Whether the bridge's own tool [`LIST_SESSIONS`] is listed.
     pub has_list_sessions: bool,
     /// The pages that the client must choose from; `None` if the request selects one.

@@ -28,7 +28,7 @@ use frame::{Frame, string_field};
 use close::similar_code;
 pub use close::{close_frame, rejection};
 pub use frame::StrictMode;
-pub use response::{ResourceContent, encode_contents};
+pub use response::{ResourceText, encode_contents};
 
 /// The maximum length of a session id in the URL, which pages choose themselves.
 pub const MAX_SESSION_ID_BYTES: usize = 4096;
@@ -66,7 +66,7 @@ pub enum Inbound {
     /// The user was active, at this time of the page's clock in Unix milliseconds.
     Activity(Option<u64>),
     /// The content of a resource, or the error of the page.
-    ResourceResponse(CallId, Result<ResourceContent, String>),
+    ResourceResponse(CallId, Result<ResourceText, String>),
     /// A message type that these pages do not have.
     Unknown(String),
 }

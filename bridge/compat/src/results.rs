@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use bridge_protocol::ErrorCode;
-use bridge_realm::realm::{Answer, CallFailure, CallOutcome, PageAbilities};
+use bridge_realm::realm::{CallFailure, CallOutcome, PageAbilities, PageAnswer};
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde::Serialize;
@@ -47,12 +47,12 @@ impl ResultWriter {
     pub fn write_outcome(self, outcome: CallOutcome, out: &mut Vec<u8>) {
         let start = out.len();
         let written = match &outcome {
-            CallOutcome::Answered(Answer::Value(None)) => {
+            CallOutcome::Answered(PageAnswer::Value(None)) => {
                 out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}");
                 Ok(())
             }
-            CallOutcome::Answered(Answer::Value(Some(raw))) => self.write_value(raw.get(), out),
-            CallOutcome::Answered(Answer::Content {
+            CallOutcome::Answered(PageAnswer::Value(Some(raw))) => self.write_value(raw.get(), out),
+            CallOutcome::Answered(PageAnswer::Content {
                 content,
                 structured,
                 meta,
@@ -222,7 +222,7 @@ fn write_meta(meta: Option<&RawValue>, out: &mut Vec<u8>) {
 /// Writes the outcome of `resources/read`.
 pub fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
     match ending {
-        CallOutcome::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
+        CallOutcome::Answered(PageAnswer::Value(Some(raw))) if raw.get().starts_with('{') => {
             out.extend_from_slice(raw.get().as_bytes());
         }
         CallOutcome::Answered(_) => write_read_error("Resource not found", out),

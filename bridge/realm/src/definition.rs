@@ -19,6 +19,6 @@ mod uri_template;
 
 pub use error::DefinitionError;
 pub use published_item::{PublishedItem, Template};
-pub use registry::{Definition, DefinitionCheck, DefinitionRegistry};
-pub use tool::{SESSION_ARGUMENT, Tool};
+pub use registry::{DefinitionCheck, DefinitionRegistry, SharedDefinition};
+pub use tool::{SESSION_ARGUMENT, SharedTool};
 pub use uri_template::{MAX_URI_BYTES, UriTemplate};

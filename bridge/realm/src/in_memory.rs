@@ -17,10 +17,10 @@ use web_time::Instant;
 use bridge_protocol::{CallContext, CallId, ClientRequest, ClientResponse, Kind, SessionId};
 use serde_json::value::RawValue;
 
-use crate::definition::{Definition, DefinitionRegistry, Tool};
+use crate::definition::{DefinitionRegistry, SharedDefinition, SharedTool};
 use crate::page_messages::PageMessageLimits;
 use crate::realm::{
-    CallEvent, CallFailure, CallOutcome, ClientId, ConnectionId, Effect, Effects, NewCall, Now,
+    CallFailure, CallOutcome, CallerEvent, ClientId, ConnectionId, Effect, Effects, NewCall, Now,
     PageRequest, Realm, RealmLimits,
 };
 use connection::InMemoryConnection;
@@ -37,7 +37,7 @@ static DEFINITIONS: LazyLock<DefinitionRegistry> =
 
 /// An output of the bridge.
 #[derive(Debug)]
-pub enum Output {
+pub enum BridgeOutput {
     /// A frame was sent.
     Frame {
         /// The connection on which it was sent.
@@ -68,11 +68,11 @@ pub enum Output {
         outcome: CallOutcome,
     },
     /// The handler of a call has reported progress or a log message.
-    CallEvent {
+    CallerEvent {
         /// The id of the call.
         call: CallId,
         /// The report.
-        event: CallEvent,
+        event: CallerEvent,
     },
     /// The handler of a call has requests for the client.
     ClientRequestsPending {
@@ -165,7 +165,7 @@ impl InMemoryBridge {
         &mut self,
         at: Duration,
         event: impl FnOnce(&mut Realm) -> Effects,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let effects = event(&mut self.realm);
         self.perform(effects, self.now(at))
     }
@@ -181,7 +181,7 @@ impl InMemoryBridge {
         context: CallContext,
         timeout: Duration,
         at: Duration,
-    ) -> Result<(CallId, Vec<Output>), CallFailure> {
+    ) -> Result<(CallId, Vec<BridgeOutput>), CallFailure> {
         let now = self.now(at);
         self.call_count += 1;
         let id = CallId(format!("{}-{}", self.id, self.call_count));
@@ -199,7 +199,7 @@ impl InMemoryBridge {
     /// The definitions of one kind that clients see, each as JSON.
     pub fn listed(&self, kind: Kind) -> Vec<String> {
         let definitions = self.realm.published(kind);
-        let text = |definition: &Definition| serde_json::to_string(definition.published());
+        let text = |definition: &SharedDefinition| serde_json::to_string(definition.published());
         definitions
             .iter()
             .filter_map(|item| text(item).ok())
@@ -207,7 +207,7 @@ impl InMemoryBridge {
     }
 
     /// The caller cancels the call.
-    pub fn cancel(&mut self, call: &CallId, at: Duration) -> Vec<Output> {
+    pub fn cancel(&mut self, call: &CallId, at: Duration) -> Vec<BridgeOutput> {
         let effects = self
             .realm
             .call_cancelled(call, "the caller went away", self.now(at));
@@ -225,7 +225,7 @@ impl InMemoryBridge {
         call: &CallId,
         response: ClientResponse,
         at: Duration,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let now = self.now(at);
         let effects = self.realm.client_answered(call, response, now);
         self.perform(effects, now)
@@ -233,7 +233,7 @@ impl InMemoryBridge {
 
     /// The tool for which the arguments of a call must be validated, with these arguments. `None` if
     /// that is not necessary any more.
-    pub fn input_to_validate(&self, call: &CallId) -> Option<(Arc<Tool>, Box<RawValue>)> {
+    pub fn input_to_validate(&self, call: &CallId) -> Option<(Arc<SharedTool>, Box<RawValue>)> {
         self.realm.input_to_validate(call)
     }
 
@@ -241,10 +241,10 @@ impl InMemoryBridge {
     pub fn input_validated(
         &mut self,
         call: &CallId,
-        tool: &Arc<Tool>,
+        tool: &Arc<SharedTool>,
         outcome: Result<(), CallFailure>,
         at: Duration,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let now = self.now(at);
         let effects = self.realm.input_validated(call, tool, outcome, now);
         self.perform(effects, now)
@@ -256,7 +256,7 @@ impl InMemoryBridge {
     }
 
     /// Handles all deadlines that have passed.
-    pub fn deadline_passed(&mut self, at: Duration) -> Vec<Output> {
+    pub fn deadline_passed(&mut self, at: Duration) -> Vec<BridgeOutput> {
         let now = self.now(at);
         let effects = self.realm.deadline_passed(now);
         self.perform(effects, now)
@@ -268,7 +268,7 @@ impl InMemoryBridge {
     }
 
     /// An operator stops the bridge.
-    pub fn stop(&mut self, at: Duration) -> Vec<Output> {
+    pub fn stop(&mut self, at: Duration) -> Vec<BridgeOutput> {
         let effects = self.realm.bridge_stopping(self.now(at));
         self.perform(effects, self.now(at))
     }
@@ -290,7 +290,7 @@ impl InMemoryBridge {
     }
 
     /// Performs effects as the hub does.
-    fn perform(&mut self, effects: Effects, now: Now) -> Vec<Output> {
+    fn perform(&mut self, effects: Effects, now: Now) -> Vec<BridgeOutput> {
         let mut outputs = Vec::new();
         for effect in effects {
             match effect {
@@ -298,7 +298,7 @@ impl InMemoryBridge {
                     connection,
                     message,
                 } => self.send(connection, &message, &mut outputs),
-                Effect::Probe { connection, probe } => outputs.push(Output::Ping {
+                Effect::Probe { connection, probe } => outputs.push(BridgeOutput::Ping {
                     connection: connection.0,
                     probe,
                 }),
@@ -306,21 +306,23 @@ impl InMemoryBridge {
                     connection, code, ..
                 } => outputs.extend(self.close(connection, code, now)),
                 Effect::CompleteCall { call, outcome } => {
-                    outputs.push(Output::CallEnded { call, outcome });
+                    outputs.push(BridgeOutput::CallEnded { call, outcome });
                 }
                 Effect::EmitEvent { call, event } => {
-                    outputs.push(Output::CallEvent { call, event });
+                    outputs.push(BridgeOutput::CallerEvent { call, event });
                 }
                 Effect::ClientRequestsPending { call } => {
-                    outputs.push(Output::ClientRequestsPending { call });
+                    outputs.push(BridgeOutput::ClientRequestsPending { call });
                 }
                 Effect::CallHandedOver { call } => {
-                    outputs.push(Output::CallHandedOver { call });
+                    outputs.push(BridgeOutput::CallHandedOver { call });
                 }
-                Effect::ValidateInput { call } => outputs.push(Output::ValidateInput { call }),
-                Effect::ListChanged(kind) => outputs.push(Output::ListChanged(kind)),
+                Effect::ValidateInput { call } => {
+                    outputs.push(BridgeOutput::ValidateInput { call })
+                }
+                Effect::ListChanged(kind) => outputs.push(BridgeOutput::ListChanged(kind)),
                 Effect::ResourceUpdated { client, uri } => {
-                    outputs.push(Output::ResourceUpdated { client, uri });
+                    outputs.push(BridgeOutput::ResourceUpdated { client, uri });
                 }
                 // Dead connections are reported from outside, see [`ABNORMAL_CLOSURE`].
                 Effect::Ping { .. } => {}

@@ -18,10 +18,10 @@ use bridge_protocol::{
 pub use compact_response::parse_compact_response;
 pub use limits::PageMessageLimits;
 
-use crate::definition::{Definition, DefinitionRegistry};
+use crate::definition::{DefinitionRegistry, SharedDefinition};
 use crate::realm::{
-    Answer, CallEvent, CallFailure, ConnectionId, Effects, HandOverRequest, HandOverState, Now,
-    Realm, SessionAccepted,
+    CallFailure, CallerEvent, ConnectionId, Effects, HandOverRequest, HandOverState, Now,
+    PageAnswer, Realm, SessionAccepted,
 };
 use bridge_json::{JsonSlice, RawJson};
 
@@ -54,11 +54,14 @@ impl CloseFrame {
 #[derive(Debug)]
 pub enum PageEvent {
     /// A parsed registration, in which each definition is valid or has failed.
-    Registered(RegistrationId, Vec<Result<Definition, RegistrationFailure>>),
+    Registered(
+        RegistrationId,
+        Vec<Result<SharedDefinition, RegistrationFailure>>,
+    ),
     /// The result or the failure of a call.
-    Answered(CallId, Result<Answer, CallFailure>),
+    Answered(CallId, Result<PageAnswer, CallFailure>),
     /// Progress or a log message of a call.
-    CallEvent(CallId, CallEvent),
+    CallEvent(CallId, CallerEvent),
     /// A query whose fields are invalid, with the error.
     MalformedQuery(QueryId, String),
     /// A handler arms or disarms the hand-over of its call.
@@ -126,7 +129,7 @@ impl PageEvent {
         limits: &PageMessageLimits,
     ) -> Self {
         let fits = check_size(value.get().len(), limits.max_result_bytes);
-        Self::Answered(call, fits.map(|()| Answer::Value(Some(value.into()))))
+        Self::Answered(call, fits.map(|()| PageAnswer::Value(Some(value.into()))))
     }
 
     /// Applies the event to the realm.
@@ -261,12 +264,12 @@ fn response_event(response: CallResponse, max_bytes: usize) -> PageEvent {
     ];
     let bytes = parts.into_iter().flatten().map(|raw| raw.get().len()).sum();
     let answer = match response.content {
-        Some(content) => Answer::Content {
+        Some(content) => PageAnswer::Content {
             content,
             structured: response.structured_content,
             meta: response.meta,
         },
-        None => Answer::Value(response.result.map(RawJson::Owned)),
+        None => PageAnswer::Value(response.result.map(RawJson::Owned)),
     };
     let answer = check_size(bytes, max_bytes).map(|()| answer);
     PageEvent::Answered(response.request_id, answer)

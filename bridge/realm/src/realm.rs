@@ -66,8 +66,8 @@ use web_time::Instant;
 use bridge_protocol::{CallId, CloseCode, Kind, QueryId, SessionId};
 use indexmap::IndexMap;
 
-use crate::definition::Definition;
-use crate::definition::tool::Tool;
+use crate::definition::SharedDefinition;
+use crate::definition::tool::SharedTool;
 use crate::fast_hash::FastHash;
 use catalogue::Catalogue;
 use client::ClientState;
@@ -77,7 +77,7 @@ use route_index::RouteIndex;
 use routing::SessionMap;
 
 pub use admission::SessionAccepted;
-pub use call::{Call, NewCall, PageRequest};
+pub use call::{NewCall, OpenCall, PageRequest};
 pub use catalogue::OfflineApp;
 #[cfg(test)]
 pub(crate) use client_requests::{
@@ -85,18 +85,18 @@ pub(crate) use client_requests::{
 };
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
 pub use disconnect::Disconnect;
-pub use effect::{AgentEffect, Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
+pub use effect::{AgentEffect, CallFailure, CallOutcome, CallerEvent, Effect, Effects, PageAnswer};
 pub use hand_over::{HandOverRequest, HandOverState};
 pub use ids::{ClientId, ConnectionId};
 pub use limits::{QueryLimits, RealmLimits};
 pub use now::Now;
 pub use overdue_calls::ProbeAnswer;
 pub use page_abilities::PageAbilities;
-pub use query::{QueryPage, QueryPolicy, QueryResult, is_unguessable_id};
+pub use query::{CompletedQuery, QueryPage, QueryPolicy, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
 pub use receipt::Receipt;
 pub use refusal::Refusal;
-pub use routing::Target;
+pub use routing::SessionTarget;
 pub use routing_error::{RoutingError, resource_not_found};
 pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
 
@@ -105,7 +105,7 @@ pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
 pub struct Realm {
     limits: Arc<RealmLimits>,
     sessions: SessionMap,
-    calls: HashMap<CallId, Call, FastHash>,
+    calls: HashMap<CallId, OpenCall, FastHash>,
     /// The queries that are running, in the order in which they began.
     queries: IndexMap<QueryId, query::RunningQuery>,
     /// The queries that have ended and are remembered, in the order in which they ended.
@@ -191,7 +191,7 @@ impl Realm {
         let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for id in calls {
-            if let Some(failure) = self.calls.get(&id).map(Call::bridge_stopping_failure) {
+            if let Some(failure) = self.calls.get(&id).map(OpenCall::bridge_stopping_failure) {
                 effects.extend(self.abort_call(&id, failure, now));
             }
         }
@@ -272,24 +272,31 @@ impl Realm {
     /// All published definitions of one kind: sessions in order of connection, items in order of
     /// registration. Of two items with the same name only the newer one is listed, at the position
     /// of the older one.
-    pub fn published(&self, kind: Kind) -> Vec<Definition> {
+    pub fn published(&self, kind: Kind) -> Vec<SharedDefinition> {
         routing::published(kind, self.sessions.values(), self.catalogue.definitions())
     }
 
     /// Whether the predicate holds for at least one tool that clients can call by this name.
-    pub fn any_candidate_tool(&mut self, name: &str, predicate: impl Fn(&Tool) -> bool) -> bool {
+    pub fn any_candidate_tool(
+        &mut self,
+        name: &str,
+        predicate: impl Fn(&SharedTool) -> bool,
+    ) -> bool {
         self.route_index
             .any_candidate(name, &self.sessions, predicate)
     }
 
     /// The definitions of one kind in one session, which is given by its id or its name.
-    pub fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
+    pub fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<SharedDefinition>> {
         let (_, session) = routing::find_session(&self.sessions, id)?;
         Some(session.definitions(kind).cloned().collect())
     }
 
     /// Replaces each definition for which `replacement` returns an equal one.
-    pub fn replace_definitions(&mut self, replacement: impl Fn(&Definition) -> Option<Definition>) {
+    pub fn replace_definitions(
+        &mut self,
+        replacement: impl Fn(&SharedDefinition) -> Option<SharedDefinition>,
+    ) {
         for session in self.sessions.values_mut() {
             session.replace_definitions(&replacement);
         }
@@ -305,8 +312,8 @@ impl Realm {
         &self,
         kind: Kind,
         name: &str,
-        target: &Target,
-    ) -> Result<(SessionId, Definition), RoutingError> {
+        target: &SessionTarget,
+    ) -> Result<(SessionId, SharedDefinition), RoutingError> {
         let policy = self.limits.ambiguous_calls;
         let offline_app = || self.catalogue.find_app_by_name(kind, name);
         routing::route(&self.sessions, kind, name, target, policy)
@@ -318,16 +325,16 @@ impl Realm {
     pub fn route_call(
         &mut self,
         name: &str,
-        target: &Target,
-    ) -> Result<(SessionId, Definition), RoutingError> {
+        target: &SessionTarget,
+    ) -> Result<(SessionId, SharedDefinition), RoutingError> {
         let (kind, policy) = (Kind::Tool, self.limits.ambiguous_calls);
         let offline_app = || self.catalogue.find_app_by_name(kind, name);
         let by_id;
         let (candidates, resolved_target) = match target {
-            Target::Any => (self.route_index.candidates(name, &self.sessions), target),
-            Target::Session(called) => {
+            SessionTarget::Any => (self.route_index.candidates(name, &self.sessions), target),
+            SessionTarget::Session(called) => {
                 let id = self.route_index.resolve_id(called, &self.sessions);
-                by_id = Target::Session(id.unwrap_or_else(|| called.clone()));
+                by_id = SessionTarget::Session(id.unwrap_or_else(|| called.clone()));
                 (None, &by_id)
             }
         };
@@ -347,7 +354,7 @@ impl Realm {
     pub fn route_resource(
         &self,
         uri: &str,
-        target: &Target,
+        target: &SessionTarget,
     ) -> Result<(SessionId, ResourceMatch), RoutingError> {
         let policy = self.limits.ambiguous_calls;
         let offline_app = || self.catalogue.find_app_by_uri(uri);

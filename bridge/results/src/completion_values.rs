@@ -4,7 +4,7 @@ use bridge_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::request_error::CallError;
+use crate::request_error::RequestError;
 
 /// The maximum number of values in one result (MCP, "Completion").
 const MAX_VALUES: usize = 100;
@@ -26,10 +26,10 @@ impl CompletionValues {
     /// # Errors
     ///
     /// Fails if the answer has another shape.
-    pub fn from_page(answer: Map<String, Value>) -> Result<Self, CallError> {
+    pub fn from_page(answer: Map<String, Value>) -> Result<Self, RequestError> {
         let values: Self = serde_json::from_value(Value::Object(answer)).map_err(|error| {
             let message = format!("the page's answer for a completion: {error}");
-            CallError::failed(ErrorCode::InvalidResult, message)
+            RequestError::failed(ErrorCode::InvalidResult, message)
         })?;
         Ok(values.truncated())
     }

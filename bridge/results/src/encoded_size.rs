@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::tool_result::ToolResult;
+use crate::tool_result::CallToolResult;
 
 /// The bytes of a response besides its result: JSON-RPC, the server-sent event that carries it, and
 /// what the MCP service adds.
@@ -37,10 +37,10 @@ pub fn encoded_len(value: &impl Serialize) -> usize {
 }
 
 /// The encoded size of a result.
-pub fn result_len(result: &ToolResult) -> usize {
+pub fn result_len(result: &CallToolResult) -> usize {
     match result {
-        ToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
-        ToolResult::Built(built) => encoded_len(built),
+        CallToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
+        CallToolResult::Built(built) => encoded_len(built),
     }
 }
 
@@ -48,10 +48,10 @@ pub fn result_len(result: &ToolResult) -> usize {
 const MAX_ESTIMATED_VALUES: usize = 10_000;
 
 /// The approximate encoded size of a result.
-pub fn estimated_result_len(result: &ToolResult) -> usize {
+pub fn estimated_result_len(result: &CallToolResult) -> usize {
     match result {
-        ToolResult::Passthrough(passthrough) => passthrough.max_encoded_len(),
-        ToolResult::Built(built) => {
+        CallToolResult::Passthrough(passthrough) => passthrough.max_encoded_len(),
+        CallToolResult::Built(built) => {
             let values = built.content.iter().chain(&built.structured);
             estimated_len(values.chain(built.meta.iter().flat_map(|meta| meta.values())))
         }
@@ -95,10 +95,10 @@ fn estimated_len<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
 
 /// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as
 /// fit, and does not scan their text.
-pub fn fits_within(result: &ToolResult, bytes: usize) -> bool {
+pub fn fits_within(result: &CallToolResult, bytes: usize) -> bool {
     let built = match result {
-        ToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,
-        ToolResult::Built(built) => built,
+        CallToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,
+        CallToolResult::Built(built) => built,
     };
     let left = bytes.checked_sub(4 * NODE_OVERHEAD_BYTES);
     let mut values = built.content.iter().chain(&built.structured);
@@ -221,9 +221,9 @@ mod tests {
     fn fits_within_never_underestimates() {
         let text = every_kind_of_character();
         let value = json!({ text.clone(): [1, text, null, {}] });
-        let mut result = ToolResult::from_value(Some(value)).into_parsed();
+        let mut result = CallToolResult::from_value(Some(value)).into_parsed();
         result.meta = json!({ "k": { "v": -1.234e-100 } }).as_object().cloned();
-        let result = ToolResult::from(result);
+        let result = CallToolResult::from(result);
         let bytes = encoded_len(&result);
         assert!((0..bytes).all(|fewer| !fits_within(&result, fewer)));
         assert!(fits_within(&result, 10 * bytes));

@@ -1,23 +1,23 @@
 //! The MCP result objects that pages answer with, other than those of tool calls.
 
 use bridge_protocol::ErrorCode;
-use bridge_realm::realm::Answer;
+use bridge_realm::realm::PageAnswer;
 use bridge_schema::value_count::{self, MAX_VALUES};
 use serde_json::{Map, Value};
 
-use crate::request_error::CallError;
+use crate::request_error::RequestError;
 
 /// Parses the object in the answer of a page. `what` names the request in errors.
 ///
 /// # Errors
 ///
 /// Fails if the answer is no object, or has more than [`MAX_VALUES`] values.
-pub fn parse(what: &str, answer: Answer) -> Result<Map<String, Value>, CallError> {
+pub fn parse(what: &str, answer: PageAnswer) -> Result<Map<String, Value>, RequestError> {
     let invalid = |why: &str| {
         let message = format!("the page's answer for {what} {why}");
-        CallError::failed(ErrorCode::InvalidResult, message)
+        RequestError::failed(ErrorCode::InvalidResult, message)
     };
-    let Answer::Value(Some(raw)) = answer else {
+    let PageAnswer::Value(Some(raw)) = answer else {
         return Err(invalid("is no object"));
     };
     if value_count::exceeds(raw.get(), MAX_VALUES) {
@@ -36,10 +36,10 @@ pub fn require_array(
     what: &str,
     field: &str,
     object: Map<String, Value>,
-) -> Result<Map<String, Value>, CallError> {
+) -> Result<Map<String, Value>, RequestError> {
     if object.get(field).is_some_and(Value::is_array) {
         return Ok(object);
     }
     let message = format!("the page's answer for {what} has no `{field}`");
-    Err(CallError::failed(ErrorCode::InvalidResult, message))
+    Err(RequestError::failed(ErrorCode::InvalidResult, message))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Why a request of a client has no result.
 #[derive(Debug, thiserror::Error)]
-pub enum CallError {
+pub enum RequestError {
     /// No page can be chosen for a request for an item of this kind.
     #[error("{}", .error.message(*.kind))]
     NotRouted { kind: Kind, error: RoutingError },
@@ -24,7 +24,7 @@ pub enum CallError {
     Failed(CallFailure),
 }
 
-impl CallError {
+impl RequestError {
     /// The code of the error.
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -64,7 +64,7 @@ const RESOURCE_NOT_FOUND: i32 = -32002;
 /// MCP 2026-07-28: the server needs a capability that the client has not declared.
 const MISSING_REQUIRED_CLIENT_CAPABILITY: i32 = -32021;
 
-impl CallError {
+impl RequestError {
     /// Converts the error to a JSON-RPC error; this is the one table for it. `is_modern` means MCP
     /// 2026-07-28 or later.
     pub fn into_json_rpc(self, is_modern: bool) -> JsonRpcError {

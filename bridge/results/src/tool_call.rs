@@ -2,13 +2,13 @@
 //! before the client has it.
 
 use bridge_protocol::{ErrorCode, Kind};
-use bridge_realm::definition::Tool;
-use bridge_realm::realm::{Answer, CallFailure, RoutingError};
+use bridge_realm::definition::SharedTool;
+use bridge_realm::realm::{CallFailure, PageAnswer, RoutingError};
 use bridge_schema::ValidationFailure;
 use serde_json::{Map, json};
 
-use crate::request_error::CallError;
-use crate::tool_result::{ToolResult, parse_error_message};
+use crate::request_error::RequestError;
+use crate::tool_result::{CallToolResult, parse_error_message};
 
 /// The failure of a call whose arguments cannot be passed on.
 pub fn invalid_arguments(message: String) -> CallFailure {
@@ -16,7 +16,7 @@ pub fn invalid_arguments(message: String) -> CallFailure {
 }
 
 /// The failure of a call whose arguments are not valid against the tool's input schema.
-pub fn input_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
+pub fn input_schema_violation(tool: &SharedTool, violation: &ValidationFailure) -> CallFailure {
     invalid_arguments(match violation {
         ValidationFailure::Unreadable(error) => {
             format!("the arguments must be an object that can be read: {error}")
@@ -29,7 +29,7 @@ pub fn input_schema_violation(tool: &Tool, violation: &ValidationFailure) -> Cal
 }
 
 /// The failure of a call whose result is not valid against the tool's output schema.
-pub fn output_schema_violation(tool: &Tool, violation: &ValidationFailure) -> CallFailure {
+pub fn output_schema_violation(tool: &SharedTool, violation: &ValidationFailure) -> CallFailure {
     if let ValidationFailure::Unreadable(error) = violation {
         return unusable_result(tool, &parse_error_message(error));
     }
@@ -45,14 +45,14 @@ pub fn output_schema_violation(tool: &Tool, violation: &ValidationFailure) -> Ca
 /// # Errors
 ///
 /// Fails if the answer cannot be passed on, or lacks the structured content that the tool promises.
-pub fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+pub fn build_result(tool: &SharedTool, answer: PageAnswer) -> Result<CallToolResult, CallFailure> {
     let result = match answer {
-        Answer::Value(value) => ToolResult::from_raw_json(value),
-        Answer::Content {
+        PageAnswer::Value(value) => CallToolResult::from_raw_json(value),
+        PageAnswer::Content {
             content,
             structured,
             meta,
-        } => ToolResult::from_raw_content(content, structured, meta),
+        } => CallToolResult::from_raw_content(content, structured, meta),
     };
     let result = result.map_err(|error| unusable_result(tool, &error))?;
     if tool.output_validator().is_some() && result.structured().is_none() {
@@ -65,7 +65,7 @@ pub fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailu
     Ok(result)
 }
 
-fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
+fn unusable_result(tool: &SharedTool, error: &str) -> CallFailure {
     let message = format!(
         "the result of `{}` cannot be passed on: {error}",
         tool.name()
@@ -78,17 +78,17 @@ fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
 /// # Errors
 ///
 /// Returns an error if there is no such tool.
-pub fn routing_error_result(error: RoutingError) -> Result<ToolResult, CallError> {
+pub fn routing_error_result(error: RoutingError) -> Result<CallToolResult, RequestError> {
     let kind = Kind::Tool;
     if let RoutingError::NotFound { .. } = error {
-        return Err(CallError::NotRouted { kind, error });
+        return Err(RequestError::NotRouted { kind, error });
     }
     let (code, message) = (error.code(kind), error.message(kind));
     Ok(match error.available_sessions() {
-        None => ToolResult::from_failure(&CallFailure::new(code, message)),
+        None => CallToolResult::from_failure(&CallFailure::new(code, message)),
         Some(sessions) => {
             let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
-            ToolResult::error_with_details(code, &message, details)
+            CallToolResult::error_with_details(code, &message, details)
         }
     })
 }

@@ -17,7 +17,7 @@ pub use crate::segments::EncodedBody;
 
 /// The result object of MCP's `tools/call`.
 #[derive(Clone, Debug)]
-pub enum ToolResult {
+pub enum CallToolResult {
     /// The page's answer, forwarded as its JSON text without parsing it.
     Passthrough(PassthroughResult),
     /// Values that the bridge made or parsed.
@@ -31,13 +31,13 @@ pub enum StructuredContent<'a> {
     Value(&'a Value),
 }
 
-impl From<BuiltResult> for ToolResult {
+impl From<BuiltResult> for CallToolResult {
     fn from(result: BuiltResult) -> Self {
         Self::Built(result)
     }
 }
 
-impl ToolResult {
+impl CallToolResult {
     /// A result with one text block.
     pub fn text(text: String) -> Self {
         BuiltResult::text(text).into()
@@ -296,7 +296,7 @@ fn image_block(url: &str) -> Option<Value> {
         .then(|| json!({ "type": "image", "data": data, "mimeType": mime_type }))
 }
 
-impl Serialize for ToolResult {
+impl Serialize for CallToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Passthrough(passthrough) => passthrough.serialize(serializer),
@@ -306,7 +306,7 @@ impl Serialize for ToolResult {
 }
 
 /// Two results are equal when clients cannot distinguish them.
-impl PartialEq for ToolResult {
+impl PartialEq for CallToolResult {
     fn eq(&self, other: &Self) -> bool {
         let json = |result: &Self| serde_json::to_string(result).unwrap_or_default();
         json(self) == json(other)
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     fn to_json(value: Option<Value>) -> Value {
-        serde_json::to_value(ToolResult::from_value(value)).unwrap()
+        serde_json::to_value(CallToolResult::from_value(value)).unwrap()
     }
 
     #[test]
@@ -339,9 +339,9 @@ mod tests {
 
     #[test]
     fn write_members_matches_the_serialized_object() {
-        let result = ToolResult::from(BuiltResult {
+        let result = CallToolResult::from(BuiltResult {
             is_error: true,
-            ..ToolResult::from_value(Some(json!({"a": 1, "_meta": {"b": 2}}))).into_parsed()
+            ..CallToolResult::from_value(Some(json!({"a": 1, "_meta": {"b": 2}}))).into_parsed()
         });
         let mut members = b"{".to_vec();
         result.write_members(&mut members);

@@ -13,7 +13,7 @@
 use serde_json::Value;
 
 use super::keyword_cost::KeywordCost;
-use crate::subschemas::{Applicators, Node, SchemaGraph};
+use crate::subschemas::{Applicators, SchemaGraph, Subschema};
 
 /// The maximum number of subschemas that apply to one value, with all references expanded.
 pub const MAX_VISITS: u64 = 50_000;
@@ -93,7 +93,7 @@ enum Instance<'a> {
 
 /// Counts the steps of one validation.
 struct Counter<'a> {
-    nodes: &'a [Node],
+    nodes: &'a [Subschema],
     remaining: u64,
 }
 
@@ -223,7 +223,7 @@ impl Counter<'_> {
 }
 
 /// Refuses a schema of which too many subschemas apply to one value, or are nested too deeply.
-fn check_expansion(nodes: &[Node]) -> Result<(), String> {
+fn check_expansion(nodes: &[Subschema]) -> Result<(), String> {
     /// What one subschema applies to one value, itself included.
     #[derive(Clone, Copy, Default)]
     struct Expansion {
@@ -264,13 +264,13 @@ fn check_expansion(nodes: &[Node]) -> Result<(), String> {
     Ok(())
 }
 
-fn in_place(node: &Node) -> &[u32] {
+fn in_place(node: &Subschema) -> &[u32] {
     let applicators = node.applicators.as_ref();
     applicators.map_or(&[], |applicators| &applicators.in_place)
 }
 
 /// Sorts the nodes so that each comes after those that it applies in place.
-fn topological_order(nodes: &[Node]) -> Result<Vec<usize>, String> {
+fn topological_order(nodes: &[Subschema]) -> Result<Vec<usize>, String> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,

@@ -40,7 +40,7 @@ pub(crate) const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 /// The subschemas that validation can reach. The root is the first.
 #[derive(Debug)]
 pub struct SchemaGraph {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Subschema>,
     /// The steps that building the graph took, at most [`MAX_BUILD_STEPS`].
     pub build_steps: u64,
     /// The number of subschemas that the validator compiles.
@@ -49,7 +49,7 @@ pub struct SchemaGraph {
 
 /// One subschema.
 #[derive(Debug)]
-pub struct Node {
+pub struct Subschema {
     pub keyword_cost: KeywordCost,
     /// The subschemas that it applies; `None` if there are none.
     pub applicators: Option<Box<Applicators>>,
@@ -177,9 +177,9 @@ impl<'a> GraphBuilder<'a> {
         self.node_index(at)
     }
 
-    fn build_node(&mut self, at: SchemaLocation<'a>) -> Result<Node, String> {
+    fn build_node(&mut self, at: SchemaLocation<'a>) -> Result<Subschema, String> {
         let Some(fields) = at.schema.as_object() else {
-            return Ok(Node {
+            return Ok(Subschema {
                 keyword_cost: KeywordCost::BOOLEAN,
                 applicators: None,
             });
@@ -209,7 +209,7 @@ impl<'a> GraphBuilder<'a> {
                  {MAX_BUILD_STEPS}: simplify it"
             ));
         }
-        Ok(Node {
+        Ok(Subschema {
             keyword_cost,
             applicators: (!applicators.is_empty()).then(|| Box::new(applicators)),
         })

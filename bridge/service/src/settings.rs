@@ -14,7 +14,7 @@ mod print;
 mod setting;
 mod toml_values;
 
-pub use error::{FileError, LocatedError, unknown_key_message};
+pub use error::{LocatedError, SettingsFileError, unknown_key_message};
 pub use file::{ConfigFile, FileTables};
 pub use load::{LoadError, LoadedSettings};
 pub use print::may_have_credentials;

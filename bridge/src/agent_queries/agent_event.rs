@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::report::AgentReport;
-use crate::agent_queries::sse::{Event, excerpt};
-use bridge_realm::realm::{QueryError, QueryResult};
+use crate::agent_queries::sse::{AgentSseEvent, excerpt};
+use bridge_realm::realm::{CompletedQuery, QueryError};
 
 /// One event of an agent.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ struct Message<'a> {
 }
 
 /// Parses an event of the agent of this query.
-pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryError> {
+pub(super) fn parse(event: &AgentSseEvent, id: &QueryId) -> Result<AgentEvent, QueryError> {
     let malformed_event = |what: &str| Err(malformed(event, what));
     let message: Message<'_> = match serde_json::from_str(&event.data) {
         Ok(message) => message,
@@ -62,7 +62,7 @@ pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryErro
             Some(content) => AgentReport::Progress(content.to_owned()),
             None => return malformed_event("it has no `content`"),
         },
-        "query_complete" => AgentReport::Complete(QueryResult {
+        "query_complete" => AgentReport::Complete(CompletedQuery {
             value: message.result.map(ToOwned::to_owned),
             usage: message.usage.map(ToOwned::to_owned),
             tool_calls: message.tool_calls.map(foreign_calls).unwrap_or_default(),
@@ -97,7 +97,7 @@ fn is_known_type(kind: &str) -> bool {
     )
 }
 
-fn malformed(event: &Event, what: &str) -> QueryError {
+fn malformed(event: &AgentSseEvent, what: &str) -> QueryError {
     let name = excerpt(&event.name);
     let error = format!("The agent sent a malformed event {name:?}: {what}");
     let remedy = "the agent and the bridge do not understand each other: update both";
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn parse_data(name: &str, data: &str) -> Result<AgentEvent, QueryError> {
-        let event = Event {
+        let event = AgentSseEvent {
             name: name.to_owned(),
             data: data.to_owned(),
         };

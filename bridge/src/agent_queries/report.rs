@@ -5,13 +5,13 @@ use serde_json::value::RawValue;
 
 use crate::hub::Hub;
 use bridge_auth::RealmId;
-use bridge_realm::realm::{QueryError, QueryResult, ReportRejected};
+use bridge_realm::realm::{CompletedQuery, QueryError, ReportRejected};
 
 /// A report of an agent on its query.
 #[derive(Debug)]
 pub(crate) enum AgentReport {
     Progress(Box<RawValue>),
-    Complete(QueryResult),
+    Complete(CompletedQuery),
     Fail(QueryError),
     Cancel(Option<String>),
 }

@@ -14,7 +14,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A complete event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct AgentSseEvent {
     /// The event type, which may be empty.
     pub(crate) name: String,
     pub(crate) data: String,
@@ -34,7 +34,7 @@ impl EventTooLong {
 #[derive(Debug, Default)]
 pub(crate) struct SseDecoder {
     line: Vec<u8>,
-    event: Event,
+    event: AgentSseEvent,
     has_data: bool,
     /// Whether the first line has ended. Before it, there may be a byte order mark.
     has_begun: bool,
@@ -47,7 +47,7 @@ impl SseDecoder {
     pub(crate) fn decode(
         &mut self,
         mut bytes: &[u8],
-        mut on_event: impl FnMut(Event),
+        mut on_event: impl FnMut(AgentSseEvent),
     ) -> Result<(), EventTooLong> {
         if std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
@@ -78,7 +78,7 @@ impl SseDecoder {
     }
 
     /// Interprets a line. An empty line ends the event.
-    fn end_line(&mut self, mut line: &[u8]) -> Option<Event> {
+    fn end_line(&mut self, mut line: &[u8]) -> Option<AgentSseEvent> {
         if !std::mem::replace(&mut self.has_begun, true) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
@@ -117,14 +117,14 @@ pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn event(name: &str, data: &str) -> Event {
-        Event {
+    fn event(name: &str, data: &str) -> AgentSseEvent {
+        AgentSseEvent {
             name: name.to_owned(),
             data: data.to_owned(),
         }
     }
 
-    fn decode_all(chunks: &[&[u8]]) -> Result<Vec<Event>, EventTooLong> {
+    fn decode_all(chunks: &[&[u8]]) -> Result<Vec<AgentSseEvent>, EventTooLong> {
         let mut decoder = SseDecoder::default();
         let mut events = Vec::new();
         for chunk in chunks {

@@ -2,7 +2,7 @@
 
 use bridge_auth::RealmId;
 use bridge_results::encoded_size;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 use serde_json::{Map, Value};
 
 /// JSON of at least this many bytes is parsed, converted and measured in the pool, because that
@@ -59,7 +59,7 @@ impl WorkOrder {
     }
 
     /// Work that is a pass over a result.
-    pub(crate) fn for_result(realm: RealmId, result: &ToolResult) -> Self {
+    pub(crate) fn for_result(realm: RealmId, result: &CallToolResult) -> Self {
         Self::for_json(realm, encoded_size::estimated_result_len(result))
     }
 

@@ -12,7 +12,7 @@ use bridge_service::ClientAddress;
 use tracing::field::{DisplayValue, display};
 
 use crate::config::Audit;
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 
 /// The maximum length of each name in a line. Clients choose them.
 const MAX_NAME_CHARS: usize = 256;
@@ -77,13 +77,13 @@ impl AuditEntry {
     }
 
     /// Writes the line.
-    pub(super) fn log(&self, kind: CallKind, end: CallEnd, duration: Duration) {
+    pub(super) fn log(&self, kind: CallKind, end: CountedEnd, duration: Duration) {
         let (session, called) = match self.called.get() {
             Some((session, called)) => (Some(session.0.as_str()), called),
             None => (None, &self.requested),
         };
         let code = match end {
-            CallEnd::Failed(code) => code.map(|code| code.as_str()),
+            CountedEnd::Failed(code) => code.map(|code| code.as_str()),
             _ => None,
         };
         tracing::info!(

@@ -12,15 +12,15 @@ use crate::calls::call_record::CallRecord;
 use crate::calls::in_flight::InFlightCall;
 use crate::calls::silent_client::DETACHED_CLIENT;
 use crate::calls::tool_outcome::finish_result;
-use crate::counters::CallEnd;
+use crate::counters::CountedEnd;
 use crate::hub::Hub;
 use crate::results::store::{BackgroundCall, PendingResult, ResultHandle};
 use bridge_auth::RealmId;
-use bridge_realm::definition::tool::Tool;
+use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
 use bridge_results::built_result::BuiltResult;
 use bridge_results::encoded_size;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// The key of the handle in the `_meta` of a result that replaces one that is still awaited.
 const HANDLE_META_KEY: &str = "mcp-web/handle";
@@ -47,7 +47,7 @@ pub(super) async fn detach_after(
 pub(super) fn continue_in_background(
     hub: &Arc<Hub>,
     caller: &CallOptions<'_>,
-    tool: Arc<Tool>,
+    tool: Arc<SharedTool>,
     call: InFlightCall,
     pending_result: PendingResult,
 ) {
@@ -73,7 +73,7 @@ pub(super) fn continue_in_background(
             RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
         };
         let result = finish_result(&task_hub, realm, &tool, outcome).await;
-        record.end(CallEnd::from_result(&result));
+        record.end(CountedEnd::from_result(&result));
         store_result(&task_hub, realm, pending_result, result).await;
     });
 }
@@ -83,7 +83,7 @@ async fn store_result(
     hub: &Hub,
     realm: RealmId,
     pending_result: PendingResult,
-    result: ToolResult,
+    result: CallToolResult,
 ) {
     let order = WorkOrder::for_result(realm, &result);
     let work = move || {
@@ -101,13 +101,13 @@ pub(super) fn handle_result(
     tool: &str,
     handle: &ResultHandle,
     requires_structured_content: bool,
-) -> ToolResult {
+) -> CallToolResult {
     let text = format!(
         "`{tool}` is still running in the page. Call get_result with {{\"handle\": \"{handle}\"}} \
          to wait for its result."
     );
     let meta = Map::from_iter([(HANDLE_META_KEY.to_owned(), json!(handle.as_str()))]);
-    ToolResult::from(BuiltResult {
+    CallToolResult::from(BuiltResult {
         is_error: requires_structured_content,
         meta: Some(meta),
         is_handle: true,

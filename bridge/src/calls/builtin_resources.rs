@@ -1,7 +1,7 @@
 //! The bridge's own resources: the connected pages, for clients that read resources instead of
 //! calling tools, and the stored results.
 
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use std::sync::LazyLock;
 
 use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI};
@@ -24,7 +24,7 @@ pub(crate) async fn read(
     hub: &Hub,
     caller: &CallOptions<'_>,
     uri: &str,
-) -> Result<Map<String, Value>, CallError> {
+) -> Result<Map<String, Value>, RequestError> {
     let realm = caller.realm;
     if let Some(handle) = uri.strip_prefix(RESULT_URI_PREFIX) {
         return read_stored_result(hub, caller, uri, &ResultHandle::from_text(handle)).await;
@@ -46,8 +46,8 @@ async fn read_stored_result(
     caller: &CallOptions<'_>,
     uri: &str,
     handle: &ResultHandle,
-) -> Result<Map<String, Value>, CallError> {
-    let not_there = |why: &str| CallError::ResourceNotFound {
+) -> Result<Map<String, Value>, RequestError> {
+    let not_there = |why: &str| RequestError::ResourceNotFound {
         uri: uri.to_owned(),
         why: why.to_owned(),
     };
@@ -63,7 +63,7 @@ async fn read_stored_result(
     let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || contents_object(result.to_resource_contents(&result_uri));
     let contents = hub.run_work(order, work).await;
-    let contents = contents.map_err(|error| CallError::Failed(error.into()))?;
+    let contents = contents.map_err(|error| RequestError::Failed(error.into()))?;
     let client = (caller.realm, caller.limits);
     calls::enforce_contents_limit(hub, client, uri, contents, Some(handle.clone())).await
 }

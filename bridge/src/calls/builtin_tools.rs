@@ -15,12 +15,12 @@ use crate::budget::WorkOrder;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
 use bridge_compat::lists::LIST_SESSIONS;
-use bridge_realm::definition::Definition;
+use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::CallFailure;
 use bridge_results::arguments::BuiltinArguments;
 use bridge_results::built_result::BuiltResult;
-use bridge_results::request_error::CallError;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::request_error::RequestError;
+use bridge_results::tool_result::CallToolResult;
 
 /// The definitions of the built-in tools, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -33,7 +33,7 @@ pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 pub(crate) async fn call(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-) -> Result<RoundOutcome<ToolResult>, CallError> {
+) -> Result<RoundOutcome<CallToolResult>, RequestError> {
     let arguments = std::mem::take(&mut request.arguments);
     let realm = request.caller.realm;
     let scan_turn = hub
@@ -42,7 +42,7 @@ pub(crate) async fn call(
         .scan_turn(realm, arguments.scan_bytes());
     let scan_turn = match scan_turn.await {
         Ok(scan_turn) => scan_turn,
-        Err(error) => return Ok(ToolResult::from_failure(&error.into()).into()),
+        Err(error) => return Ok(CallToolResult::from_failure(&error.into()).into()),
     };
     let arguments = arguments.into_builtin();
     drop(scan_turn);
@@ -50,7 +50,7 @@ pub(crate) async fn call(
         Ok(arguments) => arguments,
         Err(message) => {
             let failure = CallFailure::new(ErrorCode::InvalidArguments, message);
-            return Ok(ToolResult::from_failure(&failure).into());
+            return Ok(CallToolResult::from_failure(&failure).into());
         }
     };
     let result = match request.tool.as_str() {
@@ -68,15 +68,15 @@ pub(crate) async fn call(
     Ok(enforce_limit(hub, caller, spec, result).await.into())
 }
 
-fn list_active_sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+fn list_active_sessions(hub: &Hub, request: &CallRequest<'_>) -> CallToolResult {
     let sessions = hub
         .with_realm(request.caller.realm, |realm| realm.session_summaries())
         .unwrap_or_default();
-    ToolResult::from_value(Some(json!({ "sessions": sessions })))
+    CallToolResult::from_value(Some(json!({ "sessions": sessions })))
 }
 
-fn get_connection_status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
-    ToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
+fn get_connection_status(hub: &Hub, request: &CallRequest<'_>) -> CallToolResult {
+    CallToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
 }
 
 /// Returns the connection status as JSON: whether pages are connected, how many, and a message.
@@ -104,7 +104,7 @@ async fn list_session_tools(
     hub: &Hub,
     request: &CallRequest<'_>,
     arguments: &Map<String, Value>,
-) -> ToolResult {
+) -> CallToolResult {
     let requested = session_argument(arguments).or_else(|| request.caller.session.clone());
     let is_requested = requested.is_some();
     let found = hub.with_realm(request.caller.realm, |realm| {
@@ -120,7 +120,7 @@ async fn list_session_tools(
         Ok(tools) => tool_list(hub, request.caller.realm, tools).await,
         Err(sessions) if sessions.is_empty() => {
             let status = get_connection_status(hub, request).into_parsed();
-            ToolResult::from(BuiltResult {
+            CallToolResult::from(BuiltResult {
                 is_error: true,
                 ..status
             })
@@ -133,31 +133,31 @@ async fn list_session_tools(
             };
             let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
             let message = "set `session_id` to one of available_sessions";
-            ToolResult::error_with_details(code, message, details)
+            CallToolResult::error_with_details(code, message, details)
         }
     }
 }
 
 /// Returns the list of tools as a result.
-async fn tool_list(hub: &Hub, realm: RealmId, tools: Vec<Definition>) -> ToolResult {
-    let bytes = tools.iter().map(Definition::bytes).sum();
+async fn tool_list(hub: &Hub, realm: RealmId, tools: Vec<SharedDefinition>) -> CallToolResult {
+    let bytes = tools.iter().map(SharedDefinition::bytes).sum();
     let build = move || {
-        let tools: Vec<_> = tools.iter().map(Definition::published).collect();
-        ToolResult::from_value(Some(json!({ "tools": tools })))
+        let tools: Vec<_> = tools.iter().map(SharedDefinition::published).collect();
+        CallToolResult::from_value(Some(json!({ "tools": tools })))
     };
     let order = WorkOrder::for_definitions(realm, bytes);
     let built = hub.run_work_unless_small(order, build).await;
-    built.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
+    built.unwrap_or_else(|error| CallToolResult::from_failure(&error.into()))
 }
 
 async fn call_session_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
     outer: BuiltinArguments,
-) -> Result<RoundOutcome<ToolResult>, CallError> {
+) -> Result<RoundOutcome<CallToolResult>, RequestError> {
     let tool = outer.members.get("tool_name").and_then(Value::as_str);
     let Some(tool) = tool else {
-        return Ok(ToolResult::error_with_details(
+        return Ok(CallToolResult::error_with_details(
             ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
             Map::new(),
@@ -167,7 +167,7 @@ async fn call_session_tool(
     let tool = tool.to_owned();
     let session = session_argument(&outer.members);
     let Ok(arguments) = outer.inner else {
-        return Ok(ToolResult::error_with_details(
+        return Ok(CallToolResult::error_with_details(
             ErrorCode::InvalidArguments,
             "`arguments` must be an object",
             Map::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallContext, ClientResponse, SessionId};
-use bridge_realm::realm::Target;
+use bridge_realm::realm::SessionTarget;
 use bridge_service::ClientAddress;
 
 use super::audit::AuditEntry;
@@ -38,8 +38,10 @@ pub(crate) struct CallOptions<'a> {
 
 impl CallOptions<'_> {
     /// Returns the target for routing: the selected session, or any.
-    pub(super) fn target(&self) -> Target {
-        self.session.clone().map_or(Target::Any, Target::Session)
+    pub(super) fn target(&self) -> SessionTarget {
+        self.session
+            .clone()
+            .map_or(SessionTarget::Any, SessionTarget::Session)
     }
 }
 

@@ -11,11 +11,11 @@ use super::CallOptions;
 use super::audit::AuditEntry;
 use super::outcome::RoundOutcome;
 use crate::budget::RefusalKind;
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_realm::realm::CallOutcome;
-use bridge_results::request_error::CallError;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::request_error::RequestError;
+use bridge_results::tool_result::CallToolResult;
 
 /// Counts a call when it ends. A record that is dropped before that is one of a call that its
 /// client has cancelled.
@@ -23,7 +23,7 @@ pub(crate) struct CallRecord<'a> {
     hub: &'a Hub,
     kind: CallKind,
     started: Instant,
-    end: CallEnd,
+    end: CountedEnd,
     address: ClientAddress,
     route: &'static str,
     audit: Option<Arc<AuditEntry>>,
@@ -55,7 +55,7 @@ impl<'a> CallRecord<'a> {
             hub,
             kind,
             started: Instant::now(),
-            end: CallEnd::Cancelled,
+            end: CountedEnd::Cancelled,
             address: caller.address,
             route,
             audit: caller.audit.clone(),
@@ -72,7 +72,7 @@ impl<'a> CallRecord<'a> {
             hub,
             kind: CallKind::Background,
             started,
-            end: CallEnd::Cancelled,
+            end: CountedEnd::Cancelled,
             address: caller.address,
             route: "background",
             audit: caller.audit.clone(),
@@ -80,7 +80,7 @@ impl<'a> CallRecord<'a> {
     }
 
     /// Ends the record.
-    pub(super) fn end(mut self, end: CallEnd) {
+    pub(super) fn end(mut self, end: CountedEnd) {
         self.end = end;
     }
 }
@@ -92,7 +92,7 @@ impl Drop for CallRecord<'_> {
         if let Some(audit) = &self.audit {
             audit.log(self.kind, self.end, duration);
         }
-        if self.end == CallEnd::Failed(Some(ErrorCode::CallLimitExceeded)) {
+        if self.end == CountedEnd::Failed(Some(ErrorCode::CallLimitExceeded)) {
             let reason = "as many calls of the token are in flight as may be (`max_calls`), or too \
                           much of their work waits";
             let (refusals, kind) = (&self.hub.budgets.refusals, RefusalKind::MaxCalls);
@@ -101,9 +101,9 @@ impl Drop for CallRecord<'_> {
     }
 }
 
-impl CallEnd {
+impl CountedEnd {
     /// The end of a round with this outcome, whose result is no failure.
-    pub(super) fn from_round<T>(outcome: &Result<RoundOutcome<T>, CallError>) -> Self {
+    pub(super) fn from_round<T>(outcome: &Result<RoundOutcome<T>, RequestError>) -> Self {
         match outcome {
             Ok(RoundOutcome::Complete(_)) => Self::Completed,
             Ok(RoundOutcome::InputRequired { .. }) => Self::InputRequired,
@@ -112,7 +112,9 @@ impl CallEnd {
     }
 
     /// The end of a round of a tool call, whose result may be a failure.
-    pub(super) fn from_tool_round(outcome: &Result<RoundOutcome<ToolResult>, CallError>) -> Self {
+    pub(super) fn from_tool_round(
+        outcome: &Result<RoundOutcome<CallToolResult>, RequestError>,
+    ) -> Self {
         match outcome {
             Ok(RoundOutcome::Complete(result)) => Self::from_result(result),
             other => Self::from_round(other),
@@ -120,7 +122,7 @@ impl CallEnd {
     }
 
     /// The end of a tool call with this result.
-    pub(super) fn from_result(result: &ToolResult) -> Self {
+    pub(super) fn from_result(result: &CallToolResult) -> Self {
         if result.is_handle() {
             Self::Background
         } else if result.is_error() {

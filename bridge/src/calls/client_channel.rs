@@ -1,13 +1,13 @@
 //! The channel to the client of a running call.
 
 use bridge_protocol::{ClientRequest, ClientResponse};
-use bridge_realm::realm::CallEvent;
+use bridge_realm::realm::CallerEvent;
 use futures_util::future::BoxFuture;
 
 /// The client of a running call. A transport that has lost its client drops the future of the call.
 pub(crate) trait ClientChannel: Send + Sync {
     /// Sends an event to the client. Resolves when the client has received it, or never will.
-    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()>;
+    fn notify(&self, event: CallerEvent) -> BoxFuture<'_, ()>;
 
     /// Sends a request of the page to the client.
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse>;

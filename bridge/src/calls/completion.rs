@@ -7,11 +7,11 @@ use bridge_protocol::{Argument, ErrorCode, Item};
 use super::call_record::CallRecord;
 use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::parse_object;
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
 use bridge_results::completion_values::CompletionValues;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 
 /// A request to complete an argument of a prompt or of a resource template.
 pub(crate) struct CompletionRequest<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct CompletionRequest<'a> {
 pub(crate) async fn complete(
     hub: &Hub,
     mut request: CompletionRequest<'_>,
-) -> Result<CompletionValues, CallError> {
+) -> Result<CompletionValues, RequestError> {
     let CompletionRequest {
         caller,
         reference,
@@ -37,13 +37,13 @@ pub(crate) async fn complete(
     let record = CallRecord::begin(hub, CallKind::Completion, caller, name, argument);
     let outcome = run(hub, request).await;
     record.end(match &outcome {
-        Ok(_) => CallEnd::Completed,
-        Err(error) => CallEnd::Failed(Some(error.code())),
+        Ok(_) => CountedEnd::Completed,
+        Err(error) => CountedEnd::Failed(Some(error.code())),
     });
     outcome
 }
 
-async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValues, CallError> {
+async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValues, RequestError> {
     let mut caller = request.caller;
     let kind = request.reference.kind;
     let found = hub.with_realm(caller.realm, |realm| {
@@ -51,7 +51,7 @@ async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValu
     });
     let (session, definition) = found
         .unwrap_or(Err(RoutingError::NoSessions))
-        .map_err(CallError::not_routed(kind))?;
+        .map_err(RequestError::not_routed(kind))?;
     let request = PageRequest::Completion {
         reference: definition.item(),
         argument: request.argument,
@@ -62,9 +62,9 @@ async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValu
             let result = parse_object(hub, caller.realm, "a completion", answer).await?;
             CompletionValues::from_page(result)
         }
-        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
+        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(RequestError::Failed(failure)),
         // MCP has no `InputRequired` for completions, and completers cannot send requests.
-        RoundOutcome::InputRequired { .. } => Err(CallError::failed(
+        RoundOutcome::InputRequired { .. } => Err(RequestError::failed(
             ErrorCode::ProtocolViolation,
             "a completer cannot ask the client",
         )),

@@ -2,7 +2,7 @@
 //! the CPU pool, not on the threads that serve sockets.
 
 use bridge_results::page_object;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
@@ -16,9 +16,9 @@ use crate::hub::Hub;
 use crate::results::store::ResultHandle;
 use crate::results::truncate::{ResultLimit, truncate};
 use bridge_auth::RealmId;
-use bridge_realm::realm::{Answer, CallFailure};
+use bridge_realm::realm::{CallFailure, PageAnswer};
 use bridge_results::encoded_size::{self, ENVELOPE_BYTES};
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// An MCP result object.
 type Object = Map<String, Value>;
@@ -68,8 +68,8 @@ pub(crate) async fn enforce_limit(
     hub: &Hub,
     caller: &CallOptions<'_>,
     spec: ToolResultSpec<'_>,
-    result: ToolResult,
-) -> ToolResult {
+    result: CallToolResult,
+) -> CallToolResult {
     let Some(mut limit) = caller
         .limits
         .result_limit(spec.max_text_chars, spec.requires_structured_content)
@@ -102,16 +102,16 @@ pub(crate) async fn enforce_limit(
         return work();
     }
     let truncated = hub.run_work(order, work).await;
-    truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.after_call()))
+    truncated.unwrap_or_else(|error| CallToolResult::from_failure(&error.after_call()))
 }
 
 /// Truncates a result that is already stored to the limits of the client.
 pub(super) async fn enforce_limit_on_stored(
     hub: &Hub,
     caller: &CallOptions<'_>,
-    result: Arc<ToolResult>,
+    result: Arc<CallToolResult>,
     handle: ResultHandle,
-) -> ToolResult {
+) -> CallToolResult {
     let limit = caller.limits.result_limit(None, false);
     let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || {
@@ -122,7 +122,7 @@ pub(super) async fn enforce_limit_on_stored(
         }
     };
     let truncated = hub.run_work(order, work).await;
-    truncated.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
+    truncated.unwrap_or_else(|error| CallToolResult::from_failure(&error.into()))
 }
 
 /// Parses the MCP result object in the answer of a page.
@@ -130,8 +130,8 @@ pub(super) async fn parse_object(
     hub: &Hub,
     realm: RealmId,
     what: &str,
-    answer: Answer,
-) -> Result<Object, CallError> {
+    answer: PageAnswer,
+) -> Result<Object, RequestError> {
     if answer.bytes() < INLINE_LIMIT {
         return page_object::parse(what, answer);
     }
@@ -139,7 +139,7 @@ pub(super) async fn parse_object(
     let what = what.to_owned();
     let work = move || page_object::parse(&what, answer);
     let parsed = hub.run_work(order, work).await;
-    parsed.unwrap_or_else(|error| Err(CallError::Failed(error.into())))
+    parsed.unwrap_or_else(|error| Err(RequestError::Failed(error.into())))
 }
 
 /// Parses an MCP result object that must have an array in `field`.
@@ -147,8 +147,8 @@ pub(super) async fn parse_object_with(
     hub: &Hub,
     realm: RealmId,
     (what, field): (&str, &str),
-    answer: Answer,
-) -> Result<Object, CallError> {
+    answer: PageAnswer,
+) -> Result<Object, RequestError> {
     let result = parse_object(hub, realm, what, answer).await?;
     page_object::require_array(what, field, result)
 }
@@ -158,7 +158,7 @@ async fn measure(
     hub: &Hub,
     (realm, limits): (RealmId, DeliveryLimits),
     result: Object,
-) -> Result<(Object, Option<TooLarge>), CallError> {
+) -> Result<(Object, Option<TooLarge>), RequestError> {
     let Some(limit) = limits.max_bytes else {
         return Ok((result, None));
     };
@@ -172,7 +172,7 @@ async fn measure(
         (result, bytes)
     };
     let measured = hub.run_work(order, work).await;
-    let (result, bytes) = measured.map_err(|error| CallError::Failed(error.into()))?;
+    let (result, bytes) = measured.map_err(|error| RequestError::Failed(error.into()))?;
     let too_large = (bytes > max_bytes).then_some(TooLarge { bytes, limit });
     Ok((result, too_large))
 }
@@ -184,7 +184,12 @@ struct TooLarge {
 }
 
 impl TooLarge {
-    fn to_call_error(&self, what: &str, advice: &str, handle: Option<&ResultHandle>) -> CallError {
+    fn to_call_error(
+        &self,
+        what: &str,
+        advice: &str,
+        handle: Option<&ResultHandle>,
+    ) -> RequestError {
         let (bytes, limit) = (self.bytes, self.limit);
         let mut data = json!({ "bytes": bytes, "limit": limit });
         if let Some(handle) = handle {
@@ -193,7 +198,7 @@ impl TooLarge {
         let message = format!(
             "{what} has {bytes} bytes as it is sent, and this client takes {limit}: {advice}"
         );
-        CallError::Failed(CallFailure {
+        RequestError::Failed(CallFailure {
             data: to_raw_value(&data).ok(),
             ..CallFailure::new(ErrorCode::ResultTooLarge, message)
         })
@@ -206,7 +211,7 @@ pub(super) async fn enforce_object_limit(
     caller: &CallOptions<'_>,
     what: &str,
     result: Object,
-) -> Result<Object, CallError> {
+) -> Result<Object, RequestError> {
     match measure(hub, (caller.realm, caller.limits), result).await? {
         (result, None) => Ok(result),
         (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
@@ -222,13 +227,13 @@ pub(crate) async fn enforce_contents_limit(
     what: &str,
     result: Object,
     stored: Option<ResultHandle>,
-) -> Result<Object, CallError> {
+) -> Result<Object, RequestError> {
     let (result, too_large) = match measure(hub, (realm, limits), result).await? {
         (result, None) => return Ok(result),
         (result, Some(too_large)) => (result, too_large),
     };
     let stored = stored.or_else(|| {
-        let text = Arc::new(ToolResult::text(joined_text(&result)?));
+        let text = Arc::new(CallToolResult::text(joined_text(&result)?));
         hub.result_store
             .insert(hub.party(realm), None, what, text, too_large.bytes)
             .ok()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_compat::lists::LIST_SESSIONS;
 use bridge_protocol::Kind;
 use bridge_realm::definition::reserved::is_builtin_tool;
-use bridge_realm::realm::{Realm, RoutingError, Target};
+use bridge_realm::realm::{Realm, RoutingError, SessionTarget};
 
 use super::builtin_tools;
 use super::call_record::CallRecord;
@@ -13,16 +13,16 @@ use super::call_request::CallRequest;
 use super::outcome::RoundOutcome;
 use super::page_tools::{Invocation, call_page_tool};
 use super::query_scope;
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
-use bridge_results::request_error::CallError;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::request_error::RequestError;
+use bridge_results::tool_result::CallToolResult;
 
 /// Calls a tool of the bridge itself or of a page.
 pub(crate) async fn call_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-) -> Result<RoundOutcome<ToolResult>, CallError> {
+) -> Result<RoundOutcome<CallToolResult>, RequestError> {
     let CallRequest {
         caller,
         tool,
@@ -30,7 +30,7 @@ pub(crate) async fn call_tool(
     } = &mut request;
     let record = CallRecord::begin(hub, CallKind::Tool, caller, tool, || arguments.to_json());
     let outcome = dispatch(hub, request).await;
-    record.end(CallEnd::from_tool_round(&outcome));
+    record.end(CountedEnd::from_tool_round(&outcome));
     outcome
 }
 
@@ -38,7 +38,7 @@ pub(crate) async fn call_tool(
 async fn dispatch(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
-) -> Result<RoundOutcome<ToolResult>, CallError> {
+) -> Result<RoundOutcome<CallToolResult>, RequestError> {
     if is_builtin_call(hub, &request) {
         Box::pin(builtin_tools::call(hub, request)).await
     } else {
@@ -61,7 +61,7 @@ fn is_builtin_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
 /// tool of that name.
 fn is_legacy_alias(hub: &Hub, request: &CallRequest<'_>) -> bool {
     let is_page_tool = |realm: &Realm| {
-        let routed = realm.route(Kind::Tool, &request.tool, &Target::Any);
+        let routed = realm.route(Kind::Tool, &request.tool, &SessionTarget::Any);
         !matches!(
             routed,
             Err(RoutingError::NoSessions | RoutingError::NotFound { .. })

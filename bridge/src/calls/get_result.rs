@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::results::store::{ResultHandle, StoredResult};
 use crate::results::truncate::text_part;
 use bridge_realm::realm::CallFailure;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// The name of the tool.
 pub(super) const GET_RESULT: &str = "get_result";
@@ -68,7 +68,7 @@ pub(crate) async fn get_result(
     hub: &Hub,
     caller: &CallOptions<'_>,
     arguments: &Map<String, Value>,
-) -> ToolResult {
+) -> CallToolResult {
     let arguments = match GetResultArguments::parse(arguments) {
         Ok(arguments) => arguments,
         Err(why) => return failure_result(ErrorCode::InvalidArguments, why.to_owned()),
@@ -92,7 +92,7 @@ pub(crate) async fn get_result(
     let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || text_part(&result, &handle, offset, arguments.length, limit);
     let part = hub.run_work(order, work).await;
-    part.unwrap_or_else(|error| ToolResult::from_failure(&error.into()))
+    part.unwrap_or_else(|error| CallToolResult::from_failure(&error.into()))
 }
 
 /// Whether the caller may read a result. The agent of a query may read only the results of its own
@@ -107,7 +107,7 @@ async fn wait_for_result(
     hub: &Hub,
     caller: &CallOptions<'_>,
     mut stored: StoredResult,
-) -> Option<Arc<ToolResult>> {
+) -> Option<Arc<CallToolResult>> {
     let call = stored.call.clone().unwrap_or_else(|| CallId::from(""));
     let (name, started) = (stored.tool.clone(), stored.started);
     let mut reporter = ProgressReporter::new(hub, caller, &name, started);
@@ -137,7 +137,7 @@ async fn cancel_running(
     hub: &Hub,
     caller: &CallOptions<'_>,
     mut stored: StoredResult,
-) -> ToolResult {
+) -> CallToolResult {
     let tool = stored.tool.clone();
     if let (Some(call), None) = (&stored.call, stored.try_result()) {
         hub.cancel_call(
@@ -147,15 +147,15 @@ async fn cancel_running(
         );
         let result = stored.wait().await;
         if result.has_error_code(ErrorCode::CallCancelled) {
-            return ToolResult::text(format!("`{tool}` was cancelled."));
+            return CallToolResult::text(format!("`{tool}` was cancelled."));
         }
     }
-    ToolResult::text(format!(
+    CallToolResult::text(format!(
         "`{tool}` had ended before: call get_result without `cancel` for its result."
     ))
 }
 
-fn handle_not_found(hub: &Hub, handle: &ResultHandle) -> ToolResult {
+fn handle_not_found(hub: &Hub, handle: &ResultHandle) -> CallToolResult {
     let message = not_found_message(hub, handle);
     failure_result(ErrorCode::HandleNotFound, message)
 }
@@ -173,6 +173,6 @@ pub(super) fn not_found_message(hub: &Hub, handle: &ResultHandle) -> String {
     )
 }
 
-fn failure_result(code: ErrorCode, message: String) -> ToolResult {
-    ToolResult::from_failure(&CallFailure::new(code, message))
+fn failure_result(code: ErrorCode, message: String) -> CallToolResult {
+    CallToolResult::from_failure(&CallFailure::new(code, message))
 }

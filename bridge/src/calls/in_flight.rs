@@ -1,7 +1,7 @@
 //! A call while it runs in a page: started or resumed, and driven until it ends, until it needs
 //! input from the client, or until the caller stops waiting.
 
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::pin;
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientResponse, SessionId};
-use bridge_realm::definition::Tool;
-use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
+use bridge_realm::definition::SharedTool;
+use bridge_realm::realm::{CallFailure, CallOutcome, CallerEvent, NewCall, PageRequest};
 use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -21,7 +21,7 @@ use super::client_channel::ClientChannel;
 use super::progress::ProgressReporter;
 use super::validation;
 use super::{CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
-use crate::hub::{CallMessage, CallReceiver, Hub};
+use crate::hub::{CallReceiver, CallerMessage, Hub};
 use crate::results::store::BackgroundCall;
 
 /// Cancels a call when it is dropped, unless it has been disarmed.
@@ -124,7 +124,7 @@ pub(super) fn begin(
 /// Returns the timeout of a call. A tool may set its own, up to `max_call_timeout`.
 fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
     let requested = match request {
-        PageRequest::Tool { tool, .. } => tool.timeout(),
+        PageRequest::SharedTool { tool, .. } => tool.timeout(),
         _ => None,
     };
     let max = hub.config.results.max_call_timeout;
@@ -136,7 +136,7 @@ pub(super) async fn run_resumed(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
     resume_token: ResumeToken,
-) -> Result<RoundOutcome<CallOutcome>, CallError> {
+) -> Result<RoundOutcome<CallOutcome>, RequestError> {
     let (_, call) = resume(hub, caller, resume_token)?;
     Ok(drive(hub, caller, call).await)
 }
@@ -146,12 +146,12 @@ pub(super) fn resume(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
     resume_token: ResumeToken,
-) -> Result<(PageRequest, InFlightCall), CallError> {
+) -> Result<(PageRequest, InFlightCall), RequestError> {
     let ResumeToken { call, round } = resume_token;
     let responses = std::mem::take(&mut caller.client_responses);
     let (request, receiver) = hub
         .resume_call(caller.realm, &call, round, responses)
-        .ok_or(CallError::NothingToResume)?;
+        .ok_or(RequestError::NothingToResume)?;
     let call = InFlightCall {
         call,
         name: request.name().to_owned(),
@@ -207,19 +207,19 @@ pub(super) async fn drive_until<Leave>(
         tokio::select! {
             biased;
             message = receiver.recv(driver.notification.is_none()) => match message {
-                CallMessage::Ended(outcome) => {
+                CallerMessage::Ended(outcome) => {
                     driver.finish(&mut receiver).await;
                     return DriveResult::Finished(RoundOutcome::Complete(outcome));
                 }
-                CallMessage::Event(event) => driver.notify(event),
-                CallMessage::ClientRequested if driver.client.uses_input_required() => {
+                CallerMessage::Event(event) => driver.notify(event),
+                CallerMessage::ClientRequested if driver.client.uses_input_required() => {
                     if let Some(outcome) = driver.park(&mut receiver).await {
                         return DriveResult::Finished(outcome);
                     }
                 }
-                CallMessage::ClientRequested => driver.send_client_requests(),
-                CallMessage::ClientRequestsEnded => driver.end_client_requests(),
-                CallMessage::ValidationRequested => driver.validate(),
+                CallerMessage::ClientRequested => driver.send_client_requests(),
+                CallerMessage::ClientRequestsEnded => driver.end_client_requests(),
+                CallerMessage::ValidationRequested => driver.validate(),
             },
             validated = &mut driver.validation => driver.on_validated(validated),
             Some(response) = next_response(&mut driver.open_requests), if driver.open_requests.is_some() => {
@@ -257,11 +257,11 @@ struct CallDriver<'a> {
 }
 
 /// A tool, and whether its input schema allows the arguments of the call.
-type ValidatedInput = (Arc<Tool>, Result<(), CallFailure>);
+type ValidatedInput = (Arc<SharedTool>, Result<(), CallFailure>);
 
 impl<'a> CallDriver<'a> {
     /// Starts to forward an event of the page to the client.
-    fn notify(&mut self, event: CallEvent) {
+    fn notify(&mut self, event: CallerEvent) {
         let event = self.reporter.on_event(event);
         self.notification = event.map(|event| self.client.notify(event));
     }

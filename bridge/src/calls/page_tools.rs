@@ -1,6 +1,6 @@
 //! `tools/call` for the tools of pages.
 
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, SessionId};
@@ -15,14 +15,14 @@ use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
-use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::Tool;
+use bridge_realm::definition::SharedDefinition;
+use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{
-    CallFailure, CallOutcome, PageAbilities, PageRequest, RoutingError, Target,
+    CallFailure, CallOutcome, PageAbilities, PageRequest, RoutingError, SessionTarget,
 };
 use bridge_results::arguments::SessionArgument;
 use bridge_results::tool_call::{invalid_arguments, routing_error_result};
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// How a client calls a tool of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) async fn call_page_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
     invocation: Invocation,
-) -> Result<RoundOutcome<ToolResult>, CallError> {
+) -> Result<RoundOutcome<CallToolResult>, RequestError> {
     let (tool, in_flight) = match start_or_resume(hub, &mut request).await? {
         CallStart::Started(tool, in_flight) => (tool, in_flight),
         CallStart::Rejected(result) => return Ok((*result).into()),
@@ -73,7 +73,7 @@ pub(crate) async fn call_page_tool(
             if failure.code == ErrorCode::ClientCapabilityMissing
                 && caller.client.uses_input_required() =>
         {
-            return Err(CallError::Failed(failure));
+            return Err(RequestError::Failed(failure));
         }
         RoundOutcome::Complete(outcome) => outcome,
     };
@@ -94,28 +94,33 @@ pub(crate) async fn call_page_tool(
 /// The outcome of the attempt to start a call.
 enum CallStart {
     /// The call was sent to the page.
-    Started(Arc<Tool>, InFlightCall),
+    Started(Arc<SharedTool>, InFlightCall),
     /// The call was not sent to a page. The result states why.
-    Rejected(Box<ToolResult>),
+    Rejected(Box<CallToolResult>),
 }
 
 impl From<&CallFailure> for CallStart {
     fn from(failure: &CallFailure) -> Self {
-        Self::Rejected(Box::new(ToolResult::from_failure(failure)))
+        Self::Rejected(Box::new(CallToolResult::from_failure(failure)))
     }
 }
 
-async fn start_or_resume(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStart, CallError> {
+async fn start_or_resume(
+    hub: &Hub,
+    request: &mut CallRequest<'_>,
+) -> Result<CallStart, RequestError> {
     let Some(resume_token) = request.caller.resume_token.take() else {
         return start_call(hub, request).await;
     };
     match in_flight::resume(hub, &mut request.caller, resume_token)? {
-        (PageRequest::Tool { tool, .. }, in_flight) => Ok(CallStart::Started(tool, in_flight)),
-        _ => Err(CallError::NothingToResume),
+        (PageRequest::SharedTool { tool, .. }, in_flight) => {
+            Ok(CallStart::Started(tool, in_flight))
+        }
+        _ => Err(RequestError::NothingToResume),
     }
 }
 
-async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStart, CallError> {
+async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStart, RequestError> {
     let caller = &request.caller;
     if let (Some(query), Some(lifetime)) = (&caller.call_context.query_id, &caller.query_lifetime) {
         query_scope::wait_for_page(hub, caller.realm, query, lifetime).await;
@@ -149,7 +154,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
         Ok(input) => input,
         Err(failure) => return Ok(CallStart::from(&failure)),
     };
-    let page_request = PageRequest::Tool {
+    let page_request = PageRequest::SharedTool {
         tool: Arc::clone(&tool),
         input,
     };
@@ -165,7 +170,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
 pub(super) async fn validate_input(
     hub: &Hub,
     realm: RealmId,
-    tool: &Arc<Tool>,
+    tool: &Arc<SharedTool>,
     arguments: Arguments,
 ) -> Result<Box<RawValue>, CallFailure> {
     let input = arguments.into_raw().map_err(invalid_arguments)?;
@@ -175,7 +180,7 @@ pub(super) async fn validate_input(
 /// The page and the tool that a call is routed to.
 struct Destination {
     session: SessionId,
-    tool: Arc<Tool>,
+    tool: Arc<SharedTool>,
     /// The abilities of the session's page.
     abilities: PageAbilities,
 }
@@ -196,12 +201,12 @@ impl From<RoutingError> for RouteFailure {
 /// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
 /// itself has an argument of that name.
 async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteFailure> {
-    let find = |target: &Target| {
+    let find = |target: &SessionTarget| {
         let found = hub.with_realm_mut(request.caller.realm, |realm| {
             let (session, definition) = realm.route_call(&request.tool, target)?;
             let abilities = realm.session(&session).map(|(_, page)| page.abilities());
             match (definition, abilities) {
-                (Definition::Tool(tool), Some(abilities)) => Ok(Destination {
+                (SharedDefinition::Tool(tool), Some(abilities)) => Ok(Destination {
                     session,
                     tool,
                     abilities,
@@ -211,7 +216,7 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
         });
         found.unwrap_or(Err(RoutingError::NoSessions))
     };
-    let find_parsed = async |target: &Target| {
+    let find_parsed = async |target: &SessionTarget| {
         let destination = find(target)?;
         let parsed = hub.parse_tool(request.caller.realm, &destination.tool);
         parsed.await.map_err(RouteFailure::Work)?;
@@ -227,7 +232,9 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
     let by_argument = match session {
         None => return find_parsed(&default_target).await,
         Some(SessionArgument::NotString) => find_parsed(&default_target).await,
-        Some(SessionArgument::Session(session)) => find_parsed(&Target::Session(session)).await,
+        Some(SessionArgument::Session(session)) => {
+            find_parsed(&SessionTarget::Session(session)).await
+        }
     };
     let has_own_argument = |destination: &Destination| destination.tool.has_own_session_argument();
     match by_argument {

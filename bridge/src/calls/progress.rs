@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::CallOptions;
 use crate::hub::Hub;
-use bridge_realm::realm::CallEvent;
+use bridge_realm::realm::CallerEvent;
 
 /// Keepalives stay within this fraction of a step above the page's last report.
 const KEEPALIVE_STEP: f64 = 0.001;
@@ -45,13 +45,13 @@ impl<'a> ProgressReporter<'a> {
 
     /// Returns the event to forward to the client, or `None` for a progress report that does not
     /// increase.
-    pub(super) fn on_event(&mut self, event: CallEvent) -> Option<CallEvent> {
-        let CallEvent::Progress(report) = event else {
+    pub(super) fn on_event(&mut self, event: CallerEvent) -> Option<CallerEvent> {
+        let CallerEvent::Progress(report) = event else {
             return Some(event);
         };
         let report = self.progress.on_page_report(report)?;
         self.last_report = Instant::now();
-        Some(CallEvent::Progress(report))
+        Some(CallerEvent::Progress(report))
     }
 
     /// Waits until no progress has been reported for an interval, and returns a keepalive. Its
@@ -60,7 +60,7 @@ impl<'a> ProgressReporter<'a> {
         &mut self,
         call: &CallId,
         waits_for_client: bool,
-    ) -> Option<CallEvent> {
+    ) -> Option<CallerEvent> {
         let Some(interval) = self.keepalive_interval else {
             return std::future::pending().await;
         };
@@ -73,7 +73,7 @@ impl<'a> ProgressReporter<'a> {
             format!("`{name}` is still running in the page ({seconds} s)")
         };
         let report = self.progress.keepalive(call, message)?;
-        Some(CallEvent::Progress(report))
+        Some(CallerEvent::Progress(report))
     }
 }
 

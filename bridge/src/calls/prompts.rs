@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use super::call_record::CallRecord;
 use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
 use bridge_results::prompt_arguments;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 
 /// A request for a prompt, with its arguments.
 pub(crate) struct PromptRequest<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct PromptRequest<'a> {
 pub(crate) async fn get_prompt(
     hub: &Hub,
     mut request: PromptRequest<'_>,
-) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
+) -> Result<RoundOutcome<Map<String, Value>>, RequestError> {
     let PromptRequest {
         caller,
         name,
@@ -33,14 +33,14 @@ pub(crate) async fn get_prompt(
     let arguments = || serde_json::to_string(arguments).ok();
     let record = CallRecord::begin(hub, CallKind::Prompt, caller, name, arguments);
     let outcome = run(hub, request).await;
-    record.end(CallEnd::from_round(&outcome));
+    record.end(CountedEnd::from_round(&outcome));
     outcome
 }
 
 async fn run(
     hub: &Hub,
     request: PromptRequest<'_>,
-) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
+) -> Result<RoundOutcome<Map<String, Value>>, RequestError> {
     let mut caller = request.caller;
     let what = format!("prompt `{}`", request.name);
     let outcome = match caller.resume_token.take() {
@@ -51,10 +51,10 @@ async fn run(
             });
             let (session, prompt) = found
                 .unwrap_or(Err(RoutingError::NoSessions))
-                .map_err(CallError::not_routed(Kind::Prompt))?;
+                .map_err(RequestError::not_routed(Kind::Prompt))?;
             prompt_arguments::validate(&prompt, &request.arguments)?;
             let arguments = to_raw_value(&request.arguments).map_err(|error| {
-                CallError::InvalidArguments(format!("the arguments cannot be encoded: {error}"))
+                RequestError::InvalidArguments(format!("the arguments cannot be encoded: {error}"))
             })?;
             let request = PageRequest::Prompt {
                 name: prompt.name().to_owned(),
@@ -71,7 +71,7 @@ async fn run(
             resume_token,
             requests,
         }),
-        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
+        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(RequestError::Failed(failure)),
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
             let result = parse_object_with(hub, caller.realm, (&what, "messages"), answer).await?;
             enforce_object_limit(hub, &caller, &what, result)

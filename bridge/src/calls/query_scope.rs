@@ -9,12 +9,12 @@ use crate::agent_queries::QueryLifetime;
 use crate::calls::get_result::GET_RESULT;
 use crate::hub::Hub;
 use bridge_auth::{Principal, RealmId};
-use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::Tool;
+use bridge_realm::definition::SharedDefinition;
+use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{
-    CallFailure, Realm, ReportRejected, RoutingError, Target, ToolNotAllowed,
+    CallFailure, Realm, ReportRejected, RoutingError, SessionTarget, ToolNotAllowed,
 };
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// Waits until the page of an agent's query is attached, or the query has ended. While the page is
 /// reloaded, its tools are not registered.
@@ -51,16 +51,16 @@ pub(super) async fn wait_for_page(
 pub(super) fn pin_to_asking_page(
     hub: &Hub,
     request: &mut CallRequest<'_>,
-) -> Result<(), Box<ToolResult>> {
+) -> Result<(), Box<CallToolResult>> {
     let caller = &mut request.caller;
     let Some(query) = &caller.call_context.query_id else {
         return Ok(());
     };
     let pinned = hub.with_realm(caller.realm, |realm| {
         let session = realm.query_session(query).map_err(query_failure_result)?;
-        let target = Target::Session(session.clone());
+        let target = SessionTarget::Session(session.clone());
         let name = match realm.route(Kind::Tool, &request.tool, &target) {
-            Ok((_, Definition::Tool(tool))) => tool.name().to_owned(),
+            Ok((_, SharedDefinition::Tool(tool))) => tool.name().to_owned(),
             _ => request.tool.clone(),
         };
         realm
@@ -79,7 +79,7 @@ pub(super) fn check_destination(
     hub: &Hub,
     request: &CallRequest<'_>,
     session: &SessionId,
-    tool: &Tool,
+    tool: &SharedTool,
 ) -> Result<(), CallFailure> {
     let caller = &request.caller;
     let Some(query) = &caller.call_context.query_id else {
@@ -101,17 +101,17 @@ pub(super) fn is_get_result_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
     request.tool == GET_RESULT && hub.with_realm(caller.realm, is_active) == Some(true)
 }
 
-fn query_failure_result(rejection: ReportRejected) -> Box<ToolResult> {
-    Box::new(ToolResult::from_failure(&CallFailure::from(rejection)))
+fn query_failure_result(rejection: ReportRejected) -> Box<CallToolResult> {
+    Box::new(CallToolResult::from_failure(&CallFailure::from(rejection)))
 }
 
-fn tool_not_allowed(error: ToolNotAllowed) -> Box<ToolResult> {
+fn tool_not_allowed(error: ToolNotAllowed) -> Box<CallToolResult> {
     let details = Map::from_iter([
         ("details".to_owned(), json!(error.message())),
         ("allowed_tools".to_owned(), json!(error.allowed)),
     ]);
     let message = error.message();
-    let result = ToolResult::error_with_details(ErrorCode::ToolNotAllowed, &message, details);
+    let result = CallToolResult::error_with_details(ErrorCode::ToolNotAllowed, &message, details);
     Box::new(result)
 }
 
@@ -153,12 +153,12 @@ pub(super) fn restrict_routing_error(
 }
 
 /// Returns the tools that a query may call, as they are listed to its agent.
-pub(crate) fn tools_for_query(hub: &Hub, realm: RealmId, query: &QueryId) -> Vec<Definition> {
+pub(crate) fn tools_for_query(hub: &Hub, realm: RealmId, query: &QueryId) -> Vec<SharedDefinition> {
     let tools = |realm: &Realm| {
         let session = realm.query_session(query).ok()?;
         let tools = realm.published_by(Kind::Tool, session)?.into_iter();
         let allowed = tools.filter(|tool| match tool {
-            Definition::Tool(tool) => realm.check_tool_allowed(query, tool.name()).is_ok(),
+            SharedDefinition::Tool(tool) => realm.check_tool_allowed(query, tool.name()).is_ok(),
             _ => false,
         });
         Some(allowed.collect())

@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use super::call_record::CallRecord;
 use super::{Arguments, CallOptions, RoundOutcome, in_flight};
 use crate::calls::page_tools::validate_input;
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
-use bridge_realm::definition::tool::Tool;
+use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 
 /// Sends a request to a page and returns its outcome.
@@ -22,13 +22,13 @@ pub(crate) async fn call_raw(
     request: PageRequest,
 ) -> CallOutcome {
     let kind = match &request {
-        PageRequest::Tool { .. } => CallKind::Tool,
+        PageRequest::SharedTool { .. } => CallKind::Tool,
         PageRequest::Prompt { .. } => CallKind::Prompt,
         PageRequest::Resource { .. } => CallKind::Resource,
         PageRequest::Completion { .. } => CallKind::Completion,
     };
     let arguments = || match &request {
-        PageRequest::Tool { input, .. } => Some(input.get().to_owned()),
+        PageRequest::SharedTool { input, .. } => Some(input.get().to_owned()),
         _ => None,
     };
     let record = CallRecord::begin(hub, kind, &mut caller, request.name(), arguments);
@@ -37,7 +37,7 @@ pub(crate) async fn call_raw(
         // The transports that use this function have no clients that use `InputRequired`.
         RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
     };
-    record.end(CallEnd::from_outcome(&outcome));
+    record.end(CountedEnd::from_outcome(&outcome));
     outcome
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn call_raw(
 pub(crate) async fn validate_raw_arguments(
     hub: &Hub,
     realm: RealmId,
-    tool: &Arc<Tool>,
+    tool: &Arc<SharedTool>,
     arguments: Box<RawValue>,
 ) -> Result<Box<RawValue>, CallFailure> {
     validate_input(hub, realm, tool, Arguments::from_raw(arguments)).await

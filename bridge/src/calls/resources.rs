@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use super::call_record::CallRecord;
 use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
-use crate::counters::{CallEnd, CallKind};
+use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RoutingError};
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.
@@ -17,10 +17,10 @@ pub(crate) async fn read_resource(
     hub: &Hub,
     mut caller: CallOptions<'_>,
     uri: String,
-) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
+) -> Result<RoundOutcome<Map<String, Value>>, RequestError> {
     let record = CallRecord::begin(hub, CallKind::Resource, &mut caller, &uri, || None);
     let outcome = run(hub, caller, uri).await;
-    record.end(CallEnd::from_round(&outcome));
+    record.end(CountedEnd::from_round(&outcome));
     outcome
 }
 
@@ -28,7 +28,7 @@ async fn run(
     hub: &Hub,
     mut caller: CallOptions<'_>,
     uri: String,
-) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
+) -> Result<RoundOutcome<Map<String, Value>>, RequestError> {
     let what = format!("resource `{uri}`");
     let outcome = match caller.resume_token.take() {
         Some(resume_token) => in_flight::run_resumed(hub, &mut caller, resume_token).await?,
@@ -42,7 +42,7 @@ async fn run(
             };
             let (session, matched) = found
                 .unwrap_or_else(no_pages)
-                .map_err(CallError::not_routed(Kind::Resource))?;
+                .map_err(RequestError::not_routed(Kind::Resource))?;
             let template = match matched {
                 ResourceMatch::Exact => None,
                 ResourceMatch::Template(template, variables) => Some((template, variables)),
@@ -69,9 +69,9 @@ async fn run(
             if failure.code == ErrorCode::ResourceNotFound =>
         {
             let why = failure.message;
-            Err(CallError::ResourceNotFound { uri, why })
+            Err(RequestError::ResourceNotFound { uri, why })
         }
-        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
+        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(RequestError::Failed(failure)),
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
             let result = parse_object_with(hub, caller.realm, (&what, "contents"), answer).await?;
             let client = (caller.realm, caller.limits);

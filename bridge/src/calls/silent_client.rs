@@ -4,7 +4,7 @@ use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
 use futures_util::future::BoxFuture;
 
 use super::client_channel::ClientChannel;
-use bridge_realm::realm::CallEvent;
+use bridge_realm::realm::CallerEvent;
 
 /// A client that answers every request with an error that has this message.
 pub(crate) struct SilentClient(pub(crate) &'static str);
@@ -16,7 +16,7 @@ pub(crate) static DETACHED_CLIENT: SilentClient = SilentClient(
 );
 
 impl ClientChannel for SilentClient {
-    fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
+    fn notify(&self, _: CallerEvent) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 

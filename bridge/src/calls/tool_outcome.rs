@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bridge_auth::RealmId;
 use bridge_json::RawJson;
-use bridge_realm::definition::Tool;
-use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
+use bridge_realm::definition::SharedTool;
+use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 use bridge_results::tool_call::{build_result, output_schema_violation};
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 use super::validation::{self, ValidationError};
 use crate::budget::{INLINE_LIMIT, WorkError, WorkOrder};
@@ -17,25 +17,25 @@ use crate::hub::Hub;
 pub(super) async fn finish_result(
     hub: &Hub,
     realm: RealmId,
-    tool: &Arc<Tool>,
+    tool: &Arc<SharedTool>,
     outcome: CallOutcome,
-) -> ToolResult {
+) -> CallToolResult {
     let result = match outcome {
         CallOutcome::Failed(failure) => Err(failure),
         CallOutcome::Answered(answer) => validated_result(hub, realm, tool, answer).await,
     };
-    result.unwrap_or_else(|failure| ToolResult::from_failure(&failure))
+    result.unwrap_or_else(|failure| CallToolResult::from_failure(&failure))
 }
 
 /// Builds the result, and validates it against the output schema.
 async fn validated_result(
     hub: &Hub,
     realm: RealmId,
-    tool: &Arc<Tool>,
-    answer: Answer,
-) -> Result<ToolResult, CallFailure> {
+    tool: &Arc<SharedTool>,
+    answer: PageAnswer,
+) -> Result<CallToolResult, CallFailure> {
     // A slice of the page's message has been scanned already.
-    let is_scanned = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))));
+    let is_scanned = matches!(&answer, PageAnswer::Value(Some(RawJson::Borrowed(_))));
     let result = if is_scanned || answer.bytes() < INLINE_LIMIT {
         build_result(tool, answer)?
     } else {
@@ -45,7 +45,8 @@ async fn validated_result(
         let built = hub.run_work(order, work).await;
         built.map_err(WorkError::after_call)??
     };
-    let validated = validation::validate(hub, realm, tool, Tool::output_validator, result).await;
+    let validated =
+        validation::validate(hub, realm, tool, SharedTool::output_validator, result).await;
     validated.map_err(|error| match error {
         ValidationError::Invalid(violation) => output_schema_violation(tool, &violation),
         ValidationError::Work(error) => error.after_call(),

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use crate::budget::{WorkError, WorkLength, WorkOrder};
 use crate::hub::Hub;
 use bridge_auth::RealmId;
-use bridge_realm::definition::Tool;
+use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::CallFailure;
 use bridge_results::tool_call::input_schema_violation;
-use bridge_results::tool_result::{StructuredContent, ToolResult};
+use bridge_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_schema::{Effort, ValidationFailure, Validator};
 
 /// Why something was not accepted.
@@ -51,7 +51,7 @@ impl Validate for Box<RawValue> {
 }
 
 /// The structured content of a result.
-impl Validate for ToolResult {
+impl Validate for CallToolResult {
     fn try_validate(
         &self,
         validator: &Validator,
@@ -73,8 +73,8 @@ impl Validate for ToolResult {
 pub(super) async fn validate<T: Validate>(
     hub: &Hub,
     realm: RealmId,
-    tool: &Arc<Tool>,
-    schema: fn(&Tool) -> Option<&Validator>,
+    tool: &Arc<SharedTool>,
+    schema: fn(&SharedTool) -> Option<&Validator>,
     value: T,
 ) -> Result<T, ValidationError> {
     let Some(validator) = schema(tool) else {
@@ -117,7 +117,7 @@ pub(super) async fn validate<T: Validate>(
 pub(super) async fn validate_input(
     hub: &Hub,
     realm: RealmId,
-    tool: &Arc<Tool>,
+    tool: &Arc<SharedTool>,
     input: Box<RawValue>,
 ) -> Result<Box<RawValue>, CallFailure> {
     if tool.input_validator().accepts_any_object() {
@@ -130,7 +130,7 @@ pub(super) async fn validate_input(
     })
 }
 
-fn input_schema(tool: &Tool) -> Option<&Validator> {
+fn input_schema(tool: &SharedTool) -> Option<&Validator> {
     Some(tool.input_validator())
 }
 

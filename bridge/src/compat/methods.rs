@@ -23,7 +23,7 @@ use super::lists;
 use crate::budget::{INLINE_LIMIT, ScanTurn, WorkError, WorkOrder};
 use crate::calls;
 use crate::compat::service::{CompatRequest, CompatService};
-use bridge_realm::definition::tool::Tool;
+use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
@@ -227,7 +227,7 @@ impl CompatService {
     async fn run_tool(
         &self,
         scope: &RequestScope,
-        target: CallTarget<Arc<Tool>>,
+        target: CallTarget<Arc<SharedTool>>,
         input: Box<RawValue>,
     ) -> CallOutcome {
         let tool = target.item;
@@ -243,7 +243,7 @@ impl CompatService {
             Ok(input) => input,
             Err(failure) => return CallOutcome::Failed(failure),
         };
-        let request = PageRequest::Tool { tool, input };
+        let request = PageRequest::SharedTool { tool, input };
         calls::call_raw(&self.hub, scope.call_options(), &target.session, request).await
     }
 

@@ -19,13 +19,13 @@ pub(crate) struct CompatService {
 }
 
 /// The principal of a request's token, or why it has none. Some requests need none.
-pub(crate) type Caller = Result<Principal, ErrorCode>;
+pub(crate) type TokenCheck = Result<Principal, ErrorCode>;
 
 /// A JSON-RPC request as it arrived over HTTP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompatRequest<'a> {
     pub(crate) body: &'a [u8],
-    pub(crate) caller: &'a Caller,
+    pub(crate) caller: &'a TokenCheck,
     pub(crate) mcp_session: Option<&'a str>,
     pub(crate) address: ClientAddress,
 }

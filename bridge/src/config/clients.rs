@@ -155,13 +155,13 @@ fn parse_image_edge(text: &str) -> Result<u32, String> {
 mod tests {
     use std::path::Path;
 
-    use bridge_service::settings::{ConfigFile, FileError, SettingValue};
+    use bridge_service::settings::{ConfigFile, SettingValue, SettingsFileError};
     use clap::CommandFactory;
 
     use super::*;
     use crate::config::Config;
 
-    fn parse(text: &str) -> Result<ConfigFile<ClientTables>, FileError> {
+    fn parse(text: &str) -> Result<ConfigFile<ClientTables>, SettingsFileError> {
         ConfigFile::parse(Path::new("bridge.toml"), text, &Config::command())
     }
 

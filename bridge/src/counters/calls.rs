@@ -63,7 +63,7 @@ impl CallKind {
 
 /// How a round of a call has ended for its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallEnd {
+pub(crate) enum CountedEnd {
     /// The client gets a result.
     Completed,
     /// The client gets a handle: the call continues in the background.
@@ -76,7 +76,7 @@ pub(crate) enum CallEnd {
     Failed(Option<ErrorCode>),
 }
 
-impl CallEnd {
+impl CountedEnd {
     const OUTCOMES: usize = 5;
 
     /// All outcomes, those that have a code without it.
@@ -117,7 +117,7 @@ pub(crate) struct CallCounters([KindCounters; CallKind::ALL.len()]);
 #[derive(Debug, Default)]
 struct KindCounters {
     /// The durations of the calls of each outcome.
-    durations: [DurationCounters; CallEnd::OUTCOMES],
+    durations: [DurationCounters; CountedEnd::OUTCOMES],
     failures: FailureCounters,
 }
 
@@ -147,16 +147,16 @@ impl Default for FailureCounters {
 
 impl CallCounters {
     /// Counts a call that has ended.
-    pub(crate) fn count(&self, kind: CallKind, end: CallEnd, duration: Duration) {
+    pub(crate) fn count(&self, kind: CallKind, end: CountedEnd, duration: Duration) {
         let counters = &self.0[kind as usize];
         counters.durations[end.index()].count(duration);
-        if let CallEnd::Failed(code) = end {
+        if let CountedEnd::Failed(code) = end {
             counters.failures.of(code).fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// The durations of the calls with this outcome, whatever their code.
-    pub(crate) fn durations(&self, kind: CallKind, end: CallEnd) -> Durations {
+    pub(crate) fn durations(&self, kind: CallKind, end: CountedEnd) -> Durations {
         let counters = &self.0[kind as usize].durations[end.index()];
         Durations {
             buckets: counters.buckets.each_ref().map(load),
@@ -212,20 +212,20 @@ mod tests {
     fn calls_are_counted_by_kind_outcome_code_and_duration() {
         let counters = CallCounters::default();
         let millis = Duration::from_millis;
-        counters.count(CallKind::Tool, CallEnd::Completed, millis(1));
-        counters.count(CallKind::Tool, CallEnd::Completed, millis(200_000));
-        let timeout = CallEnd::Failed(Some(ErrorCode::CallTimeout));
+        counters.count(CallKind::Tool, CountedEnd::Completed, millis(1));
+        counters.count(CallKind::Tool, CountedEnd::Completed, millis(200_000));
+        let timeout = CountedEnd::Failed(Some(ErrorCode::CallTimeout));
         counters.count(CallKind::Tool, timeout, millis(3));
-        counters.count(CallKind::Prompt, CallEnd::Failed(None), millis(3));
+        counters.count(CallKind::Prompt, CountedEnd::Failed(None), millis(3));
 
-        let completed = counters.durations(CallKind::Tool, CallEnd::Completed);
+        let completed = counters.durations(CallKind::Tool, CountedEnd::Completed);
         assert_eq!(completed.count(), 2);
         assert_eq!(
             (completed.buckets[0], completed.buckets[BUCKETS - 1]),
             (1, 1)
         );
         assert_eq!(completed.sum, millis(200_001));
-        let failed = counters.durations(CallKind::Tool, CallEnd::Failed(None));
+        let failed = counters.durations(CallKind::Tool, CountedEnd::Failed(None));
         assert_eq!((failed.count(), failed.buckets[2]), (1, 1));
         let failures = |kind| counters.failures(kind).collect::<Vec<_>>();
         let code = Some(ErrorCode::CallTimeout);
@@ -239,7 +239,7 @@ mod tests {
         for (index, code) in ErrorCode::ALL.iter().enumerate() {
             assert_eq!(*code as usize, index);
         }
-        for (index, end) in CallEnd::ALL.iter().enumerate() {
+        for (index, end) in CountedEnd::ALL.iter().enumerate() {
             assert_eq!(end.index(), index);
         }
         for (index, kind) in CallKind::ALL.iter().enumerate() {

@@ -17,7 +17,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
 use bridge_protocol::{ErrorCode, QueryId, present};
-use bridge_realm::realm::{QueryError, QueryResult, ReportRejected};
+use bridge_realm::realm::{CompletedQuery, QueryError, ReportRejected};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -99,10 +99,10 @@ struct CompleteBody {
 }
 
 impl CompleteBody {
-    fn into_result(self) -> Option<QueryResult> {
+    fn into_result(self) -> Option<CompletedQuery> {
         let message = self.message.map(|message| to_raw_value(&message).ok());
         let value = self.result.or(message.flatten())?;
-        Some(QueryResult {
+        Some(CompletedQuery {
             value: Some(value),
             usage: self.usage,
             tool_calls: self

@@ -11,7 +11,7 @@ use bridge_auth::{RealmId, Scope};
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
 };
-use bridge_realm::definition::Definition;
+use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::{CallFailure, Realm};
 use bridge_service::ClientAddress;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, client_address, guard};
 use bridge_results::encoded_size;
 use bridge_results::segments::EncodedBody;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// The body of `POST /tool-call`.
 #[derive(Deserialize)]
@@ -162,18 +162,18 @@ fn malformed_call(reason: &str) -> Problem {
 }
 
 /// Returns the response with a tool result to a client of this realm.
-async fn json_response(state: &AppState, realm: RealmId, result: ToolResult) -> Response {
-    let encode = |result: &ToolResult| result.encode_body(b"{".to_vec(), b"}");
+async fn json_response(state: &AppState, realm: RealmId, result: CallToolResult) -> Response {
+    let encode = |result: &CallToolResult| result.encode_body(b"{".to_vec(), b"}");
     let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
         encode(&result)
     } else {
         let order = WorkOrder::for_result(realm, &result);
         let encoded = state.hub.run_work(order, move || encode(&result)).await;
-        encoded.unwrap_or_else(|error| encode(&ToolResult::from_failure(&error.after_call())))
+        encoded.unwrap_or_else(|error| encode(&CallToolResult::from_failure(&error.after_call())))
     };
     let body = match state.hub.lease_answer(realm, body.encoded_len()) {
         Ok(lease) => AnswerBody::new(body, lease),
-        Err(failure) => AnswerBody::new(encode(&ToolResult::from_failure(&failure)), None),
+        Err(failure) => AnswerBody::new(encode(&CallToolResult::from_failure(&failure)), None),
     };
     json_body(axum::body::Body::new(body))
 }
@@ -227,11 +227,11 @@ async fn tool_list_response(
     hub: &Hub,
     realm: RealmId,
     builtin: &'static [Map<String, Value>],
-    pages: Vec<Definition>,
+    pages: Vec<SharedDefinition>,
 ) -> Result<Response, Problem> {
-    let bytes = pages.iter().map(Definition::bytes).sum();
+    let bytes = pages.iter().map(SharedDefinition::bytes).sum();
     let encode = move || {
-        let pages = pages.iter().map(Definition::published);
+        let pages = pages.iter().map(SharedDefinition::published);
         let tools: Vec<_> = builtin.iter().chain(pages).collect();
         json!({ "tools": tools }).to_string()
     };

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome};
+use bridge_realm::realm::{CallFailure, CallOutcome, CallerEvent};
 
 /// The maximum number of progress and log messages that wait for a caller. Further ones are
 /// dropped: a client that does not read must not block the page, and the result of the call follows
@@ -23,7 +23,7 @@ pub(super) struct CallSender(Arc<Mutex<State>>);
 
 /// A message to the caller.
 #[derive(Debug)]
-pub(crate) enum CallMessage {
+pub(crate) enum CallerMessage {
     /// The call has ended. Only events from before its end may follow.
     Ended(CallOutcome),
     /// The page has sent requests to the client: see [`Hub::take_client_requests`](super::Hub) and
@@ -35,7 +35,7 @@ pub(crate) enum CallMessage {
     /// The arguments must be validated for the tool of the new document: see
     /// [`Hub::input_to_validate`](super::Hub).
     ValidationRequested,
-    Event(CallEvent),
+    Event(CallerEvent),
 }
 
 /// The state that both ends share.
@@ -47,7 +47,7 @@ struct State {
     client_requested: bool,
     client_requests_ended: bool,
     validation_requested: bool,
-    events: VecDeque<CallEvent>,
+    events: VecDeque<CallerEvent>,
     waker: Option<Waker>,
 }
 
@@ -63,7 +63,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 impl CallSender {
     /// Sends an event to the caller, or drops it when [`MAX_PENDING_EVENTS`] are waiting.
-    pub(super) fn send_event(&self, event: CallEvent) {
+    pub(super) fn send_event(&self, event: CallerEvent) {
         self.update(|state| {
             if state.events.len() < MAX_PENDING_EVENTS {
                 state.events.push_back(event);
@@ -115,31 +115,31 @@ impl Drop for CallSender {
 impl CallReceiver {
     /// Receives the next message, with the outcome before any other. Progress and logs are received
     /// only if `events` is set. No message is lost when the future is dropped.
-    pub(crate) async fn recv(&mut self, events: bool) -> CallMessage {
+    pub(crate) async fn recv(&mut self, events: bool) -> CallerMessage {
         poll_fn(|context| self.poll_recv(context, events)).await
     }
 
-    fn poll_recv(&mut self, context: &mut Context<'_>, events: bool) -> Poll<CallMessage> {
+    fn poll_recv(&mut self, context: &mut Context<'_>, events: bool) -> Poll<CallerMessage> {
         let mut state = lock(&self.0);
         if let Some(ending) = state.outcome.take() {
-            return Poll::Ready(CallMessage::Ended(ending));
+            return Poll::Ready(CallerMessage::Ended(ending));
         }
         if state.closed {
-            return Poll::Ready(CallMessage::Ended(CallOutcome::Failed(
+            return Poll::Ready(CallerMessage::Ended(CallOutcome::Failed(
                 CallFailure::page_gone(),
             )));
         }
         if std::mem::take(&mut state.client_requests_ended) {
-            return Poll::Ready(CallMessage::ClientRequestsEnded);
+            return Poll::Ready(CallerMessage::ClientRequestsEnded);
         }
         if std::mem::take(&mut state.validation_requested) {
-            return Poll::Ready(CallMessage::ValidationRequested);
+            return Poll::Ready(CallerMessage::ValidationRequested);
         }
         if std::mem::take(&mut state.client_requested) {
-            return Poll::Ready(CallMessage::ClientRequested);
+            return Poll::Ready(CallerMessage::ClientRequested);
         }
         if events && let Some(event) = state.events.pop_front() {
-            return Poll::Ready(CallMessage::Event(event));
+            return Poll::Ready(CallerMessage::Event(event));
         }
         match &mut state.waker {
             Some(caller) => caller.clone_from(context.waker()),
@@ -149,7 +149,7 @@ impl CallReceiver {
     }
 
     /// Returns the next event that has not been received, if there is one.
-    pub(crate) fn try_recv_event(&mut self) -> Option<CallEvent> {
+    pub(crate) fn try_recv_event(&mut self) -> Option<CallerEvent> {
         lock(&self.0).events.pop_front()
     }
 }
@@ -161,8 +161,8 @@ mod tests {
 
     use super::*;
 
-    fn progress(n: usize) -> CallEvent {
-        CallEvent::Progress(CallProgress {
+    fn progress(n: usize) -> CallerEvent {
+        CallerEvent::Progress(CallProgress {
             request_id: "c".into(),
             progress: n.into(),
             total: None,
@@ -178,7 +178,7 @@ mod tests {
         }
         let late = CallFailure::new(ErrorCode::CallTimeout, "late".to_owned());
         caller.complete(CallOutcome::Failed(late));
-        let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
+        let CallerMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
             panic!("the call has not failed")
         };
         assert_eq!(failure.code, ErrorCode::CallTimeout);
@@ -192,18 +192,18 @@ mod tests {
         caller.request_client();
         assert!(matches!(
             line.recv(true).await,
-            CallMessage::ClientRequested
+            CallerMessage::ClientRequested
         ));
         caller.send_event(progress(1));
         assert!(line.recv(false).now_or_never().is_none());
         caller.request_client();
         assert!(matches!(
             line.recv(true).await,
-            CallMessage::ClientRequested
+            CallerMessage::ClientRequested
         ));
-        assert!(matches!(line.recv(true).await, CallMessage::Event(_)));
+        assert!(matches!(line.recv(true).await, CallerMessage::Event(_)));
         let waits = async {
-            let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
+            let CallerMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
                 panic!("the call has not failed")
             };
             assert_eq!(failure.code, ErrorCode::PageGone);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use bridge_auth::RealmId;
 use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
-use bridge_realm::definition::Tool;
+use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::{CallFailure, NewCall, PageRequest};
 use serde_json::value::RawValue;
 
@@ -75,7 +75,7 @@ impl Hub {
         &self,
         realm: RealmId,
         call: &CallId,
-    ) -> Option<(Arc<Tool>, Box<RawValue>)> {
+    ) -> Option<(Arc<SharedTool>, Box<RawValue>)> {
         self.with_realm(realm, |realm| realm.input_to_validate(call))?
     }
 
@@ -84,7 +84,7 @@ impl Hub {
         &self,
         realm: RealmId,
         call: &CallId,
-        tool: &Arc<Tool>,
+        tool: &Arc<SharedTool>,
         outcome: Result<(), CallFailure>,
     ) {
         self.apply(realm, |realm, now| {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
-use bridge_realm::definition::Tool;
+use bridge_realm::definition::SharedTool;
 
 use super::Hub;
 use crate::budget::{WorkError, WorkOrder};
@@ -18,7 +18,7 @@ impl Hub {
     pub(crate) async fn parse_tool(
         &self,
         realm: RealmId,
-        tool: &Arc<Tool>,
+        tool: &Arc<SharedTool>,
     ) -> Result<(), WorkError> {
         let order = match WorkOrder::for_definitions(realm, tool.bytes()) {
             Some(order) if !tool.is_parsed() => order,
@@ -33,8 +33,8 @@ impl Hub {
 /// `None` if that is little.
 pub(crate) fn tool_list_work<'a>(
     realm: RealmId,
-    tools: impl IntoIterator<Item = &'a Arc<Tool>>,
-    is_encoded: impl Fn(&Tool) -> bool,
+    tools: impl IntoIterator<Item = &'a Arc<SharedTool>>,
+    is_encoded: impl Fn(&SharedTool) -> bool,
 ) -> Option<WorkOrder> {
     let (mut bytes, mut unencoded_bytes) = (0, 0);
     for tool in tools {
@@ -58,10 +58,10 @@ mod tests {
     use crate::budget::{WorkLength, occupy};
     use crate::config::Config;
 
-    fn unparsed_tool(bytes: usize) -> Arc<Tool> {
+    fn unparsed_tool(bytes: usize) -> Arc<SharedTool> {
         let definition = json!({ "name": "t", "description": "x".repeat(bytes) });
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        Arc::new(Tool::parse(&raw).unwrap().unparsed())
+        Arc::new(SharedTool::parse(&raw).unwrap().unparsed())
     }
 
     #[tokio::test]

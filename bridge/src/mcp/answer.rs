@@ -1,7 +1,7 @@
 //! Encoded JSON-RPC responses.
 
-use bridge_results::request_error::CallError;
-use bridge_results::tool_result::{EncodedBody, ToolResult};
+use bridge_results::request_error::RequestError;
+use bridge_results::tool_result::{CallToolResult, EncodedBody};
 use http::StatusCode;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(super) fn begin_response(id: &RawValue, capacity: usize) -> Vec<u8> {
 /// Encodes the result of a tool.
 pub(super) fn encode_tool_result(
     id: &RawValue,
-    result: &ToolResult,
+    result: &CallToolResult,
     is_modern: bool,
 ) -> EncodedResponse {
     let mut out = begin_response(id, 1024);
@@ -89,7 +89,7 @@ pub(super) fn encode_result(id: &RawValue, result: &impl Serialize) -> EncodedRe
 
 pub(super) fn encode_call_error(
     id: &RawValue,
-    error: CallError,
+    error: RequestError,
     is_modern: bool,
 ) -> EncodedResponse {
     encode_error(id, &convert::to_error_data(error, is_modern), is_modern)

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bridge_protocol::{CallLog, CallProgress, ClientRequest, ClientResponse, LogLevel};
-use bridge_realm::realm::CallEvent;
+use bridge_realm::realm::CallerEvent;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Number;
@@ -160,10 +160,10 @@ impl CallClient {
 }
 
 impl ClientChannel for CallClient {
-    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
+    fn notify(&self, event: CallerEvent) -> BoxFuture<'_, ()> {
         match event {
-            CallEvent::Progress(report) => self.send_progress(report),
-            CallEvent::Log(log) => self.send_log(log),
+            CallerEvent::Progress(report) => self.send_progress(report),
+            CallerEvent::Log(log) => self.send_log(log),
         }
         Box::pin(std::future::ready(()))
     }

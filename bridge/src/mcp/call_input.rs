@@ -7,7 +7,7 @@ use std::fmt;
 use bridge_auth::RealmId;
 use bridge_protocol::ClientResponse;
 use bridge_realm::realm::MAX_REQUESTS_PER_CALL;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use bytes::Bytes;
 use rmcp::ErrorData;
 use serde::Deserialize;
@@ -110,7 +110,7 @@ impl CallInput {
         let arguments = self.arguments.clone();
         let work = move || RequestDigest::of_json(method, &name, &arguments);
         let digest = hub.run_work_unless_small(order, work).await;
-        let digest = digest.map_err(|error| CallError::Failed(error.into()));
+        let digest = digest.map_err(|error| RequestError::Failed(error.into()));
         digest
             .map_err(|error| convert::to_error_data(error, true))?
             .map_err(|error| invalid_arguments(&error))

@@ -4,7 +4,7 @@ use bridge_protocol::{
     Argument, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item, Kind,
     LogLevel,
 };
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use rmcp::ErrorData;
 use rmcp::model::{
     ArgumentInfo, CompletionInfo, ErrorCode as JsonRpcCode, Implementation, LoggingLevel, Prompt,
@@ -66,7 +66,7 @@ pub(super) fn to_completion(proposals: CompletionValues) -> Value {
 }
 
 /// Converts an error of a call. `is_modern` means MCP 2026-07-28 or later.
-pub(super) fn to_error_data(error: CallError, is_modern: bool) -> ErrorData {
+pub(super) fn to_error_data(error: RequestError, is_modern: bool) -> ErrorData {
     let error = error.into_json_rpc(is_modern);
     ErrorData::new(JsonRpcCode(error.code), error.message, error.data)
 }

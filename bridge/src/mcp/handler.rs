@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bridge_protocol::Kind;
-use bridge_realm::definition::Definition;
+use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::Refusal;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
     ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
@@ -49,13 +49,13 @@ impl Handler {
         let definitions = definitions.unwrap_or_default();
         let version = context.protocol_version();
         let modern = version.is_some_and(|version| !version.has_initialize());
-        let bytes = definitions.iter().map(Definition::bytes).sum();
+        let bytes = definitions.iter().map(SharedDefinition::bytes).sum();
         let convert = move || -> Vec<T> {
             let definitions = definitions.iter().map(|page| page.published_for(modern));
             let models = definitions.map(|definition| convert::to_model(&definition));
             models.filter_map(Result::ok).collect()
         };
-        let failed = |failure| convert::to_error_data(CallError::Failed(failure), modern);
+        let failed = |failure| convert::to_error_data(RequestError::Failed(failure), modern);
         let lease = self.hub.lease_answer(realm, bytes);
         if let Some(lease) = lease.map_err(failed)? {
             LargeBodyHint::set(context, lease);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bridge_auth::RealmId;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use http::StatusCode;
 use rmcp::ErrorData;
 use serde_json::value::RawValue;
@@ -77,7 +77,7 @@ impl PageCall {
     pub(super) async fn encode_incomplete<T>(
         &self,
         input: &CallInput,
-        outcome: Result<RoundOutcome<T>, CallError>,
+        outcome: Result<RoundOutcome<T>, RequestError>,
     ) -> Result<T, EncodedResponse> {
         let (token, requests) = match outcome {
             Ok(RoundOutcome::Complete(result)) => return Ok(result),
@@ -114,7 +114,7 @@ impl PageCall {
         EncodedResponse::new(StatusCode::OK, json)
     }
 
-    pub(super) fn encode_call_error(&self, error: CallError) -> EncodedResponse {
+    pub(super) fn encode_call_error(&self, error: RequestError) -> EncodedResponse {
         encode_call_error(&self.id, error, self.client.is_modern)
     }
 

@@ -2,7 +2,7 @@
 //! property with `x-mcp-header`, which is reached through `properties` alone.
 
 use bridge_protocol::Kind;
-use bridge_realm::definition::Definition;
+use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::reserved::is_builtin_tool;
 use bridge_schema::value_count::{self, MAX_VALUES};
 use http::HeaderMap;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::checked_request::{CheckedRequest, decode_header};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
 use bridge_realm::realm::CallFailure;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 
 use super::convert;
 
@@ -45,13 +45,17 @@ pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<()
             checked.map_err(|mismatch| ErrorData::new(ErrorCode::HEADER_MISMATCH, mismatch, None))
         }
         Err(error) => {
-            let failure = CallError::Failed(CallFailure::from(error));
+            let failure = RequestError::Failed(CallFailure::from(error));
             Err(convert::to_error_data(failure, request.is_modern))
         }
     }
 }
 
-fn check_headers(tool: &Definition, arguments: &str, headers: &HeaderMap) -> Result<(), String> {
+fn check_headers(
+    tool: &SharedDefinition,
+    arguments: &str,
+    headers: &HeaderMap,
+) -> Result<(), String> {
     // The validation of the arguments refuses so many values.
     if value_count::exceeds(arguments, MAX_VALUES) {
         return Ok(());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use bridge_realm::definition::reserved::is_builtin_resource;
 use bridge_results::encoded_size;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use bytes::Bytes;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, GetPromptResult, ReadResourceResult};
@@ -158,7 +158,7 @@ async fn encode_page_result<T: DeserializeOwned>(
             Err(error) => own_call.encode_error(&convert::invalid_result(&error)),
         }
     };
-    let failed = |failure| call.encode_call_error(CallError::Failed(failure));
+    let failed = |failure| call.encode_call_error(RequestError::Failed(failure));
     match call.hub.run_work_unless_small(order, encode).await {
         Ok(response) => call.with_lease(response, failed),
         Err(error) => failed(error.after_call()),

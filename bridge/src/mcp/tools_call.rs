@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use bridge_results::encoded_size;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 use bytes::Bytes;
 use rmcp::ErrorData;
 
@@ -65,13 +65,13 @@ async fn run(
         Err(incomplete) => incomplete,
     };
     call.with_lease(response, |failure| {
-        let result = ToolResult::from_failure(&failure);
+        let result = CallToolResult::from_failure(&failure);
         encode_tool_result(&call.id, &result, call.client.is_modern)
     })
 }
 
 /// Encodes the result of a call. A large one is encoded in the CPU pool.
-async fn encode_complete(call: &PageCall, result: ToolResult) -> EncodedResponse {
+async fn encode_complete(call: &PageCall, result: CallToolResult) -> EncodedResponse {
     let (id, is_modern) = (&call.id, call.client.is_modern);
     if result.is_borrowed() || encoded_size::fits_within(&result, INLINE_LIMIT) {
         return encode_tool_result(id, &result, is_modern);
@@ -81,7 +81,7 @@ async fn encode_complete(call: &PageCall, result: ToolResult) -> EncodedResponse
     let work = move || encode_tool_result(&own_id, &result, is_modern);
     let encoded = call.hub.run_work(order, work).await;
     encoded.unwrap_or_else(|error| {
-        let failure = ToolResult::from_failure(&error.after_call());
+        let failure = CallToolResult::from_failure(&error.after_call());
         encode_tool_result(id, &failure, is_modern)
     })
 }

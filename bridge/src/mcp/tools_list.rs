@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
 use bridge_protocol::Kind;
-use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::{RESULT_SIZE_KEY, Tool};
+use bridge_realm::definition::SharedDefinition;
+use bridge_realm::definition::tool::{RESULT_SIZE_KEY, SharedTool};
 use bridge_realm::realm::CallFailure;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -35,7 +35,7 @@ pub(super) async fn serve(request: &CheckedRequest<'_>) -> Response {
     let response = match encode_response(request).await {
         Ok(response) => response,
         Err(failure) => {
-            encode_call_error(request.id, CallError::Failed(failure), request.is_modern)
+            encode_call_error(request.id, RequestError::Failed(failure), request.is_modern)
         }
     };
     single_response(response, request.events_only)
@@ -44,7 +44,7 @@ pub(super) async fn serve(request: &CheckedRequest<'_>) -> Response {
 /// The tools that a client lists, and how it does.
 struct ToolList {
     builtin: &'static [Box<str>],
-    published: Vec<Definition>,
+    published: Vec<SharedDefinition>,
     is_modern: bool,
     /// The limit to publish for each tool without its own, see
     /// [`RequestingClient::published_result_size`](super::requesting_client::RequestingClient).
@@ -77,11 +77,11 @@ impl ToolList {
         }
     }
 
-    fn page_tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+    fn page_tools(&self) -> impl Iterator<Item = &Arc<SharedTool>> {
         self.published
             .iter()
             .filter_map(|definition| match definition {
-                Definition::Tool(tool) => Some(tool),
+                SharedDefinition::Tool(tool) => Some(tool),
                 _ => None,
             })
     }
@@ -121,7 +121,7 @@ async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse
     let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
     let list = ToolList::of(request).await;
     let is_encoded =
-        |tool: &Tool| list.result_size.is_none() && tool.has_list_entry(list.is_modern);
+        |tool: &SharedTool| list.result_size.is_none() && tool.has_list_entry(list.is_modern);
     let order = tool_list_work(realm, list.page_tools(), is_encoded);
     let answer = match order {
         None => list.encode(request.id),

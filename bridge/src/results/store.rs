@@ -19,7 +19,7 @@ use crate::budget::Party;
 use crate::config::Results;
 use bridge_auth::RealmId;
 use bridge_realm::realm::CallFailure;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 use retention::{RetentionLimits, RetentionState};
 
 pub(crate) use retention::{ResultHandle, StoreFull};
@@ -54,7 +54,7 @@ pub(crate) struct StoredResult {
     pub(crate) started: tokio::time::Instant,
     /// The query whose agent made the call.
     query: Option<QueryId>,
-    receiver: watch::Receiver<Option<Arc<ToolResult>>>,
+    receiver: watch::Receiver<Option<Arc<CallToolResult>>>,
 }
 
 impl StoredResult {
@@ -64,12 +64,12 @@ impl StoredResult {
     }
 
     /// The result, if the call has ended.
-    pub(crate) fn try_result(&self) -> Option<Arc<ToolResult>> {
+    pub(crate) fn try_result(&self) -> Option<Arc<CallToolResult>> {
         self.receiver.borrow().clone()
     }
 
     /// Waits until the call has ended, and returns its result.
-    pub(crate) async fn wait(&mut self) -> Arc<ToolResult> {
+    pub(crate) async fn wait(&mut self) -> Arc<CallToolResult> {
         let result = self.receiver.wait_for(Option::is_some).await;
         match result.as_deref() {
             Ok(Some(result)) => Arc::clone(result),
@@ -86,7 +86,7 @@ pub(crate) struct PendingResult {
     realm: RealmId,
     handle: ResultHandle,
     tool: String,
-    sender: watch::Sender<Option<Arc<ToolResult>>>,
+    sender: watch::Sender<Option<Arc<CallToolResult>>>,
     completed: bool,
 }
 
@@ -96,7 +96,7 @@ impl PendingResult {
     }
 
     /// Stores the result of the call, which has this encoded size in bytes.
-    pub(crate) fn complete(mut self, result: ToolResult, bytes: usize) {
+    pub(crate) fn complete(mut self, result: CallToolResult, bytes: usize) {
         let max_bytes = self.store.limits.bytes_per_owner();
         let (result, bytes) = if bytes > max_bytes {
             (result_too_large(&self.tool, bytes, max_bytes), 0)
@@ -182,7 +182,7 @@ impl ResultStore {
         party: Party<RealmId>,
         query: Option<QueryId>,
         tool: &str,
-        result: Arc<ToolResult>,
+        result: Arc<CallToolResult>,
         bytes: usize,
     ) -> Result<ResultHandle, StoreFull> {
         let handle = ResultHandle::random();
@@ -262,8 +262,8 @@ async fn run_expiry(store: Arc<ResultStore>) {
     }
 }
 
-fn result_too_large(tool: &str, bytes: usize, max_bytes: usize) -> ToolResult {
-    ToolResult::from_failure(&CallFailure::new(
+fn result_too_large(tool: &str, bytes: usize, max_bytes: usize) -> CallToolResult {
+    CallToolResult::from_failure(&CallFailure::new(
         ErrorCode::ResultTooLarge,
         format!(
             "`{tool}` has ended, but its result of {bytes} bytes cannot be kept: the results of one \
@@ -272,8 +272,8 @@ fn result_too_large(tool: &str, bytes: usize, max_bytes: usize) -> ToolResult {
     ))
 }
 
-fn result_lost(tool: &str) -> ToolResult {
-    ToolResult::from_failure(&CallFailure::new(
+fn result_lost(tool: &str) -> CallToolResult {
+    CallToolResult::from_failure(&CallFailure::new(
         ErrorCode::InternalError,
         format!(
             "the result of `{tool}` was lost in the bridge, and the page may have done what it \

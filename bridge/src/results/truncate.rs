@@ -18,7 +18,7 @@ use bridge_results::built_result::BuiltResult;
 use bridge_results::content_blocks::{text_block, text_content};
 use bridge_results::encoded_size;
 use bridge_results::encoded_size::ENVELOPE_BYTES;
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 
 /// The key in `_meta` of a truncated result.
 const TRUNCATED_META: &str = "mcp-web/cut";
@@ -100,10 +100,10 @@ impl ResultLimit {
 /// Truncates a result to the limits of a client. `store` stores the whole result if it has to be
 /// truncated; it gets the encoded size in bytes.
 pub(crate) fn truncate(
-    result: ToolResult,
+    result: CallToolResult,
     limit: ResultLimit,
-    store: impl FnOnce(Arc<ToolResult>, usize) -> Result<ResultHandle, StoreFull>,
-) -> ToolResult {
+    store: impl FnOnce(Arc<CallToolResult>, usize) -> Result<ResultHandle, StoreFull>,
+) -> CallToolResult {
     let bytes = encoded_size::result_len(&result);
     let fits = bytes <= limit.max_result_bytes();
     // A text never has more characters than bytes.
@@ -119,7 +119,7 @@ pub(crate) fn truncate(
     if text_fits && drop_duplicate(&mut result, bytes, requires_structured, limit) {
         return result.into();
     }
-    let stored = Arc::new(ToolResult::from(result));
+    let stored = Arc::new(CallToolResult::from(result));
     let whole = stored.parsed();
     let remainder = Remainder {
         result_bytes: bytes,
@@ -174,7 +174,7 @@ fn truncate_content(
     structured: Option<Value>,
     limit: ResultLimit,
     remainder: &Remainder,
-) -> ToolResult {
+) -> CallToolResult {
     let meta = whole.meta.as_ref();
     let meta =
         meta.filter(|meta| encoded_size::encoded_len(*meta) <= limit.max_content_bytes() / 4);
@@ -341,7 +341,7 @@ impl Remainder {
     }
 
     /// The failure for required structured content that is too large: it cannot be truncated.
-    fn too_large_failure(&self, limit: ResultLimit) -> ToolResult {
+    fn too_large_failure(&self, limit: ResultLimit) -> CallToolResult {
         let advice = match &self.stored {
             Ok(handle) => format!(
                 "read it as text in parts, beginning with get_result {{\"handle\": \"{handle}\", \
@@ -361,7 +361,7 @@ impl Remainder {
             data: to_raw_value(&self.details()).ok(),
             ..CallFailure::new(ErrorCode::ResultTooLarge, message)
         };
-        let mut result = ToolResult::from_failure(&failure).into_parsed();
+        let mut result = CallToolResult::from_failure(&failure).into_parsed();
         result.content.extend(self.link(limit));
         result.into()
     }
@@ -400,12 +400,12 @@ fn count_kinds(kinds: &[String]) -> Vec<(&str, usize)> {
 
 /// A part of the text of a stored result.
 pub(crate) fn text_part(
-    whole: &ToolResult,
+    whole: &CallToolResult,
     handle: &ResultHandle,
     offset: usize,
     length: Option<usize>,
     limit: Option<ResultLimit>,
-) -> ToolResult {
+) -> CallToolResult {
     let text = whole.whole_text();
     let start = text.floor_char_boundary(offset);
     let end = start.saturating_add(length.unwrap_or(text.len()));
@@ -429,7 +429,7 @@ pub(crate) fn text_part(
     };
     let note = format!("[Bytes {start} to {end} of {}. {next}]", text.len());
     let range = json!({ "offset": start, "end": end, "bytes": text.len() });
-    ToolResult::from(BuiltResult {
+    CallToolResult::from(BuiltResult {
         content: vec![text_block(note), text_block(part.to_owned())],
         meta: Some(Map::from_iter([(PART_META.to_owned(), range)])),
         is_error: whole.is_error(),

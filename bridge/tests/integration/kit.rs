@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use bridge::{
-    App, ClientProfile, Config, PageTimings, Profile, Profiles, Results, ServerHandle, StartError,
+    ClientProfile, Config, MountedApp, PageTimings, Profile, Profiles, Results, ServerHandle,
+    StartError,
 };
 use serde_json::{Value, json};
 
@@ -83,12 +84,12 @@ pub(crate) async fn start_bridge() -> ServerHandle {
 }
 
 pub(crate) async fn start_bridge_with(config: Config) -> ServerHandle {
-    bridge::serve(config, App::default()).await.unwrap()
+    bridge::serve(config, MountedApp::default()).await.unwrap()
 }
 
 /// The error of a bridge that does not start with this configuration.
 pub(crate) async fn start_error(config: Config) -> StartError {
-    match bridge::serve(config, App::default()).await {
+    match bridge::serve(config, MountedApp::default()).await {
         Ok(_) => panic!("the bridge started"),
         Err(error) => error,
     }

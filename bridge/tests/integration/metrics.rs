@@ -95,7 +95,7 @@ async fn the_metrics_token_is_valid_for_nothing_else() {
 
     let mut config = config_with_metrics();
     config.tokens = vec![METRICS_TOKEN.to_owned()];
-    let Err(error) = bridge::serve(config, bridge::App::default()).await else {
+    let Err(error) = bridge::serve(config, bridge::MountedApp::default()).await else {
         panic!("the bridge starts");
     };
     assert!(

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bridge::Config;
-use bridge::in_memory::{InMemoryBridge, Output, new_bridge};
+use bridge::in_memory::{BridgeOutput, InMemoryBridge, new_bridge};
 
 use self::event::Event;
 use self::link::Link;
@@ -106,7 +106,7 @@ impl World {
     }
 
     /// Applies an event to the bridge, if it runs, and checks the bridge's invariants.
-    fn with_bridge(&mut self, event: impl FnOnce(&mut InMemoryBridge) -> Vec<Output>) {
+    fn with_bridge(&mut self, event: impl FnOnce(&mut InMemoryBridge) -> Vec<BridgeOutput>) {
         let Some(bridge) = &mut self.bridge else {
             return;
         };

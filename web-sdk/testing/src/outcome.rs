@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
-use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
+use bridge_realm::definition::tool::SharedTool;
+use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 use bridge_results::completion_values::CompletionValues;
 use bridge_results::page_object;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use bridge_results::tool_call::{
     build_result, input_schema_violation, invalid_arguments, output_schema_violation,
 };
-use bridge_results::tool_result::{StructuredContent, ToolResult};
+use bridge_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_schema::{Effort, ValidationFailure};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 /// What a request wants from its page.
 #[derive(Debug)]
 pub(crate) enum RequestTarget {
-    Tool(Arc<Tool>),
+    Tool(Arc<SharedTool>),
     /// The description for messages.
     Prompt(String),
     Resource(String),
@@ -31,14 +31,14 @@ pub(crate) enum RequestTarget {
 pub(crate) fn finish(
     target: &RequestTarget,
     outcome: CallOutcome,
-) -> Result<Box<RawValue>, CallError> {
+) -> Result<Box<RawValue>, RequestError> {
     let answer = match (outcome, target) {
         (outcome, RequestTarget::Tool(tool)) => {
             let result = match outcome {
                 CallOutcome::Failed(failure) => Err(failure),
                 CallOutcome::Answered(answer) => validated_result(tool, answer),
             };
-            let result = result.unwrap_or_else(|failure| ToolResult::from_failure(&failure));
+            let result = result.unwrap_or_else(|failure| CallToolResult::from_failure(&failure));
             return Ok(to_raw(&result));
         }
         (CallOutcome::Answered(answer), _) => answer,
@@ -46,9 +46,9 @@ pub(crate) fn finish(
             if failure.code == ErrorCode::ResourceNotFound =>
         {
             let (uri, why) = (uri.clone(), failure.message);
-            return Err(CallError::ResourceNotFound { uri, why });
+            return Err(RequestError::ResourceNotFound { uri, why });
         }
-        (CallOutcome::Failed(failure), _) => return Err(CallError::Failed(failure)),
+        (CallOutcome::Failed(failure), _) => return Err(RequestError::Failed(failure)),
     };
     match target {
         RequestTarget::Prompt(what) => object(what, "messages", answer),
@@ -61,14 +61,14 @@ pub(crate) fn finish(
     }
 }
 
-fn object(what: &str, field: &str, answer: Answer) -> Result<Box<RawValue>, CallError> {
+fn object(what: &str, field: &str, answer: PageAnswer) -> Result<Box<RawValue>, RequestError> {
     let object: Map<String, Value> = page_object::parse(what, answer)?;
     Ok(to_raw(&page_object::require_array(what, field, object)?))
 }
 
 /// Validates arguments as the bridge does.
 pub(crate) fn validate_input(
-    tool: &Tool,
+    tool: &SharedTool,
     input: Box<RawValue>,
 ) -> Result<Box<RawValue>, CallFailure> {
     if !input.get().starts_with('{') {
@@ -88,7 +88,7 @@ pub(crate) fn validate_input(
 }
 
 /// Builds the result of a tool, and validates it against the output schema as the bridge does.
-fn validated_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+fn validated_result(tool: &SharedTool, answer: PageAnswer) -> Result<CallToolResult, CallFailure> {
     let result = build_result(tool, answer)?;
     let validated = match (tool.output_validator(), result.structured()) {
         (None, _) | (_, None) => return Ok(result),

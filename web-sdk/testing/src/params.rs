@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bridge_protocol::{Argument, Item, Kind, LogLevel, SessionId};
-use bridge_realm::realm::Target;
-use bridge_results::request_error::CallError;
+use bridge_realm::realm::SessionTarget;
+use bridge_results::request_error::RequestError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -93,14 +93,14 @@ pub(crate) struct RequestMeta {
 }
 
 /// Returns the page that a request picks with `_meta`.
-pub(crate) fn target(params: &str) -> Result<Target, CallError> {
+pub(crate) fn target(params: &str) -> Result<SessionTarget, RequestError> {
     let CommonParams { meta } = parse(params)?;
     let session = meta.session.map(SessionId);
-    Ok(session.map_or(Target::Any, Target::Session))
+    Ok(session.map_or(SessionTarget::Any, SessionTarget::Session))
 }
 
 /// Parses the parameters of a request.
-pub(crate) fn parse<T: DeserializeOwned>(params: &str) -> Result<T, CallError> {
+pub(crate) fn parse<T: DeserializeOwned>(params: &str) -> Result<T, RequestError> {
     serde_json::from_str(params)
-        .map_err(|error| CallError::InvalidArguments(format!("the parameters: {error}")))
+        .map_err(|error| RequestError::InvalidArguments(format!("the parameters: {error}")))
 }

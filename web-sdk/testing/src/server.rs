@@ -13,8 +13,8 @@ use bridge_protocol::{
     CallId, CallingClient, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode,
     Kind,
 };
-use bridge_realm::in_memory::{InMemoryBridge, Output};
-use bridge_realm::realm::{CallEvent, CallOutcome, ClientId};
+use bridge_realm::in_memory::{BridgeOutput, InMemoryBridge};
+use bridge_realm::realm::{CallOutcome, CallerEvent, ClientId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -235,35 +235,35 @@ impl Server {
             .map(|(call, _)| call.clone())
     }
 
-    fn deliver(&mut self, outputs: Vec<Output>) -> Vec<Event> {
+    fn deliver(&mut self, outputs: Vec<BridgeOutput>) -> Vec<Event> {
         self.apply(outputs);
         self.take_events()
     }
 
     /// Turns what the bridge emits into events.
-    fn apply(&mut self, outputs: Vec<Output>) {
+    fn apply(&mut self, outputs: Vec<BridgeOutput>) {
         let mut outputs = VecDeque::from(outputs);
         while let Some(output) = outputs.pop_front() {
             match output {
-                Output::Frame { connection, text } => {
+                BridgeOutput::Frame { connection, text } => {
                     self.events.push(Event::Frame { connection, text });
                 }
-                Output::Closed { connection, code } => {
+                BridgeOutput::Closed { connection, code } => {
                     self.events.push(Event::Closed { connection, code });
                 }
-                Output::CallEnded { call, outcome } => self.end_request(&call, outcome),
-                Output::CallEvent { call, event } => self.notify_of_call(&call, event),
-                Output::ClientRequestsPending { call } => self.send_client_requests(&call),
+                BridgeOutput::CallEnded { call, outcome } => self.end_request(&call, outcome),
+                BridgeOutput::CallerEvent { call, event } => self.notify_of_call(&call, event),
+                BridgeOutput::ClientRequestsPending { call } => self.send_client_requests(&call),
                 // What the client answers to the former document is ignored.
-                Output::CallHandedOver { .. } => {}
-                Output::ValidateInput { call } => outputs.extend(self.validate_input(&call)),
-                Output::ListChanged(kind) => self.notify(None, list_changed(kind), json!({})),
-                Output::ResourceUpdated { client, uri } => {
+                BridgeOutput::CallHandedOver { .. } => {}
+                BridgeOutput::ValidateInput { call } => outputs.extend(self.validate_input(&call)),
+                BridgeOutput::ListChanged(kind) => self.notify(None, list_changed(kind), json!({})),
+                BridgeOutput::ResourceUpdated { client, uri } => {
                     let method = "notifications/resources/updated";
                     self.notify(Some(client.0), method, json!({ "uri": uri }));
                 }
                 // Frames in memory are read at once. Pages answer no pings, which would prove more.
-                Output::Ping { connection, probe } => {
+                BridgeOutput::Ping { connection, probe } => {
                     outputs.extend(self.bridge.connection_read(connection, probe, self.now));
                 }
             }
@@ -279,12 +279,12 @@ impl Server {
         });
     }
 
-    fn notify_of_call(&mut self, call: &CallId, event: CallEvent) {
+    fn notify_of_call(&mut self, call: &CallId, event: CallerEvent) {
         let Some(request) = self.open.get(call) else {
             return;
         };
         let (method, params) = match event {
-            CallEvent::Progress(progress) => {
+            CallerEvent::Progress(progress) => {
                 let mut params = json!({
                     "progressToken": request.progress_token,
                     "progress": progress.progress,
@@ -297,7 +297,7 @@ impl Server {
                 }
                 ("notifications/progress", params)
             }
-            CallEvent::Log(log) => {
+            CallerEvent::Log(log) => {
                 let mut params = json!({ "level": log.level, "data": log.data });
                 if let Some(logger) = log.logger {
                     params["logger"] = Value::String(logger);
@@ -314,7 +314,7 @@ impl Server {
     }
 
     /// Validates the arguments of a call for the tool of the document that goes on with it.
-    fn validate_input(&mut self, call: &CallId) -> Vec<Output> {
+    fn validate_input(&mut self, call: &CallId) -> Vec<BridgeOutput> {
         let Some((tool, input)) = self.bridge.input_to_validate(call) else {
             return Vec::new();
         };

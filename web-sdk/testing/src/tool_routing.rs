@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bridge_protocol::{Kind, SessionId};
-use bridge_realm::definition::Definition;
-use bridge_realm::definition::tool::Tool;
-use bridge_realm::realm::{Realm, RoutingError, Target};
+use bridge_realm::definition::SharedDefinition;
+use bridge_realm::definition::tool::SharedTool;
+use bridge_realm::realm::{Realm, RoutingError, SessionTarget};
 use bridge_results::arguments::{Arguments, SessionArgument};
 
 /// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
@@ -14,16 +14,16 @@ pub(crate) fn route(
     realm: &Realm,
     name: &str,
     arguments: &mut Arguments,
-    default: &Target,
-) -> Result<(SessionId, Arc<Tool>), RoutingError> {
-    let find = |target: &Target| match realm.route(Kind::Tool, name, target)? {
-        (session, Definition::Tool(tool)) => Ok((session, tool)),
+    default: &SessionTarget,
+) -> Result<(SessionId, Arc<SharedTool>), RoutingError> {
+    let find = |target: &SessionTarget| match realm.route(Kind::Tool, name, target)? {
+        (session, SharedDefinition::Tool(tool)) => Ok((session, tool)),
         _ => Err(RoutingError::NoSessions),
     };
     let by_argument = match arguments.session_argument() {
         None => return find(default),
         Some(SessionArgument::NotString) => find(default),
-        Some(SessionArgument::Session(session)) => find(&Target::Session(session)),
+        Some(SessionArgument::Session(session)) => find(&SessionTarget::Session(session)),
     };
     match by_argument {
         Ok((session, tool)) if !tool.has_own_session_argument() => {

@@ -90,7 +90,7 @@ impl TestBed {
             ..Config::default()
         };
         config.agent.agent_url = Some(agent_url.parse().unwrap());
-        let bridge_server = bridge::serve(config, bridge::App::default()).await.unwrap();
+        let bridge_server = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
         let mut page = Page::connect(&bridge_server, tools).await;
         let mut query = json!({ "type": "query", "uuid": UUID, "prompt": "Do it", "context": [] });
         let fields = query.as_object_mut().unwrap();

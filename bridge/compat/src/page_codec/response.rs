@@ -59,7 +59,7 @@ fn error_message(result: &RawValue, strict: StrictMode) -> Option<String> {
 
 /// The content of a resource, as JSON text.
 #[derive(Debug)]
-pub struct ResourceContent {
+pub struct ResourceText {
     /// A string.
     text: Option<Box<RawValue>>,
     /// Base64.
@@ -68,11 +68,11 @@ pub struct ResourceContent {
 }
 
 /// The response to a resource read.
-pub(super) fn resource_response(frame: &Frame<'_>) -> Result<ResourceContent, String> {
+pub(super) fn resource_response(frame: &Frame<'_>) -> Result<ResourceText, String> {
     if let Some(error) = frame.error {
         return Err(string_field(Some(error)).map_or_else(|| error.get().to_owned(), Into::into));
     }
-    Ok(ResourceContent {
+    Ok(ResourceText {
         text: frame.content.map(to_json_string),
         blob: frame.blob.map(to_json_string),
         mime_type: frame.mime_type.map(to_json_string),
@@ -88,7 +88,7 @@ fn to_json_string(raw: &RawValue) -> Box<RawValue> {
 }
 
 /// The content as an MCP `ReadResourceResult`, under the requested URI.
-pub fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box<RawValue>> {
+pub fn encode_contents(uri: &str, content: ResourceText) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
     struct Contents<'a> {
         contents: [Entry<'a>; 1],
@@ -104,7 +104,7 @@ pub fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box<RawVal
         #[serde(skip_serializing_if = "Option::is_none")]
         blob: Option<Box<RawValue>>,
     }
-    let ResourceContent {
+    let ResourceText {
         text,
         blob,
         mime_type,

@@ -4,7 +4,7 @@ use super::*;
 
 fn value_result(raw: &str) -> Value {
     let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
-    outcome_result(CallOutcome::Answered(Answer::Value(Some(raw.into()))))
+    outcome_result(CallOutcome::Answered(PageAnswer::Value(Some(raw.into()))))
 }
 
 fn outcome_result(ending: CallOutcome) -> Value {
@@ -21,7 +21,7 @@ fn text_result(text: &str) -> Value {
 #[test]
 fn each_kind_of_value_is_written_as_expected() {
     assert_eq!(
-        outcome_result(CallOutcome::Answered(Answer::Value(None))),
+        outcome_result(CallOutcome::Answered(PageAnswer::Value(None))),
         text_result("")
     );
     let cases = [
@@ -114,7 +114,7 @@ fn failures_have_the_texts_that_clients_expect() {
 fn structured_content_is_written_only_without_content_blocks() {
     let blocks = |content: &str| {
         let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
-        outcome_result(CallOutcome::Answered(Answer::Content {
+        outcome_result(CallOutcome::Answered(PageAnswer::Content {
             content: raw(content),
             structured: Some(raw("{\"a\":1}")),
             meta: Some(raw("{\"k\":1}")),
@@ -132,7 +132,7 @@ fn structured_content_is_written_only_without_content_blocks() {
 fn a_result_too_large_when_indented_is_an_error() {
     let deep = "[".repeat(300) + &"]".repeat(300);
     let raw: Box<RawValue> = serde_json::from_str(&deep).unwrap();
-    let answer = Answer::Value(Some(raw.into()));
+    let answer = PageAnswer::Value(Some(raw.into()));
     let mut out = b"before".to_vec();
     ResultWriter::new(10_000).write_outcome(CallOutcome::Answered(answer), &mut out);
     let shown: Value = serde_json::from_slice(&out["before".len()..]).unwrap();

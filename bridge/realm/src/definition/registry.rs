@@ -14,41 +14,41 @@ use super::hash::{DefinitionHash, hash_prefix};
 use super::interner::{Internable, Interner};
 use super::published_item::{PublishedItem, Template};
 use super::reserved::is_builtin_resource;
-use super::tool::Tool;
+use super::tool::SharedTool;
 
 /// One definition. Equal definitions share one allocation, see [`DefinitionRegistry`].
 #[derive(Clone, Debug)]
-pub enum Definition {
-    Tool(Arc<Tool>),
+pub enum SharedDefinition {
+    Tool(Arc<SharedTool>),
     Prompt(Arc<PublishedItem>),
     Resource(Arc<PublishedItem>),
     Template(Arc<Template>),
 }
 
-impl Definition {
+impl SharedDefinition {
     /// The kind of the definition.
     pub fn kind(&self) -> Kind {
         match self {
-            Definition::Tool(_) => Kind::Tool,
-            Definition::Prompt(_) => Kind::Prompt,
-            Definition::Resource(_) => Kind::Resource,
-            Definition::Template(_) => Kind::ResourceTemplate,
+            SharedDefinition::Tool(_) => Kind::Tool,
+            SharedDefinition::Prompt(_) => Kind::Prompt,
+            SharedDefinition::Resource(_) => Kind::Resource,
+            SharedDefinition::Template(_) => Kind::ResourceTemplate,
         }
     }
 
     /// The name, URI or URI template as registered.
     pub fn name(&self) -> &str {
         match self {
-            Definition::Tool(tool) => tool.name(),
-            Definition::Prompt(listed) | Definition::Resource(listed) => &listed.name,
-            Definition::Template(template) => &template.item.name,
+            SharedDefinition::Tool(tool) => tool.name(),
+            SharedDefinition::Prompt(listed) | SharedDefinition::Resource(listed) => &listed.name,
+            SharedDefinition::Template(template) => &template.item.name,
         }
     }
 
     /// The name, URI or URI template that clients see: a tool's name may be repaired.
     pub fn published_name(&self) -> &str {
         match self {
-            Definition::Tool(tool) => tool.published_name(),
+            SharedDefinition::Tool(tool) => tool.published_name(),
             _ => self.name(),
         }
     }
@@ -57,7 +57,7 @@ impl Definition {
     /// revision, which accepts fewer input schemas.
     pub fn published_for(&self, modern: bool) -> Cow<'_, Map<String, Value>> {
         match self {
-            Definition::Tool(tool) if !modern => tool
+            SharedDefinition::Tool(tool) if !modern => tool
                 .published_for_legacy()
                 .map_or(Cow::Borrowed(tool.published()), Cow::Owned),
             _ => Cow::Borrowed(self.published()),
@@ -67,9 +67,11 @@ impl Definition {
     /// The whole MCP object as clients list it.
     pub fn published(&self) -> &Map<String, Value> {
         match self {
-            Definition::Tool(tool) => tool.published(),
-            Definition::Prompt(listed) | Definition::Resource(listed) => &listed.published,
-            Definition::Template(template) => &template.item.published,
+            SharedDefinition::Tool(tool) => tool.published(),
+            SharedDefinition::Prompt(listed) | SharedDefinition::Resource(listed) => {
+                &listed.published
+            }
+            SharedDefinition::Template(template) => &template.item.published,
         }
     }
 
@@ -77,11 +79,11 @@ impl Definition {
     /// match the URIs of the bridge's own resources.
     pub fn serves(&self, uri: &str) -> bool {
         match self {
-            Definition::Resource(listed) => listed.name == uri,
-            Definition::Template(template) => {
+            SharedDefinition::Resource(listed) => listed.name == uri,
+            SharedDefinition::Template(template) => {
                 !is_builtin_resource(uri) && template.matches(uri).is_some()
             }
-            Definition::Tool(_) | Definition::Prompt(_) => false,
+            SharedDefinition::Tool(_) | SharedDefinition::Prompt(_) => false,
         }
     }
 
@@ -96,9 +98,9 @@ impl Definition {
     /// The size of the definition as registered, in bytes.
     pub fn bytes(&self) -> usize {
         match self {
-            Definition::Tool(tool) => tool.bytes(),
-            Definition::Prompt(listed) | Definition::Resource(listed) => listed.bytes,
-            Definition::Template(template) => template.item.bytes,
+            SharedDefinition::Tool(tool) => tool.bytes(),
+            SharedDefinition::Prompt(listed) | SharedDefinition::Resource(listed) => listed.bytes,
+            SharedDefinition::Template(template) => template.item.bytes,
         }
     }
 
@@ -106,14 +108,16 @@ impl Definition {
     /// would see a change.
     pub fn hash(&self) -> u64 {
         match self {
-            Definition::Tool(tool) => tool.hash,
-            Definition::Prompt(listed) | Definition::Resource(listed) => hash_prefix(&listed.hash),
-            Definition::Template(template) => hash_prefix(&template.item.hash),
+            SharedDefinition::Tool(tool) => tool.hash,
+            SharedDefinition::Prompt(listed) | SharedDefinition::Resource(listed) => {
+                hash_prefix(&listed.hash)
+            }
+            SharedDefinition::Template(template) => hash_prefix(&template.item.hash),
         }
     }
 }
 
-impl Internable for Tool {
+impl Internable for SharedTool {
     fn matches_text(&self, text: &str, _: &DefinitionHash) -> bool {
         self.raw() == text
     }
@@ -130,7 +134,7 @@ pub type DefinitionCheck = fn(Kind, &Map<String, Value>) -> Result<(), String>;
 /// All live definitions by content: a thousand tabs of one app share one copy.
 #[derive(Debug)]
 pub struct DefinitionRegistry {
-    tools: Interner<Tool>,
+    tools: Interner<SharedTool>,
     prompts: Interner<PublishedItem>,
     resources: Interner<PublishedItem>,
     templates: Interner<Template>,
@@ -163,7 +167,7 @@ impl DefinitionRegistry {
 
     /// Parses the definitions of one registration; each succeeds or fails on its own. In all, at
     /// most `max_bytes` of them are parsed, because a page may not have more.
-    pub fn parse(&self, sent: &[Sent]) -> Vec<Result<Definition, RegistrationFailure>> {
+    pub fn parse(&self, sent: &[Sent]) -> Vec<Result<SharedDefinition, RegistrationFailure>> {
         let mut remaining = self.max_bytes;
         sent.iter()
             .enumerate()
@@ -207,7 +211,7 @@ impl DefinitionRegistry {
         Err((ErrorCode::DefinitionLimitExceeded, message))
     }
 
-    fn intern(&self, sent: &Sent) -> Result<Definition, DefinitionError> {
+    fn intern(&self, sent: &Sent) -> Result<SharedDefinition, DefinitionError> {
         let raw = &sent.definition;
         let check = |published: &Map<String, Value>| {
             (self.check)(sent.kind, published).map_err(|error| {
@@ -219,24 +223,24 @@ impl DefinitionRegistry {
             Kind::Tool => self
                 .tools
                 .get_or_insert_with(raw, || {
-                    let tool = Tool::parse(raw)?;
+                    let tool = SharedTool::parse(raw)?;
                     check(tool.published())?;
                     if tool.has_header_arguments() {
                         self.has_header_arguments.store(true, Ordering::Relaxed);
                     }
                     Ok(tool.unparsed())
                 })
-                .map(Definition::Tool),
+                .map(SharedDefinition::Tool),
             Kind::Prompt => self
                 .prompts
                 .get_or_insert_with(raw, || check_item(PublishedItem::parse_prompt(raw)?, check))
-                .map(Definition::Prompt),
+                .map(SharedDefinition::Prompt),
             Kind::Resource => self
                 .resources
                 .get_or_insert_with(raw, || {
                     check_item(PublishedItem::parse_resource(raw)?, check)
                 })
-                .map(Definition::Resource),
+                .map(SharedDefinition::Resource),
             Kind::ResourceTemplate => self
                 .templates
                 .get_or_insert_with(raw, || {
@@ -244,31 +248,31 @@ impl DefinitionRegistry {
                     check(&template.item.published)?;
                     Ok(template)
                 })
-                .map(Definition::Template),
+                .map(SharedDefinition::Template),
         }
     }
 
     /// A smaller definition to store instead of this one: a copy that others already share, or the
     /// text alone if a parsed tool was not used since the last call. Everyone who stores an equal
     /// definition receives the same copy. `None` if the definition should stay as it is.
-    pub fn compacted(&self, definition: &Definition) -> Option<Definition> {
-        let Definition::Tool(tool) = definition else {
+    pub fn compacted(&self, definition: &SharedDefinition) -> Option<SharedDefinition> {
+        let SharedDefinition::Tool(tool) = definition else {
             return None;
         };
         if !tool.is_parsed() {
             return None;
         }
-        let is_meant = |known: &Tool| known.raw() == tool.raw();
+        let is_meant = |known: &SharedTool| known.raw() == tool.raw();
         let known = self.tools.get(tool.hash, is_meant);
         if let Some(known) = known.filter(|known| !Arc::ptr_eq(known, tool)) {
-            return Some(Definition::Tool(known));
+            return Some(SharedDefinition::Tool(known));
         }
         if !tool.is_idle() {
             return None;
         }
         let closed = Arc::new(tool.unparsed());
         self.tools.insert(&closed);
-        Some(Definition::Tool(closed))
+        Some(SharedDefinition::Tool(closed))
     }
 
     /// Removes the entries of definitions that no longer exist.

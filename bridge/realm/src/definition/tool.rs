@@ -40,7 +40,7 @@ use parsed::ParsedTool;
 ///
 /// [`DefinitionRegistry`]: crate::definition::DefinitionRegistry
 #[derive(Debug)]
-pub struct Tool {
+pub struct SharedTool {
     /// The definition as registered.
     raw: Box<str>,
     /// The first 64 bits of the hash of `raw`.
@@ -48,11 +48,11 @@ pub struct Tool {
     parsed: OnceLock<Box<ParsedTool>>,
     extras: Option<Box<ToolExtras>>,
     name_span: NameSpan,
-    /// Whether the parsed form was used since the last call of [`Tool::is_idle`].
+    /// Whether the parsed form was used since the last call of [`SharedTool::is_idle`].
     recently_used: AtomicBool,
 }
 
-/// Properties that few tools have, stored separately to keep [`Tool`] small.
+/// Properties that few tools have, stored separately to keep [`SharedTool`] small.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ToolExtras {
     /// The name as registered, if `raw` does not contain it verbatim near its beginning.
@@ -65,8 +65,8 @@ struct ToolExtras {
     has_header_arguments: bool,
 }
 
-impl Tool {
-    /// Parses and checks a definition. The parsed form stays in memory, see [`Tool::unparsed`].
+impl SharedTool {
+    /// Parses and checks a definition. The parsed form stays in memory, see [`SharedTool::unparsed`].
     pub fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
         let parsed = ParsedTool::parse(raw.get())?;
         let invalid = |error| (ErrorCode::DefinitionInvalid, error);
@@ -142,7 +142,7 @@ impl Tool {
         self.parsed();
     }
 
-    /// Whether the list entry for such a client is in memory, see [`Tool::list_entry`].
+    /// Whether the list entry for such a client is in memory, see [`SharedTool::list_entry`].
     pub fn has_list_entry(&self, modern: bool) -> bool {
         self.parsed
             .get()
@@ -207,7 +207,7 @@ impl Tool {
     }
 
     /// The tool object for clients of revisions before 2026-07-28, if it differs from
-    /// [`Tool::published`]: its input schema has no unions at the root.
+    /// [`SharedTool::published`]: its input schema has no unions at the root.
     pub fn published_for_legacy(&self) -> Option<Map<String, Value>> {
         let parsed = self.parsed();
         let schema = parsed.legacy_input_schema.clone()?;
@@ -263,9 +263,9 @@ mod tests {
     use super::published_name::ORIGINAL_NAME_KEY;
     use super::*;
 
-    fn parse(definition: Value) -> Result<Tool, (ErrorCode, String)> {
+    fn parse(definition: Value) -> Result<SharedTool, (ErrorCode, String)> {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        Tool::parse(&raw)
+        SharedTool::parse(&raw)
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
     fn names_with_escapes_are_stored_separately() {
         let spelled = r#"{"name":"a\u0062c","description":"d"}"#;
         let raw = RawValue::from_string(spelled.to_owned()).unwrap();
-        let tool = Tool::parse(&raw).unwrap();
+        let tool = SharedTool::parse(&raw).unwrap();
         assert_eq!([tool.name(), tool.unparsed().name()], ["abc"; 2]);
         let legacy = parse(json!({"name": "abc", "description": "d"})).unwrap();
         assert_eq!(legacy.unparsed().name(), "abc");
@@ -315,7 +315,7 @@ mod tests {
     /// Ten thousand pages with ten different tools each need a hundred thousand of these structs.
     #[test]
     fn the_tool_struct_stays_small() {
-        assert!(size_of::<Tool>() <= 56, "{}", size_of::<Tool>());
+        assert!(size_of::<SharedTool>() <= 56, "{}", size_of::<SharedTool>());
     }
 
     #[test]

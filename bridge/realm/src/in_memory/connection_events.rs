@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 
 use super::connection::InMemoryConnection;
-use super::{ABNORMAL_CLOSURE, DEFINITIONS, InMemoryBridge, Output, connection_id};
+use super::{ABNORMAL_CLOSURE, BridgeOutput, DEFINITIONS, InMemoryBridge, connection_id};
 use crate::page_messages;
 use crate::page_messages::PageEvent;
 use crate::realm::{ConnectionId, Disconnect, Now, PageAbilities, PageHello, ProbeAnswer};
@@ -28,7 +28,12 @@ impl InMemoryBridge {
     }
 
     /// A frame of a page has arrived.
-    pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Output> {
+    pub fn frame_arrived(
+        &mut self,
+        connection: u64,
+        frame: &str,
+        at: Duration,
+    ) -> Vec<BridgeOutput> {
         let now = self.now(at);
         let Some(line) = self.connections.get_mut(&connection) else {
             return Vec::new();
@@ -73,7 +78,12 @@ impl InMemoryBridge {
     }
 
     /// A socket has closed, or the bridge has detected that it is dead ([`ABNORMAL_CLOSURE`]).
-    pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Output> {
+    pub fn connection_closed(
+        &mut self,
+        connection: u64,
+        code: u16,
+        at: Duration,
+    ) -> Vec<BridgeOutput> {
         let parting = match code {
             1000 | 1001 => Disconnect::DocumentGone,
             _ => Disconnect::ConnectionLost,
@@ -89,7 +99,7 @@ impl InMemoryBridge {
         probe: u64,
         data_arrived: bool,
         at: Duration,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let now = self.now(at);
         let Some(line) = self.connections.get(&connection) else {
             return Vec::new();
@@ -105,7 +115,12 @@ impl InMemoryBridge {
     }
 
     /// Everything that had arrived on a connection before this ping was sent has been read.
-    pub fn connection_read(&mut self, connection: u64, probe: u64, at: Duration) -> Vec<Output> {
+    pub fn connection_read(
+        &mut self,
+        connection: u64,
+        probe: u64,
+        at: Duration,
+    ) -> Vec<BridgeOutput> {
         let now = self.now(at);
         let Some(line) = self.connections.get(&connection) else {
             return Vec::new();
@@ -117,7 +132,7 @@ impl InMemoryBridge {
     }
 
     /// The time in which a page must authenticate has passed.
-    pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<Output> {
+    pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<BridgeOutput> {
         let now = self.now(at);
         match self.connections.get(&connection) {
             Some(line) if !line.authenticated => {
@@ -132,7 +147,7 @@ impl InMemoryBridge {
         connection: ConnectionId,
         hello: Authenticate,
         now: Now,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let token = hello.auth_token.unwrap_or_default();
         let Some(expires) = self.token_expiry(&token, now) else {
             let error = "the token is not valid".to_owned();
@@ -194,7 +209,7 @@ impl InMemoryBridge {
         }
     }
 
-    fn renew(&mut self, connection: ConnectionId, token: &str, now: Now) -> Vec<Output> {
+    fn renew(&mut self, connection: ConnectionId, token: &str, now: Now) -> Vec<BridgeOutput> {
         let Some(line) = self.connections.get(&connection.0) else {
             return Vec::new();
         };
@@ -224,7 +239,7 @@ impl InMemoryBridge {
         code: ErrorCode,
         error: String,
         now: Now,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let message = BridgeToPage::AuthenticationFailed(AuthenticationFailed { error, code });
         let mut outputs = Vec::new();
         self.send(connection, &message, &mut outputs);
@@ -237,14 +252,19 @@ impl InMemoryBridge {
         connection: ConnectionId,
         message: PageToBridge,
         now: Now,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         match PageEvent::from_message(message, &self.limits, &DEFINITIONS) {
             Ok(event) => self.on_event(connection, event, now),
             Err(closing) => self.close(connection, closing.code, now),
         }
     }
 
-    fn on_event(&mut self, connection: ConnectionId, event: PageEvent, now: Now) -> Vec<Output> {
+    fn on_event(
+        &mut self,
+        connection: ConnectionId,
+        event: PageEvent,
+        now: Now,
+    ) -> Vec<BridgeOutput> {
         let Some(line) = self.connections.get(&connection.0) else {
             return Vec::new();
         };
@@ -259,7 +279,7 @@ impl InMemoryBridge {
         connection: ConnectionId,
         code: CloseCode,
         now: Now,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         if !self.connections.contains_key(&connection.0) {
             return Vec::new();
         }
@@ -277,7 +297,7 @@ impl InMemoryBridge {
         connection: ConnectionId,
         parting: Disconnect,
         now: Now,
-    ) -> Vec<Output> {
+    ) -> Vec<BridgeOutput> {
         let Some(line) = self.connections.remove(&connection.0) else {
             return Vec::new();
         };
@@ -292,12 +312,12 @@ impl InMemoryBridge {
         &mut self,
         connection: ConnectionId,
         message: &BridgeToPage,
-        outputs: &mut Vec<Output>,
+        outputs: &mut Vec<BridgeOutput>,
     ) {
         let Some(line) = self.connections.get_mut(&connection.0) else {
             return;
         };
-        let frame = |text| Output::Frame {
+        let frame = |text| BridgeOutput::Frame {
             connection: connection.0,
             text,
         };
@@ -311,8 +331,8 @@ impl InMemoryBridge {
     }
 }
 
-fn closed_output(connection: ConnectionId, code: u16) -> Output {
-    Output::Closed {
+fn closed_output(connection: ConnectionId, code: u16) -> BridgeOutput {
+    BridgeOutput::Closed {
         connection: connection.0,
         code,
     }

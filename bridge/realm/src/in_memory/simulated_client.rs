@@ -7,9 +7,9 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-use super::{InMemoryBridge, Output};
-use crate::definition::Definition;
-use crate::realm::{PageRequest, Target};
+use super::{BridgeOutput, InMemoryBridge};
+use crate::definition::SharedDefinition;
+use crate::realm::{PageRequest, SessionTarget};
 
 impl InMemoryBridge {
     /// Calls a tool of a session, with a client that supports requests for its roots.
@@ -22,11 +22,11 @@ impl InMemoryBridge {
         tool: &str,
         timeout: Duration,
         at: Duration,
-    ) -> Result<(CallId, Vec<Output>), ErrorCode> {
-        let target = Target::Session(SessionId::from(session));
+    ) -> Result<(CallId, Vec<BridgeOutput>), ErrorCode> {
+        let target = SessionTarget::Session(SessionId::from(session));
         let routed = self.realm.route(Kind::Tool, tool, &target);
         let (session, tool) = match routed {
-            Ok((session, Definition::Tool(tool))) => (session, tool),
+            Ok((session, SharedDefinition::Tool(tool))) => (session, tool),
             _ => return Err(ErrorCode::SessionNotFound),
         };
         let input = raw("{}");
@@ -34,7 +34,7 @@ impl InMemoryBridge {
             client: Some(capable_client().into()),
             ..CallContext::default()
         };
-        let request = PageRequest::Tool { tool, input };
+        let request = PageRequest::SharedTool { tool, input };
         self.start_call(&session, request, context, timeout, at)
             .map_err(|failure| failure.code)
     }
@@ -42,7 +42,7 @@ impl InMemoryBridge {
     /// Whether the session is connected and has the tool.
     pub fn is_ready(&self, session: &str, tool: &str) -> bool {
         let session = SessionId::from(session);
-        let target = Target::Session(session.clone());
+        let target = SessionTarget::Session(session.clone());
         let is_there = self.realm.route(Kind::Tool, tool, &target).is_ok();
         is_there
             && self
@@ -52,7 +52,12 @@ impl InMemoryBridge {
     }
 
     /// The client responds to a request.
-    pub fn respond_as_client(&mut self, call: &CallId, key: &str, at: Duration) -> Vec<Output> {
+    pub fn respond_as_client(
+        &mut self,
+        call: &CallId,
+        key: &str,
+        at: Duration,
+    ) -> Vec<BridgeOutput> {
         self.client_responded(call, roots_response(key), at)
     }
 
@@ -71,7 +76,7 @@ impl InMemoryBridge {
         round: u64,
         keys: &[String],
         at: Duration,
-    ) -> Option<Vec<Output>> {
+    ) -> Option<Vec<BridgeOutput>> {
         let now = self.now(at);
         let answers = keys.iter().map(|key| roots_response(key)).collect();
         let (_, effects) = self.realm.call_resumed(call, round, answers, now)?;

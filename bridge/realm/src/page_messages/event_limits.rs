@@ -4,7 +4,7 @@
 use bridge_protocol::{CallLog, CallProgress, ClientRequest};
 use serde_json::value::to_raw_value;
 
-use crate::realm::{CallEvent, MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
+use crate::realm::{CallerEvent, MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
 
 /// The maximum size of the data of a log message, in bytes of JSON. Larger data is replaced by a
 /// note with its size.
@@ -14,14 +14,14 @@ const MAX_LOG_BYTES: usize = 64 * 1024;
 const MAX_TEXT_CHARS: usize = 4096;
 
 /// Builds the event for a progress message, whose text is truncated.
-pub(super) fn progress_event(mut progress: CallProgress) -> CallEvent {
+pub(super) fn progress_event(mut progress: CallProgress) -> CallerEvent {
     progress.message = progress.message.map(truncate);
-    CallEvent::Progress(progress)
+    CallerEvent::Progress(progress)
 }
 
 /// Builds the event for a log message, whose logger name is truncated and whose large data is
 /// replaced.
-pub(super) fn log_event(mut log: CallLog) -> CallEvent {
+pub(super) fn log_event(mut log: CallLog) -> CallerEvent {
     log.logger = log.logger.map(truncate);
     let bytes = log.data.get().len();
     if bytes > MAX_LOG_BYTES {
@@ -30,7 +30,7 @@ pub(super) fn log_event(mut log: CallLog) -> CallEvent {
             log.data = replacement;
         }
     }
-    CallEvent::Log(log)
+    CallerEvent::Log(log)
 }
 
 /// The multiple of the limit per call up to which excess requests are refused one by one. A message
@@ -68,7 +68,9 @@ mod tests {
                 logger: Some("l".repeat(MAX_TEXT_CHARS + 1)),
                 data: to_raw_value(&"x".repeat(chars)).unwrap(),
             });
-            let CallEvent::Log(log) = event else { panic!() };
+            let CallerEvent::Log(log) = event else {
+                panic!()
+            };
             assert_eq!(log.data.get().len(), told, "{}", log.data);
             assert_eq!(log.logger.unwrap().chars().count(), MAX_TEXT_CHARS + 1);
         }
@@ -78,7 +80,7 @@ mod tests {
             total: None,
             message: Some("é".repeat(MAX_TEXT_CHARS + 1)),
         });
-        let CallEvent::Progress(progress) = event else {
+        let CallerEvent::Progress(progress) = event else {
             panic!()
         };
         let message = json!(progress.message);

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::client_requests::PendingClientRequests;
 use super::hand_over::{Arming, HandOver};
 use super::{CallFailure, CallOutcome, ConnectionId, Now, PageAbilities, Receipt};
-use crate::definition::tool::Tool;
+use crate::definition::tool::SharedTool;
 
 /// The parameters of a new call.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ pub struct NewCall {
 /// The request of a call to the page.
 #[derive(Clone, Debug)]
 pub enum PageRequest {
-    Tool {
-        tool: Arc<Tool>,
+    SharedTool {
+        tool: Arc<SharedTool>,
         input: Box<RawValue>,
     },
     Prompt {
@@ -57,7 +57,7 @@ impl PageRequest {
     /// The name of the requested item, for messages.
     pub fn name(&self) -> &str {
         match self {
-            PageRequest::Tool { tool, .. } => tool.name(),
+            PageRequest::SharedTool { tool, .. } => tool.name(),
             PageRequest::Prompt { name, .. } => name,
             PageRequest::Resource { uri, .. } => uri,
             PageRequest::Completion { reference, .. } => &reference.name,
@@ -81,7 +81,7 @@ pub(super) enum CallerState {
 
 /// A call in flight: its request, its timeouts, and the requests of its handler to the client.
 #[derive(Debug)]
-pub struct Call {
+pub struct OpenCall {
     pub(super) session: SessionId,
     pub(super) request: PageRequest,
     pub(super) context: CallContext,
@@ -108,7 +108,7 @@ pub struct Call {
     receipt_timeout: Duration,
 }
 
-impl Call {
+impl OpenCall {
     pub(super) fn new(
         call: NewCall,
         abilities: PageAbilities,
@@ -229,7 +229,7 @@ impl Call {
             context.timeout_ms = u64::try_from(remaining.as_millis()).ok();
         }
         match self.request.clone() {
-            PageRequest::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
+            PageRequest::SharedTool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
                 tool_name: tool.name().to_owned(),
                 tool_input: input,
@@ -273,7 +273,7 @@ impl Call {
     /// What the caller should do after a call that may have run.
     pub(super) fn retry_advice(&self) -> &'static str {
         let is_idempotent = match &self.request {
-            PageRequest::Tool { tool, .. } => tool.is_idempotent(),
+            PageRequest::SharedTool { tool, .. } => tool.is_idempotent(),
             // MCP defines prompts, resources and completions as reads.
             _ => true,
         };
@@ -297,7 +297,7 @@ impl Call {
     }
 
     /// The failure of the call when the page does not acknowledge it while it runs another call.
-    pub(super) fn busy_failure(&self, with: &Call) -> CallFailure {
+    pub(super) fn busy_failure(&self, with: &OpenCall) -> CallFailure {
         CallFailure::new(
             ErrorCode::PageBusy,
             format!(
@@ -396,7 +396,7 @@ impl Call {
     fn timeout_remedy(&self) -> &'static str {
         match &self.request {
             _ if self.has_fixed_timeout => "let the page load the SDK of this bridge",
-            PageRequest::Tool { tool, .. } => match tool.timeout() {
+            PageRequest::SharedTool { tool, .. } => match tool.timeout() {
                 Some(own) if own <= self.timeout => {
                     "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
                 }

@@ -8,8 +8,8 @@ use bridge_protocol::{
 use super::call::CallerState;
 use super::deadlines::Deadline;
 use super::{
-    Answer, Call, CallEvent, CallFailure, CallOutcome, ConnectionId, Effect, Effects, NewCall, Now,
-    PageRequest, Phase, Realm, Receipt,
+    CallFailure, CallOutcome, CallerEvent, ConnectionId, Effect, Effects, NewCall, Now, OpenCall,
+    PageAnswer, PageRequest, Phase, Realm, Receipt,
 };
 
 impl Realm {
@@ -38,7 +38,7 @@ impl Realm {
             return Err(CallFailure::page_gone());
         };
         let id = call.id.clone();
-        let mut call = Call::new(
+        let mut call = OpenCall::new(
             call,
             session.abilities(),
             session_id.clone(),
@@ -68,7 +68,7 @@ impl Realm {
     /// The page has acknowledged the call.
     pub fn call_received(&mut self, id: &SessionId, connection: ConnectionId, call: &CallId) {
         if self.call_on(id, connection, call).is_some() {
-            self.update_call(call, Call::acknowledge);
+            self.update_call(call, OpenCall::acknowledge);
         }
     }
 
@@ -104,7 +104,7 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         call: &CallId,
-        answer: Result<Answer, CallFailure>,
+        answer: Result<PageAnswer, CallFailure>,
         now: Now,
     ) -> Effects {
         if let Some(session) = self.session_on(id, connection)
@@ -133,14 +133,14 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         call: &CallId,
-        event: CallEvent,
+        event: CallerEvent,
     ) -> Effects {
         let Some(open) = self.call_on(id, connection, call) else {
             return Effects::new();
         };
         let is_requested = match &event {
-            CallEvent::Progress(_) => open.context.progress,
-            CallEvent::Log(log) => open
+            CallerEvent::Progress(_) => open.context.progress,
+            CallerEvent::Log(log) => open
                 .context
                 .log_level
                 .is_some_and(|min_level| log.level >= min_level),
@@ -245,7 +245,7 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         call: &CallId,
-    ) -> Option<&mut Call> {
+    ) -> Option<&mut OpenCall> {
         self.session_on(id, connection)?;
         let open = self.calls.get_mut(call);
         open.filter(|call| call.session == *id && !call.receipt.awaits_document())

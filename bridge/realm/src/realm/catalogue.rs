@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::app_key::AppKey;
 #[cfg(any(test, feature = "in-memory"))]
 use super::deadlines::Deadline;
-use crate::definition::Definition;
+use crate::definition::SharedDefinition;
 
 /// The number of apps in the catalogue of a realm. When one more is added, the oldest is removed.
 pub(super) const MAX_CATALOGUE_APPS: usize = 8;
@@ -17,7 +17,7 @@ pub(super) const MAX_CATALOGUE_APPS: usize = 8;
 /// The definitions that an app had when its last page left.
 #[derive(Debug)]
 pub(super) struct CatalogueEntry {
-    pub(super) definitions: Vec<Definition>,
+    pub(super) definitions: Vec<SharedDefinition>,
     /// The size of the definitions as registered, in bytes.
     pub(super) bytes: usize,
     pub(super) until: Instant,
@@ -43,11 +43,11 @@ impl Catalogue {
         self.0.contains_key(app)
     }
 
-    pub(super) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &SharedDefinition> {
         self.0.values().flat_map(|app| &app.definitions)
     }
 
-    pub(super) fn definitions_mut(&mut self) -> impl Iterator<Item = &mut Definition> {
+    pub(super) fn definitions_mut(&mut self) -> impl Iterator<Item = &mut SharedDefinition> {
         self.0.values_mut().flat_map(|app| &mut app.definitions)
     }
 

@@ -4,21 +4,21 @@
 use bridge_protocol::{ErrorCode, Kind, RegistrationFailure, SessionId};
 
 use super::Realm;
-use crate::definition::Definition;
-use crate::definition::tool::Tool;
+use crate::definition::SharedDefinition;
+use crate::definition::tool::SharedTool;
 
 impl Realm {
     /// Replaces each tool that conflicts with a tool of another session by a failure.
     pub(super) fn reject_conflicts(
         &self,
         id: &SessionId,
-        definitions: Vec<Result<Definition, RegistrationFailure>>,
-    ) -> Vec<Result<Definition, RegistrationFailure>> {
+        definitions: Vec<Result<SharedDefinition, RegistrationFailure>>,
+    ) -> Vec<Result<SharedDefinition, RegistrationFailure>> {
         if !self.limits.reject_conflicts {
             return definitions;
         }
         let checked = |(index, definition)| match definition {
-            Ok(Definition::Tool(tool)) if self.has_conflict(id, &tool) => {
+            Ok(SharedDefinition::Tool(tool)) if self.has_conflict(id, &tool) => {
                 Err(conflict_failure(index, &tool))
             }
             other => other,
@@ -28,11 +28,11 @@ impl Realm {
 
     /// Whether another session has a tool of this name with a different input schema. All other
     /// sessions agree with each other, so only the first one with such a tool is compared.
-    fn has_conflict(&self, id: &SessionId, tool: &Tool) -> bool {
+    fn has_conflict(&self, id: &SessionId, tool: &SharedTool) -> bool {
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
         let known = others.find_map(|(_, session)| session.item(Kind::Tool, tool.name()));
         match known {
-            Some(Definition::Tool(known)) => {
+            Some(SharedDefinition::Tool(known)) => {
                 known.raw() != tool.raw()
                     && known.registered_input_schema() != tool.registered_input_schema()
             }
@@ -41,7 +41,7 @@ impl Realm {
     }
 }
 
-fn conflict_failure(index: usize, tool: &Tool) -> RegistrationFailure {
+fn conflict_failure(index: usize, tool: &SharedTool) -> RegistrationFailure {
     let message = format!(
         "another session has registered `{}` with a different schema: close its page, or choose \
          another name",

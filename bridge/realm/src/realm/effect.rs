@@ -39,7 +39,7 @@ pub enum Effect {
     /// Deliver the outcome of a call to its caller.
     CompleteCall { call: CallId, outcome: CallOutcome },
     /// Report progress or a log message to the caller. It is dropped if the caller is too slow.
-    EmitEvent { call: CallId, event: CallEvent },
+    EmitEvent { call: CallId, event: CallerEvent },
     /// Notify a caller that its page has requests for the client.
     ClientRequestsPending { call: CallId },
     /// Notify a caller that its call was handed over, so that the requests of its handler to the
@@ -109,7 +109,7 @@ pub enum AgentEffect {
 
 /// An event that a caller may receive before the outcome of its call.
 #[derive(Debug)]
-pub enum CallEvent {
+pub enum CallerEvent {
     Progress(CallProgress),
     Log(CallLog),
 }
@@ -118,7 +118,7 @@ pub enum CallEvent {
 #[derive(Debug)]
 pub enum CallOutcome {
     /// The page has returned a result, which is passed on verbatim.
-    Answered(Answer),
+    Answered(PageAnswer),
     /// The call has no result.
     Failed(CallFailure),
 }
@@ -135,7 +135,7 @@ impl CallOutcome {
 
 /// The result that a page has returned.
 #[derive(Debug)]
-pub enum Answer {
+pub enum PageAnswer {
     /// A value, or an MCP result object; `None` when the handler returned nothing.
     Value(Option<RawJson>),
     /// A tool's content blocks.
@@ -146,13 +146,13 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl PageAnswer {
     /// The size of the result in bytes of JSON.
     pub fn bytes(&self) -> usize {
         let length = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
         match self {
-            Answer::Value(value) => value.as_ref().map_or(0, |json| json.get().len()),
-            Answer::Content {
+            PageAnswer::Value(value) => value.as_ref().map_or(0, |json| json.get().len()),
+            PageAnswer::Content {
                 content,
                 structured,
                 meta,

@@ -14,8 +14,8 @@ use super::hand_over::HandOver;
 use super::hand_over::{Arming, HandOverRequest, StateTotals, return_deadline};
 use super::session::Session;
 use super::{CallFailure, CallOutcome, ConnectionId, Effect, Effects, Now, PageRequest, Realm};
-use crate::definition::Definition;
-use crate::definition::tool::Tool;
+use crate::definition::SharedDefinition;
+use crate::definition::tool::SharedTool;
 
 impl Realm {
     /// A handler arms the hand-over of its call, replaces the state, or disarms it.
@@ -174,9 +174,9 @@ impl Realm {
 
     /// The tool for which the arguments of a call must be validated before the call is sent, with
     /// these arguments.
-    pub fn input_to_validate(&self, call: &CallId) -> Option<(Arc<Tool>, Box<RawValue>)> {
+    pub fn input_to_validate(&self, call: &CallId) -> Option<(Arc<SharedTool>, Box<RawValue>)> {
         let open = self.calls.get(call)?;
-        let PageRequest::Tool { input, .. } = &open.request else {
+        let PageRequest::SharedTool { input, .. } = &open.request else {
             return None;
         };
         let session = self.sessions.get(&open.session)?;
@@ -194,7 +194,7 @@ impl Realm {
     pub fn input_validated(
         &mut self,
         call: &CallId,
-        tool: &Arc<Tool>,
+        tool: &Arc<SharedTool>,
         outcome: Result<(), CallFailure>,
         now: Now,
     ) -> Effects {
@@ -208,7 +208,7 @@ impl Realm {
             return self.end_call(call, CallOutcome::Failed(failure), now);
         }
         if let Some(open) = self.calls.get_mut(call)
-            && let PageRequest::Tool { tool, .. } = &mut open.request
+            && let PageRequest::SharedTool { tool, .. } = &mut open.request
         {
             *tool = current;
         }
@@ -282,7 +282,7 @@ enum RequestedItem<'a> {
     Missing,
     Same,
     /// The tool has another definition than the one for which the arguments were validated.
-    Changed(&'a Arc<Tool>),
+    Changed(&'a Arc<SharedTool>),
 }
 
 impl Session {
@@ -290,8 +290,8 @@ impl Session {
         let validates = !self.abilities().validates_arguments;
         let found = match request {
             _ if self.items_are_former() => false,
-            PageRequest::Tool { tool, .. } => match self.item(Kind::Tool, tool.name()) {
-                Some(Definition::Tool(found)) if validates && found.hash != tool.hash => {
+            PageRequest::SharedTool { tool, .. } => match self.item(Kind::Tool, tool.name()) {
+                Some(SharedDefinition::Tool(found)) if validates && found.hash != tool.hash => {
                     return RequestedItem::Changed(found);
                 }
                 found => found.is_some(),

@@ -12,12 +12,12 @@ use web_time::Instant;
 use bridge_protocol::{Query, QueryId, QueryTool, SessionId};
 use serde_json::value::RawValue;
 
-use super::{Call, CallOutcome, Now, PageAbilities, QueryLimits};
+use super::{CallOutcome, Now, OpenCall, PageAbilities, QueryLimits};
 
 pub(super) use approvals::{AfterSending, Approvals, with_time_left};
 pub(super) use delivery::QueryDelivery;
 pub use page::QueryPage;
-pub use result::QueryResult;
+pub use result::CompletedQuery;
 pub(super) use tool_calls::ToolCalls;
 
 /// Who has started a query.
@@ -196,7 +196,7 @@ impl RunningQuery {
     }
 
     /// Whether this is a successful call of the response tool.
-    pub(super) fn is_response(&self, call: &Call, outcome: &CallOutcome) -> bool {
+    pub(super) fn is_response(&self, call: &OpenCall, outcome: &CallOutcome) -> bool {
         matches!(outcome, CallOutcome::Answered(_))
             && self.response_tool() == Some(call.request.name())
     }

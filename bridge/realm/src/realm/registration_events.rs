@@ -9,7 +9,7 @@ use bridge_protocol::{
 
 use super::session::ListHashes;
 use super::{ConnectionId, Effect, Effects, Now, Realm, Session};
-use crate::definition::Definition;
+use crate::definition::SharedDefinition;
 
 const KINDS: [Kind; 4] = [
     Kind::Tool,
@@ -26,7 +26,7 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         registration: RegistrationId,
-        definitions: Vec<Result<Definition, RegistrationFailure>>,
+        definitions: Vec<Result<SharedDefinition, RegistrationFailure>>,
         now: Now,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {

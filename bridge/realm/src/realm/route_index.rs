@@ -7,8 +7,8 @@ use bridge_protocol::{Kind, SessionId};
 
 use super::Session;
 use super::routing::{self, SessionMap};
-use crate::definition::Definition;
-use crate::definition::tool::Tool;
+use crate::definition::SharedDefinition;
+use crate::definition::tool::SharedTool;
 use crate::fast_hash::FastHash;
 
 /// The number of sessions up to which every call searches all of them, because an index would not
@@ -44,7 +44,7 @@ struct Holders {
 
 impl RouteIndex {
     /// Records that a session registers an item.
-    pub(super) fn insert_registered(&mut self, id: &SessionId, item: &Definition) {
+    pub(super) fn insert_registered(&mut self, id: &SessionId, item: &SharedDefinition) {
         if self.entries > self.max_entries {
             self.clear();
         }
@@ -53,7 +53,7 @@ impl RouteIndex {
         }
     }
 
-    fn insert(&mut self, id: &SessionId, item: &Definition) {
+    fn insert(&mut self, id: &SessionId, item: &SharedDefinition) {
         let (name, published) = (item.name(), item.published_name());
         self.insert_name(id, name);
         if published != name {
@@ -113,10 +113,10 @@ impl RouteIndex {
         &mut self,
         name: &str,
         sessions: &SessionMap,
-        predicate: impl Fn(&Tool) -> bool,
+        predicate: impl Fn(&SharedTool) -> bool,
     ) -> bool {
         let predicate = |session: &Session| match session.item(Kind::Tool, name) {
-            Some(Definition::Tool(tool)) => predicate(tool),
+            Some(SharedDefinition::Tool(tool)) => predicate(tool),
             _ => false,
         };
         match self.candidates(name, sessions) {
@@ -213,7 +213,7 @@ mod tests {
         let mut more = realm_with_pages(MAX_UNINDEXED_SESSIONS + 1);
         let found = more.route_index.candidates("t", &more.sessions).unwrap();
         assert_eq!(found.len(), MAX_UNINDEXED_SESSIONS + 1);
-        assert!(!more.any_candidate_tool("t", Tool::has_header_arguments));
+        assert!(!more.any_candidate_tool("t", SharedTool::has_header_arguments));
         assert!(more.any_candidate_tool("t", |tool| tool.name() == "t"));
     }
 

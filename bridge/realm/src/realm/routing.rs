@@ -7,13 +7,13 @@ use super::Session;
 use super::catalogue::OfflineApp;
 use super::routing_error::RoutingError;
 use super::session::{ResourceMatch, SessionSummary};
-use crate::definition::Definition;
+use crate::definition::SharedDefinition;
 use crate::fast_hash::FastHash;
 use crate::policy::AmbiguousCalls;
 
 /// The session that a caller requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum SessionTarget {
     /// The session with this id or name (argument `session_id`, `_meta["mcp-web/sessionId"]`, or
     /// the client's pin).
     Session(SessionId),
@@ -26,11 +26,11 @@ impl RoutingError {
     pub(super) fn or_offline_app(
         self,
         name: &str,
-        target: &Target,
+        target: &SessionTarget,
         offline_app: impl FnOnce() -> Option<OfflineApp>,
     ) -> Self {
         match (&self, target) {
-            (RoutingError::NoSessions | RoutingError::NotFound { .. }, Target::Any) => {
+            (RoutingError::NoSessions | RoutingError::NotFound { .. }, SessionTarget::Any) => {
                 let name = name.to_owned();
                 offline_app().map_or(self, |app| RoutingError::AppNotOpen { name, app })
             }
@@ -47,9 +47,9 @@ pub(super) fn route(
     sessions: &SessionMap,
     kind: Kind,
     name: &str,
-    target: &Target,
+    target: &SessionTarget,
     policy: AmbiguousCalls,
-) -> Result<(SessionId, Definition), RoutingError> {
+) -> Result<(SessionId, SharedDefinition), RoutingError> {
     route_among(sessions, None, kind, name, target, policy)
 }
 
@@ -60,9 +60,9 @@ pub(super) fn route_among(
     among: Option<&[SessionId]>,
     kind: Kind,
     name: &str,
-    target: &Target,
+    target: &SessionTarget,
     policy: AmbiguousCalls,
-) -> Result<(SessionId, Definition), RoutingError> {
+) -> Result<(SessionId, SharedDefinition), RoutingError> {
     let available = |sessions: &[&Session]| published_names(kind, sessions.iter().copied());
     disambiguate(
         sessions,
@@ -80,7 +80,7 @@ pub(super) fn route_among(
 pub(super) fn route_resource(
     sessions: &SessionMap,
     uri: &str,
-    target: &Target,
+    target: &SessionTarget,
     policy: AmbiguousCalls,
 ) -> Result<(SessionId, ResourceMatch), RoutingError> {
     let available = |sessions: &[&Session]| {
@@ -93,7 +93,7 @@ pub(super) fn route_resource(
     };
     let directly = |session: &Session| {
         let found = session.item(Kind::Resource, uri)?;
-        matches!(found, Definition::Resource(_)).then_some(ResourceMatch::Exact)
+        matches!(found, SharedDefinition::Resource(_)).then_some(ResourceMatch::Exact)
     };
     match disambiguate(sessions, None, uri, target, policy, available, directly) {
         Err(RoutingError::NoSessions) => Err(RoutingError::NotFound {
@@ -112,7 +112,7 @@ fn disambiguate<T>(
     sessions: &SessionMap,
     among: Option<&[SessionId]>,
     name: &str,
-    target: &Target,
+    target: &SessionTarget,
     policy: AmbiguousCalls,
     available: impl Fn(&[&Session]) -> Vec<String>,
     find: impl Fn(&Session) -> Option<T>,
@@ -125,7 +125,7 @@ fn disambiguate<T>(
         available: available(sessions),
     };
     match target {
-        Target::Session(id) => {
+        SessionTarget::Session(id) => {
             let (id, session) =
                 find_session(sessions, id).ok_or_else(|| RoutingError::SessionNotFound {
                     session: id.clone(),
@@ -134,7 +134,7 @@ fn disambiguate<T>(
             let found = find(session).ok_or_else(|| not_found(&[session]))?;
             Ok((id.clone(), found))
         }
-        Target::Any => {
+        SessionTarget::Any => {
             if let Some([only]) = among
                 && let Some((id, session)) = sessions.get_key_value(only)
                 && let Some(found) = find(session)
@@ -210,9 +210,9 @@ fn preferred_session<T>(
 pub(super) fn published<'a>(
     kind: Kind,
     sessions: impl Iterator<Item = &'a Session>,
-    remembered: impl Iterator<Item = &'a Definition>,
-) -> Vec<Definition> {
-    let mut by_name: IndexMap<&str, (u64, &Definition)> = IndexMap::new();
+    remembered: impl Iterator<Item = &'a SharedDefinition>,
+) -> Vec<SharedDefinition> {
+    let mut by_name: IndexMap<&str, (u64, &SharedDefinition)> = IndexMap::new();
     for session in sessions {
         for item in session.items.iter() {
             let definition = &item.definition;

@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 
 use super::*;
 use crate::definition::DefinitionRegistry;
-use crate::definition::tool::Tool;
+use crate::definition::tool::SharedTool;
 use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 
 pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
@@ -91,7 +91,7 @@ pub(super) fn page_hello(session: &str) -> PageHello {
 static DEFINITIONS: LazyLock<DefinitionRegistry> =
     LazyLock::new(|| DefinitionRegistry::new(|_, _| Ok(()), 1_000_000));
 
-pub(super) fn tool(name: &str) -> Definition {
+pub(super) fn tool(name: &str) -> SharedDefinition {
     let definition = format!(r#"{{"name":"{name}"}}"#);
     parse_definition(Kind::Tool, definition).remove(0).unwrap()
 }
@@ -99,14 +99,14 @@ pub(super) fn tool(name: &str) -> Definition {
 pub(super) fn parse_definition(
     kind: Kind,
     definition: String,
-) -> Vec<Result<Definition, RegistrationFailure>> {
+) -> Vec<Result<SharedDefinition, RegistrationFailure>> {
     let definition = RawValue::from_string(definition).unwrap();
     DEFINITIONS.parse(&[Sent { kind, definition }])
 }
 
-fn into_tool(definition: Definition) -> Arc<Tool> {
+fn into_tool(definition: SharedDefinition) -> Arc<SharedTool> {
     match definition {
-        Definition::Tool(tool) => tool,
+        SharedDefinition::Tool(tool) => tool,
         other => panic!("not a tool: {other:?}"),
     }
 }
@@ -115,10 +115,10 @@ pub(super) fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
-pub(super) fn new_call(id: &str, tool: Definition) -> NewCall {
+pub(super) fn new_call(id: &str, tool: SharedDefinition) -> NewCall {
     NewCall {
         id: CallId::from(id),
-        request: PageRequest::Tool {
+        request: PageRequest::SharedTool {
             tool: into_tool(tool),
             input: raw("{}"),
         },
@@ -141,7 +141,7 @@ pub(super) fn client_with(capabilities: &str) -> CallingClient {
     }
 }
 
-pub(super) const NO_VALUE: Result<Answer, CallFailure> = Ok(Answer::Value(None));
+pub(super) const NO_VALUE: Result<PageAnswer, CallFailure> = Ok(PageAnswer::Value(None));
 
 /// A realm, its clock, and the effects of the last event.
 struct Harness {
@@ -402,22 +402,22 @@ fn the_newer_of_two_same_named_tools_is_listed_and_calls_are_ambiguous() {
 
     let error = scene
         .realm
-        .route(Kind::Tool, "echo", &Target::Any)
+        .route(Kind::Tool, "echo", &SessionTarget::Any)
         .unwrap_err();
     assert!(matches!(error, RoutingError::Ambiguous { available, .. } if available.len() == 2));
     let (session, _) = scene
         .realm
-        .route(Kind::Tool, "echo", &Target::Session(TAB.into()))
+        .route(Kind::Tool, "echo", &SessionTarget::Session(TAB.into()))
         .unwrap();
     assert_eq!(session.as_str(), TAB);
     let error = scene
         .realm
-        .route(Kind::Tool, "echo", &Target::Session("none".into()))
+        .route(Kind::Tool, "echo", &SessionTarget::Session("none".into()))
         .unwrap_err();
     assert!(matches!(error, RoutingError::SessionNotFound { .. }));
     let error = scene
         .realm
-        .route(Kind::Tool, "nope", &Target::Any)
+        .route(Kind::Tool, "nope", &SessionTarget::Any)
         .unwrap_err();
     assert!(matches!(error, RoutingError::NotFound { available, .. } if available == ["echo"]));
 }

@@ -6,8 +6,8 @@ use bridge_protocol::{Kind, SessionId};
 
 use super::session::ResourceMatch;
 use super::{Realm, Session};
-use crate::definition::tool::Tool;
-use crate::definition::{Definition, PublishedItem};
+use crate::definition::tool::SharedTool;
+use crate::definition::{PublishedItem, SharedDefinition};
 
 impl Realm {
     /// All sessions, in order of connection.
@@ -23,12 +23,12 @@ impl Realm {
 
 impl Session {
     /// The tools of the session, in order of registration.
-    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<SharedTool>> {
         self.definitions(Kind::Tool).filter_map(as_tool)
     }
 
     /// The tool that is registered or published under this name.
-    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+    pub fn tool(&self, name: &str) -> Option<&Arc<SharedTool>> {
         self.item(Kind::Tool, name).and_then(as_tool)
     }
 
@@ -43,16 +43,16 @@ impl Session {
     }
 }
 
-fn as_tool(definition: &Definition) -> Option<&Arc<Tool>> {
+fn as_tool(definition: &SharedDefinition) -> Option<&Arc<SharedTool>> {
     match definition {
-        Definition::Tool(tool) => Some(tool),
+        SharedDefinition::Tool(tool) => Some(tool),
         _ => None,
     }
 }
 
-fn as_resource(definition: &Definition) -> Option<&Arc<PublishedItem>> {
+fn as_resource(definition: &SharedDefinition) -> Option<&Arc<PublishedItem>> {
     match definition {
-        Definition::Resource(listed) => Some(listed),
+        SharedDefinition::Resource(listed) => Some(listed),
         _ => None,
     }
 }

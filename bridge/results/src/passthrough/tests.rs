@@ -3,14 +3,14 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::encoded_size;
-use crate::tool_result::ToolResult;
+use crate::tool_result::CallToolResult;
 
 fn raw_value(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
 /// Encodes a result in every supported way and checks that all of them agree.
-fn encode_every_way(result: &ToolResult) -> String {
+fn encode_every_way(result: &CallToolResult) -> String {
     let mut members = b"{".to_vec();
     result.write_members(&mut members);
     members.push(b'}');
@@ -32,21 +32,21 @@ fn encode_every_way(result: &ToolResult) -> String {
 
 /// Encodes a result that was built from values.
 fn encode_via_values(json: &str) -> String {
-    encode_every_way(&ToolResult::from_value(Some(
+    encode_every_way(&CallToolResult::from_value(Some(
         serde_json::from_str(json).unwrap(),
     )))
 }
 
-fn result_from_text(json: &str) -> ToolResult {
-    ToolResult::from_raw_json(Some(raw_value(json).into())).unwrap()
+fn result_from_text(json: &str) -> CallToolResult {
+    CallToolResult::from_raw_json(Some(raw_value(json).into())).unwrap()
 }
 
 /// A result whose value is a slice of a message. `None` if the value has to be parsed.
-fn result_from_slice(json: &str) -> Option<ToolResult> {
+fn result_from_slice(json: &str) -> Option<CallToolResult> {
     let message = format!("{{\"result\":{json}}}").into();
     let (value, behind) = JsonSlice::parse_at(&message, "{\"result\":".len())?;
     assert_eq!(behind, "}");
-    let result = ToolResult::from_raw_json(Some(RawJson::Borrowed(Box::new(value)))).unwrap();
+    let result = CallToolResult::from_raw_json(Some(RawJson::Borrowed(Box::new(value)))).unwrap();
     (json != "null").then_some(result)
 }
 
@@ -140,7 +140,7 @@ fn numbers_and_names_are_as_the_page_wrote_them() {
         r#"{"content":[{"type":"text","text":"{\"n\":1e999}"}],"structuredContent":{"n":1e999}}"#;
     assert_eq!(encode_every_way(&result), text);
     // Parsing such a result gives a failure with the reason.
-    let unreadable = ToolResult::from(result.into_parsed());
+    let unreadable = CallToolResult::from(result.into_parsed());
     assert!(unreadable.has_error_code(bridge_protocol::ErrorCode::InvalidResult));
 }
 
@@ -149,7 +149,7 @@ fn valid_blocks_pass_through_and_invalid_ones_are_errors() {
     let content = r#"[{"type":"text","text":"a\"b"},{"type":"image","data":"AA","mimeType":"image/png"},
         {"type":"resource_link","uri":"a:b","name":"n","annotations":{"priority":0.50}}]"#;
     let of = |content: &str, structured: Option<&str>, meta: Option<&str>| {
-        ToolResult::from_raw_content(
+        CallToolResult::from_raw_content(
             raw_value(content),
             structured.map(raw_value),
             meta.map(raw_value),
@@ -248,12 +248,12 @@ proptest! {
         let structured = value.is_object().then_some(value);
         let meta = structured.clone();
         let of_text = |value: &Option<Value>| value.as_ref().map(|it| raw_value(&it.to_string()));
-        let by_text = ToolResult::from_raw_content(
+        let by_text = CallToolResult::from_raw_content(
             raw_value(&serde_json::to_string_pretty(&blocks).unwrap()),
             of_text(&structured),
             of_text(&meta),
         );
-        let by_values = ToolResult::from_content(blocks, structured, meta);
+        let by_values = CallToolResult::from_content(blocks, structured, meta);
         prop_assert_eq!(encode_every_way(&by_text.unwrap()), encode_every_way(&by_values.unwrap()));
     }
 }

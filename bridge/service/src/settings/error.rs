@@ -7,13 +7,13 @@ use toml::de::DeValue;
 
 /// An error in a configuration file, with the file and the line. It never contains a secret.
 #[derive(Debug, PartialEq, Eq)]
-pub struct FileError {
+pub struct SettingsFileError {
     pub(super) path: PathBuf,
     pub(super) line: Option<usize>,
     pub(super) problem: String,
 }
 
-impl fmt::Display for FileError {
+impl fmt::Display for SettingsFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         if let Some(line) = self.line {

@@ -8,7 +8,7 @@ use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{FileError, LocatedError, unknown_key_message};
+use super::error::{LocatedError, SettingsFileError, unknown_key_message};
 use super::setting::{Setting, SettingValue, settings};
 use super::toml_values::{invalid_value_message, setting_value};
 
@@ -43,8 +43,8 @@ pub struct ConfigFile<T> {
 
 impl<T: FileTables> ConfigFile<T> {
     /// Loads the file for a program with these flags.
-    pub(super) fn load(path: &Path, command: &Command) -> Result<Self, FileError> {
-        let text = std::fs::read_to_string(path).map_err(|error| FileError {
+    pub(super) fn load(path: &Path, command: &Command) -> Result<Self, SettingsFileError> {
+        let text = std::fs::read_to_string(path).map_err(|error| SettingsFileError {
             path: path.to_owned(),
             line: None,
             problem: format!("the configuration file cannot be read: {error}"),
@@ -57,8 +57,8 @@ impl<T: FileTables> ConfigFile<T> {
     /// # Errors
     ///
     /// When the text is not TOML, or when it has an unknown key or an invalid value.
-    pub fn parse(path: &Path, text: &str, command: &Command) -> Result<Self, FileError> {
-        let file_error = |error: LocatedError| FileError {
+    pub fn parse(path: &Path, text: &str, command: &Command) -> Result<Self, SettingsFileError> {
+        let file_error = |error: LocatedError| SettingsFileError {
             path: path.to_owned(),
             line: Some(line_number(text, error.offset)),
             problem: error.problem,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use super::error::FileError;
+use super::error::SettingsFileError;
 use super::file::{ConfigFile, FileTables};
 use super::setting::{Setting, arg_for_value, redact_secret, settings};
 
@@ -26,7 +26,7 @@ pub enum LoadError {
     /// A flag or variable is invalid, or help was requested.
     Arguments(clap::Error),
     /// The file is invalid.
-    File(FileError),
+    File(SettingsFileError),
 }
 
 /// The source of the value of a setting.

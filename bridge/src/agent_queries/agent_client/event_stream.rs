@@ -9,7 +9,7 @@ use bridge_service::http_client;
 use reqwest::Response;
 
 use crate::agent_queries::agent_event::{self, AgentEvent};
-use crate::agent_queries::sse::{Event, SseDecoder};
+use crate::agent_queries::sse::{AgentSseEvent, SseDecoder};
 
 /// The event stream of an agent. Dropping it closes the connection.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(in crate::agent_queries) struct AgentEventStream {
     response: Response,
     silence_timeout: Duration,
     decoder: SseDecoder,
-    events: VecDeque<Event>,
+    events: VecDeque<AgentSseEvent>,
 }
 
 impl AgentEventStream {

@@ -18,8 +18,8 @@ use crate::calls::{CallRequest, DeliveryLimits, call_tool};
 use crate::config::Config;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_realm::definition::DefinitionRegistry;
-use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageAbilities, PageHello};
-use bridge_results::tool_result::ToolResult;
+use bridge_realm::realm::{CallerEvent, ConnectionId, PageAbilities, PageAnswer, PageHello};
+use bridge_results::tool_result::CallToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -32,8 +32,8 @@ struct RecordingClient {
 }
 
 impl ClientChannel for RecordingClient {
-    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
-        if let CallEvent::Progress(report) = event {
+    fn notify(&self, event: CallerEvent) -> BoxFuture<'_, ()> {
+        if let CallerEvent::Progress(report) = event {
             let progress = report.progress.as_f64().unwrap();
             let after = self.started.unwrap().elapsed().as_secs();
             let message = report.message.unwrap();
@@ -141,12 +141,12 @@ impl Page {
             message: Some("page".to_owned()),
         };
         self.apply(|realm, id, connection, _| {
-            realm.call_event_emitted(id, connection, call, CallEvent::Progress(report))
+            realm.call_event_emitted(id, connection, call, CallerEvent::Progress(report))
         });
     }
 
     fn complete(&self, call: &CallId) {
-        let answer = Ok(Answer::Value(Some(
+        let answer = Ok(PageAnswer::Value(Some(
             RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
         )));
         self.apply(|realm, id, connection, now| {
@@ -162,7 +162,7 @@ async fn call_with_progress(
     client_timeout: Option<Duration>,
     tool: &str,
     arguments: Value,
-) -> ToolResult {
+) -> CallToolResult {
     let caller = CallOptions {
         query_lifetime: None,
         realm: RealmId::from_token("token"),
@@ -215,7 +215,7 @@ async fn a_silent_page_gets_keepalive_progress_every_ten_seconds() {
         call_with_progress(&hub, &client, None, "work", json!({})),
         handler
     );
-    assert_eq!(result, ToolResult::text("done".to_owned()));
+    assert_eq!(result, CallToolResult::text("done".to_owned()));
     let progress_log = client.progress_log.into_inner().unwrap();
     let when: Vec<_> = progress_log.iter().map(|(after, ..)| *after).collect();
     assert_eq!(when, [10, 20, 25, 35], "{progress_log:?}");
@@ -261,7 +261,7 @@ async fn a_long_call_returns_a_handle_after_the_client_timeout() {
     };
     let (result, ()) = tokio::join!(get(), answered);
     assert_eq!(started.elapsed().as_secs(), 107);
-    assert_eq!(result, ToolResult::text("done".to_owned()));
+    assert_eq!(result, CallToolResult::text("done".to_owned()));
     // A client that waits with `get_result` also learns that the page is still working.
     let progress_log = client.progress_log.lock().unwrap().clone();
     assert_eq!(

@@ -1,7 +1,7 @@
 use bridge_json::RawJson;
 use bridge_protocol::ErrorCode;
 use bridge_realm::definition::DefinitionRegistry;
-use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
+use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
@@ -27,11 +27,11 @@ fn raw(value: &Value) -> Box<RawValue> {
 }
 
 /// A tool whose arguments and results have an array of integers, `v`.
-fn tool() -> Arc<Tool> {
+fn tool() -> Arc<SharedTool> {
     let schema = json!({ "type": "object",
         "properties": { "v": { "items": { "type": "integer" } } } });
     let definition = json!({ "name": "t", "inputSchema": schema, "outputSchema": schema });
-    Arc::new(Tool::parse(&raw(&definition)).unwrap())
+    Arc::new(SharedTool::parse(&raw(&definition)).unwrap())
 }
 
 fn numbers(count: usize) -> Value {
@@ -89,7 +89,7 @@ async fn validations_over_the_limit_of_a_token_are_refused_with_a_code() {
     let refused = validate_numbers(&hub, "a", 200_000).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::CallLimitExceeded);
     assert!(refused.message.contains("retry"), "{}", refused.message);
-    let answer = Answer::Value(Some(RawJson::Owned(raw(&numbers(200_000)))));
+    let answer = PageAnswer::Value(Some(RawJson::Owned(raw(&numbers(200_000)))));
     let realm = RealmId::from_token("a");
     let result = finish_result(&hub, realm, &tool(), CallOutcome::Answered(answer)).await;
     assert!(result.has_error_code(ErrorCode::ResultTooLarge));
@@ -105,7 +105,7 @@ async fn a_validation_that_is_not_short_continues_as_long_work() {
     let subschemas = vec![json!({ "items": { "type": "integer" } }); 20];
     let schema = json!({ "type": "object", "properties": { "v": { "allOf": subschemas } } });
     let definition = json!({ "name": "t", "inputSchema": schema });
-    let tool = Arc::new(Tool::parse(&raw(&definition)).unwrap());
+    let tool = Arc::new(SharedTool::parse(&raw(&definition)).unwrap());
     let realm = RealmId::from_token("a");
     let occupied = occupy(
         &hub.budgets.cpu_pool,

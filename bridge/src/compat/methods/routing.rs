@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::compat::lists;
 use crate::compat::visible_pages::VisiblePages;
-use bridge_realm::definition::tool::Tool;
+use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{PageAbilities, PageRequest, ResourceMatch, Session};
 
 /// The page that receives a request, with the requested item of that page.
@@ -40,7 +40,7 @@ pub(super) fn route_call(
     name: Option<&str>,
     selector: &PageSelector,
     results: ResultWriter,
-) -> RoutingResult<Arc<Tool>> {
+) -> RoutingResult<Arc<SharedTool>> {
     let mut answer = Vec::new();
     let rejection = match name {
         None => CallRejection::from_code(ErrorCode::ToolNameRequired),

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_queries::QueryLifetime;
 use crate::budget::RefusalKind;
 use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
-use crate::compat::service::{Caller, CompatRequest, CompatService};
+use crate::compat::service::{CompatRequest, CompatService, TokenCheck};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected};
@@ -56,7 +56,10 @@ impl RequestScope {
 }
 
 /// The principal of a caller, if its token has this scope.
-pub(crate) fn authorize(caller: &Caller, scope: Option<Scope>) -> Result<&Principal, ErrorCode> {
+pub(crate) fn authorize(
+    caller: &TokenCheck,
+    scope: Option<Scope>,
+) -> Result<&Principal, ErrorCode> {
     let principal = caller.as_ref().map_err(|code| *code)?;
     match scope.map_or(Ok(()), |scope| principal.require_scope(scope)) {
         Ok(()) => Ok(principal),
@@ -67,7 +70,11 @@ pub(crate) fn authorize(caller: &Caller, scope: Option<Scope>) -> Result<&Princi
 impl CompatService {
     /// The principal of a token. A refused token is logged, and counted for the address: the
     /// request may be answered all the same.
-    pub(crate) async fn authenticate(&self, token: Option<&str>, address: ClientAddress) -> Caller {
+    pub(crate) async fn authenticate(
+        &self,
+        token: Option<&str>,
+        address: ClientAddress,
+    ) -> TokenCheck {
         let query_principal = token.and_then(|token| self.agent_queries.principal_for_token(token));
         let principal = match query_principal {
             Some(principal) => principal,
@@ -97,7 +104,7 @@ impl CompatService {
     pub(super) fn authorize_query(
         &self,
         query: &str,
-        caller: &Caller,
+        caller: &TokenCheck,
         scope: Option<Scope>,
     ) -> Result<Principal, ErrorCode> {
         let id = QueryId::from(query);

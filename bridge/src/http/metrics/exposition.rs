@@ -14,7 +14,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::budget::RefusalKind;
 use crate::compat::CompatService;
-use crate::counters::{CallEnd, CallKind, DURATION_BOUNDS};
+use crate::counters::{CallKind, CountedEnd, DURATION_BOUNDS};
 use crate::mcp::McpService;
 use crate::web::AppState;
 
@@ -90,7 +90,7 @@ impl BridgeCollector {
             "Rounds of calls that have ended, by what was called, outcome and error code",
         )?;
         for kind in CallKind::ALL {
-            for end in CallEnd::ALL {
+            for end in CountedEnd::ALL {
                 let labels = |code| {
                     [
                         ("kind", kind.as_str()),
@@ -98,7 +98,7 @@ impl BridgeCollector {
                         ("code", code),
                     ]
                 };
-                if let CallEnd::Failed(_) = end {
+                if let CountedEnd::Failed(_) = end {
                     for (code, count) in calls.failures(kind) {
                         let code = code.map_or("", |code| code.as_str());
                         totals.write_counter(&labels(code), count)?;
@@ -117,7 +117,7 @@ impl BridgeCollector {
             MetricType::Histogram,
         )?;
         for kind in CallKind::ALL {
-            for end in CallEnd::ALL {
+            for end in CountedEnd::ALL {
                 let measured = calls.durations(kind, end);
                 let bounds = DURATION_BOUNDS.iter().map(|bound| bound.as_secs_f64());
                 let bounds = bounds.chain([f64::INFINITY]);

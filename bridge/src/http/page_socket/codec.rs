@@ -3,7 +3,7 @@
 mod compat;
 mod v2;
 
-use bridge_compat::page_codec::ResourceContent;
+use bridge_compat::page_codec::ResourceText;
 use bridge_json::JsonSlice;
 use bridge_protocol::{Authenticate, BridgeToPage, CallId, PageToBridge};
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
@@ -65,7 +65,7 @@ pub(super) enum InboundMessage {
     /// milliseconds.
     Activity(Option<u64>),
     /// The content of a resource of a page of mcp-web 0.1, or the error of the page.
-    ResourceResponse(CallId, Result<ResourceContent, String>),
+    ResourceResponse(CallId, Result<ResourceText, String>),
     /// A message type that the protocol does not have.
     UnknownType(String),
     /// The frame is not a message: the socket is closed.

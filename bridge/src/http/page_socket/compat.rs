@@ -4,11 +4,11 @@
 //! receives pings: they keep idle connections open in proxies, and let TCP notice that the peer is
 //! gone.
 
-use bridge_compat::page_codec::{self, ResourceContent};
+use bridge_compat::page_codec::{self, ResourceText};
 use bridge_json::RawJson;
 use bridge_protocol::{BridgeToPage, CallId, ErrorCode};
 use bridge_realm::page_messages::PageEvent;
-use bridge_realm::realm::{Answer, CallFailure};
+use bridge_realm::realm::{CallFailure, PageAnswer};
 
 use super::page_session::PageSession;
 use super::socket::PageSocket;
@@ -37,11 +37,7 @@ impl PageSession {
     }
 
     /// Applies a response to a resource read. It does not name the resource; the call does.
-    pub(super) fn on_resource_response(
-        &self,
-        call: CallId,
-        content: Result<ResourceContent, String>,
-    ) {
+    pub(super) fn on_resource_response(&self, call: CallId, content: Result<ResourceText, String>) {
         let uri = self.hub.with_realm(self.realm, |realm| {
             realm
                 .call_resource_uri(&self.session, &call)
@@ -50,7 +46,8 @@ impl PageSession {
         let Some(uri) = uri.flatten() else { return };
         let failed = |message| CallFailure::new(ErrorCode::HandlerFailed, message);
         let contents = |content| page_codec::encode_contents(&uri, content);
-        let answer = content.map(|content| Answer::Value(contents(content).map(RawJson::Owned)));
+        let answer =
+            content.map(|content| PageAnswer::Value(contents(content).map(RawJson::Owned)));
         let event = PageEvent::Answered(call, answer.map_err(failed));
         self.apply(event);
     }

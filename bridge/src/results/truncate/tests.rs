@@ -12,7 +12,10 @@ fn byte_limit(bytes: usize) -> ResultLimit {
 }
 
 /// The truncated result, and the whole one if it was stored.
-fn truncated(result: ToolResult, limit: ResultLimit) -> (BuiltResult, Option<Arc<ToolResult>>) {
+fn truncated(
+    result: CallToolResult,
+    limit: ResultLimit,
+) -> (BuiltResult, Option<Arc<CallToolResult>>) {
     let stored = RefCell::new(None);
     let truncated = truncate(result, limit, |whole, _| {
         *stored.borrow_mut() = Some(whole);
@@ -28,7 +31,7 @@ fn note_text(result: &BuiltResult) -> &str {
 
 /// A part of a stored result under the handle `h`.
 fn part_of(
-    whole: &ToolResult,
+    whole: &CallToolResult,
     offset: usize,
     length: Option<usize>,
     limit: Option<ResultLimit>,
@@ -37,13 +40,13 @@ fn part_of(
     text_part(whole, &handle, offset, length, limit).into_parsed()
 }
 
-fn from_blocks(blocks: Value) -> ToolResult {
-    ToolResult::from_content(blocks, None, None).unwrap()
+fn from_blocks(blocks: Value) -> CallToolResult {
+    CallToolResult::from_content(blocks, None, None).unwrap()
 }
 
 #[test]
 fn a_result_at_the_exact_limit_is_unchanged() {
-    let result = ToolResult::text("\"".repeat(5_000));
+    let result = CallToolResult::text("\"".repeat(5_000));
     let bytes = encoded_size::encoded_len(&result) + ENVELOPE_BYTES;
     assert_eq!(
         truncated(result.clone(), byte_limit(bytes)),
@@ -57,7 +60,7 @@ fn a_result_at_the_exact_limit_is_unchanged() {
 #[test]
 fn duplicate_content_is_dropped_before_anything_is_truncated() {
     let value = json!({ "text": "x".repeat(10_000) });
-    let result = ToolResult::from_value(Some(value.clone()));
+    let result = CallToolResult::from_value(Some(value.clone()));
     let (text_only, kept) = truncated(result.clone(), byte_limit(15_000));
     assert_eq!(kept, None);
     assert_eq!(text_only.content, result.parsed().content);
@@ -77,7 +80,7 @@ fn duplicate_content_is_dropped_before_anything_is_truncated() {
 fn text_is_truncated_on_a_char_boundary_with_an_accurate_note() {
     for character in ["a", "é", "→", "😀", "\"", "\u{1}"] {
         let text = character.repeat(20_000);
-        let (cut, kept) = truncated(ToolResult::text(text.clone()), byte_limit(10_000));
+        let (cut, kept) = truncated(CallToolResult::text(text.clone()), byte_limit(10_000));
         assert_eq!(kept.unwrap().whole_text(), text);
         let shown = text_content(&cut.content[2]).unwrap();
         assert!(text.starts_with(shown) && !shown.is_empty());
@@ -137,7 +140,7 @@ fn note_offset_continues_after_several_texts() {
 
 #[test]
 fn text_parts_concatenate_to_the_whole_text() {
-    let whole = ToolResult::text("aé→😀\"\n".repeat(3_000));
+    let whole = CallToolResult::text("aé→😀\"\n".repeat(3_000));
     let text = whole.whole_text();
     for (length, cap) in [
         (Some(1), None),
@@ -171,7 +174,7 @@ fn required_structured_content_is_whole_or_an_error() {
         requires_structured_content: true,
         ..byte_limit(10_000)
     };
-    let huge = ToolResult::from_value(Some(json!({ "text": "x".repeat(20_000) })));
+    let huge = CallToolResult::from_value(Some(json!({ "text": "x".repeat(20_000) })));
     let (failure, kept) = truncated(huge.clone(), promised);
     assert!(failure.error_code() == Some(ErrorCode::ResultTooLarge));
     assert_eq!(kept.as_deref(), Some(&huge));
@@ -183,7 +186,7 @@ fn required_structured_content_is_whole_or_an_error() {
     // If the structured content is small, the text is truncated.
     let content = json!([{ "type": "text", "text": "x".repeat(20_000) }]);
     let structured = json!({ "n": 1 });
-    let result = ToolResult::from_content(content, Some(structured.clone()), None).unwrap();
+    let result = CallToolResult::from_content(content, Some(structured.clone()), None).unwrap();
     let (cut, _) = truncated(result, promised);
     assert_eq!(cut.structured, Some(structured));
     assert!(note_text(&cut).contains("of 20000 bytes"));
@@ -195,7 +198,7 @@ fn note_says_why_the_result_was_not_stored() {
         (StoreFull::TooLarge, "max_kept_bytes"),
         (StoreFull::TooMany, "max_kept_results"),
     ] {
-        let result = ToolResult::text("x".repeat(20_000));
+        let result = CallToolResult::text("x".repeat(20_000));
         let cut = truncate(result, byte_limit(10_000), |_, _| Err(why)).into_parsed();
         let note = note_text(&cut);
         assert!(
@@ -215,7 +218,7 @@ fn many_blocks_and_a_large_meta_leave_room_for_the_note() {
     };
     let many: Vec<_> = (0..500).map(|n| blob(1_000 + n)).collect();
     let meta = json!({ "large": "m".repeat(50_000) });
-    let result = ToolResult::from_content(json!(many), None, Some(meta)).unwrap();
+    let result = CallToolResult::from_content(json!(many), None, Some(meta)).unwrap();
     let (cut, _) = truncated(result, byte_limit(6_000));
     let note = note_text(&cut);
     assert!(
@@ -230,7 +233,7 @@ fn clients_without_link_support_get_no_resource_link() {
         links: false,
         ..byte_limit(10_000)
     };
-    let (cut, _) = truncated(ToolResult::text("x".repeat(20_000)), old);
+    let (cut, _) = truncated(CallToolResult::text("x".repeat(20_000)), old);
     assert!(cut.content.iter().all(|block| block["type"] == "text"));
 }
 
@@ -252,13 +255,13 @@ fn text_limit() -> ResultLimit {
 fn long_text_is_truncated_by_utf16_units() {
     for character in ["a", "é", "漢", "😀"] {
         let units = character.encode_utf16().count();
-        let fits = ToolResult::text(character.repeat(TEXT_LIMIT.without_images / units));
+        let fits = CallToolResult::text(character.repeat(TEXT_LIMIT.without_images / units));
         assert_eq!(
             truncated(fits.clone(), text_limit()),
             (fits.into_parsed(), None)
         );
         let text = character.repeat(TEXT_LIMIT.without_images / units + 1);
-        let (cut, kept) = truncated(ToolResult::text(text.clone()), text_limit());
+        let (cut, kept) = truncated(CallToolResult::text(text.clone()), text_limit());
         assert_eq!(kept.unwrap().whole_text(), text);
         let texts = cut.content.iter().filter_map(text_content);
         let shown: usize = texts.map(encoded_size::utf16_len).sum();
@@ -286,10 +289,10 @@ fn text_limit_may_count_encoded_bytes() {
         ..text_limit()
     };
     for (character, bytes) in [("a", 1), ("漢", 3), ("\"", 2), ("\n", 2)] {
-        let fits = ToolResult::text(character.repeat(TEXT_LIMIT.without_images / bytes));
+        let fits = CallToolResult::text(character.repeat(TEXT_LIMIT.without_images / bytes));
         assert_eq!(truncated(fits.clone(), cap), (fits.into_parsed(), None));
         let text = character.repeat(TEXT_LIMIT.without_images / bytes + 1);
-        let (cut, kept) = truncated(ToolResult::text(text), cap);
+        let (cut, kept) = truncated(CallToolResult::text(text), cap);
         assert!(kept.is_some() && note_text(&cut).starts_with("[Cut:"));
         let texts = cut.content.iter().filter_map(text_content);
         let shown: usize = texts.map(|text| encoded_size::encoded_len(&text) - 2).sum();
@@ -320,7 +323,7 @@ fn text_limit_ignores_required_structured_content() {
         requires_structured_content: true,
         ..text_limit()
     };
-    let result = ToolResult::from_value(Some(json!({ "text": "x".repeat(30_000) })));
+    let result = CallToolResult::from_value(Some(json!({ "text": "x".repeat(30_000) })));
     assert_eq!(
         truncated(result.clone(), promised),
         (result.clone().into_parsed(), None)
@@ -331,7 +334,7 @@ fn text_limit_ignores_required_structured_content() {
 
 #[test]
 fn text_parts_respect_the_text_limit() {
-    let whole = ToolResult::text("漢".repeat(50_000));
+    let whole = CallToolResult::text("漢".repeat(50_000));
     let part = part_of(&whole, 0, None, Some(text_limit()));
     let texts = part.content.iter().filter_map(text_content);
     assert!(texts.map(encoded_size::utf16_len).sum::<usize>() <= TEXT_LIMIT.without_images);

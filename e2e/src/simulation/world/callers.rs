@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge::in_memory::Output;
+use bridge::in_memory::BridgeOutput;
 use bridge_protocol::CallId;
 
 use super::World;
@@ -63,14 +63,14 @@ impl World {
     }
 
     /// Acts on what the bridge emits.
-    pub(super) fn apply_outputs(&mut self, outputs: Vec<Output>) {
+    pub(super) fn apply_outputs(&mut self, outputs: Vec<BridgeOutput>) {
         let now = self.queue.now();
         for output in outputs {
             match output {
-                Output::Frame { connection, text } => {
+                BridgeOutput::Frame { connection, text } => {
                     self.send(connection, Direction::ToPage, Packet::Frame(text));
                 }
-                Output::Ping { connection, probe } => {
+                BridgeOutput::Ping { connection, probe } => {
                     if let Some(link) = self.links.get_mut(&connection) {
                         link.data_arrived = false;
                     }
@@ -79,29 +79,29 @@ impl World {
                     let read = Event::BridgeHasRead { link, probe };
                     self.queue.schedule_after(0, read);
                 }
-                Output::Closed { connection, code } => {
+                BridgeOutput::Closed { connection, code } => {
                     self.trace(|| format!("the bridge closes link {connection} with {code}"));
                     self.send(connection, Direction::ToPage, Packet::Close(code));
                     if let Some(link) = self.links.get_mut(&connection) {
                         link.open_at_bridge = false;
                     }
                 }
-                Output::CallEnded { call, outcome } => {
+                BridgeOutput::CallEnded { call, outcome } => {
                     let failure = outcome.failure_code();
                     let outcome = failure.map_or(CallOutcome::Answered, CallOutcome::Failed);
                     self.trace(|| format!("{call} ends: {outcome:?}"));
                     self.checker.call_ended(&call, outcome, now);
                 }
-                Output::ClientRequestsPending { call } => self.on_client_requests(&call),
-                Output::CallHandedOver { call } => {
+                BridgeOutput::ClientRequestsPending { call } => self.on_client_requests(&call),
+                BridgeOutput::CallHandedOver { call } => {
                     self.trace(|| format!("{call} is handed over"));
                     self.checker.call_handed_over(&call);
                 }
                 // All documents of a schedule register the same definitions.
-                Output::ValidateInput { call } => panic!("{call} has another tool"),
-                Output::CallEvent { .. }
-                | Output::ListChanged(_)
-                | Output::ResourceUpdated { .. } => {}
+                BridgeOutput::ValidateInput { call } => panic!("{call} has another tool"),
+                BridgeOutput::CallEvent { .. }
+                | BridgeOutput::ListChanged(_)
+                | BridgeOutput::ResourceUpdated { .. } => {}
             }
         }
     }

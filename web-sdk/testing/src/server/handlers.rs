@@ -7,9 +7,9 @@ use bridge_protocol::{CallContext, Kind, SessionId};
 use bridge_realm::realm::{ClientId, Effects, PageRequest, ResourceMatch};
 use bridge_results::arguments::Arguments;
 use bridge_results::prompt_arguments;
-use bridge_results::request_error::CallError;
+use bridge_results::request_error::RequestError;
 use bridge_results::tool_call::{invalid_arguments, routing_error_result};
-use bridge_results::tool_result::ToolResult;
+use bridge_results::tool_result::CallToolResult;
 use serde_json::value::RawValue;
 
 use super::received_request::{ReceivedRequest, Started};
@@ -69,7 +69,7 @@ impl Server {
         started.map_err(|error| error.into_json_rpc(false).into())
     }
 
-    fn call_tool(&mut self, received: ReceivedRequest<'_>) -> Result<Started, CallError> {
+    fn call_tool(&mut self, received: ReceivedRequest<'_>) -> Result<Started, RequestError> {
         let params = received.params;
         let ToolParams { name, arguments } = params::parse(params)?;
         let target = params::target(params)?;
@@ -81,11 +81,11 @@ impl Server {
         };
         let input = arguments.into_raw().map_err(invalid_arguments);
         let request = match input.and_then(|input| validate_input(&tool, input)) {
-            Ok(input) => PageRequest::Tool {
+            Ok(input) => PageRequest::SharedTool {
                 tool: Arc::clone(&tool),
                 input,
             },
-            Err(failure) => return Ok(tool_result(&ToolResult::from_failure(&failure))),
+            Err(failure) => return Ok(tool_result(&CallToolResult::from_failure(&failure))),
         };
         let timeout = tool
             .timeout()
@@ -100,7 +100,7 @@ impl Server {
         self.ask_page(received, call)
     }
 
-    fn get_prompt(&mut self, received: ReceivedRequest<'_>) -> Result<Started, CallError> {
+    fn get_prompt(&mut self, received: ReceivedRequest<'_>) -> Result<Started, RequestError> {
         let params = received.params;
         let PromptParams { name, arguments } = params::parse(params)?;
         let target = RequestTarget::Prompt(format!("prompt `{name}`"));
@@ -109,7 +109,7 @@ impl Server {
             .bridge
             .realm()
             .route(Kind::Prompt, &name, &target_session);
-        let (session, prompt) = routed.map_err(CallError::not_routed(Kind::Prompt))?;
+        let (session, prompt) = routed.map_err(RequestError::not_routed(Kind::Prompt))?;
         prompt_arguments::validate(&prompt, &arguments)?;
         let request = PageRequest::Prompt {
             name: prompt.name().to_owned(),
@@ -124,13 +124,13 @@ impl Server {
         self.ask_page(received, call)
     }
 
-    fn read_resource(&mut self, received: ReceivedRequest<'_>) -> Result<Started, CallError> {
+    fn read_resource(&mut self, received: ReceivedRequest<'_>) -> Result<Started, RequestError> {
         let params = received.params;
         let ResourceParams { uri } = params::parse(params)?;
         let target = RequestTarget::Resource(uri.clone());
         let target_session = params::target(params)?;
         let routed = self.bridge.realm().route_resource(&uri, &target_session);
-        let (session, matched) = routed.map_err(CallError::not_routed(Kind::Resource))?;
+        let (session, matched) = routed.map_err(RequestError::not_routed(Kind::Resource))?;
         let template = match matched {
             ResourceMatch::Exact => None,
             ResourceMatch::Template(template, variables) => Some((template, variables)),
@@ -145,7 +145,7 @@ impl Server {
         self.ask_page(received, call)
     }
 
-    fn complete(&mut self, received: ReceivedRequest<'_>) -> Result<Started, CallError> {
+    fn complete(&mut self, received: ReceivedRequest<'_>) -> Result<Started, RequestError> {
         let params = received.params;
         let asked: CompletionParams = params::parse(params)?;
         let item = asked.item();
@@ -153,7 +153,7 @@ impl Server {
             .bridge
             .realm()
             .route(item.kind, &item.name, &params::target(params)?);
-        let (session, definition) = routed.map_err(CallError::not_routed(item.kind))?;
+        let (session, definition) = routed.map_err(RequestError::not_routed(item.kind))?;
         let request = PageRequest::Completion {
             reference: definition.item(),
             argument: asked.argument,
@@ -169,7 +169,7 @@ impl Server {
         self.ask_page(received, call)
     }
 
-    fn subscribe(&mut self, received: ReceivedRequest<'_>) -> Result<Started, CallError> {
+    fn subscribe(&mut self, received: ReceivedRequest<'_>) -> Result<Started, RequestError> {
         let ReceivedRequest {
             client, params, at, ..
         } = received;
@@ -184,12 +184,12 @@ impl Server {
         });
         self.apply(outputs);
         match refusal {
-            Some(refused) => Err(CallError::failed(refused.code, refused.message)),
+            Some(refused) => Err(RequestError::failed(refused.code, refused.message)),
             None => Ok(Started::Result(raw("{}".to_owned()))),
         }
     }
 
-    fn unsubscribe(&mut self, received: ReceivedRequest<'_>) -> Result<Started, CallError> {
+    fn unsubscribe(&mut self, received: ReceivedRequest<'_>) -> Result<Started, RequestError> {
         let ReceivedRequest {
             client, params, at, ..
         } = received;
@@ -206,7 +206,7 @@ impl Server {
         &mut self,
         received: ReceivedRequest<'_>,
         call: PageCall,
-    ) -> Result<Started, CallError> {
+    ) -> Result<Started, RequestError> {
         let ReceivedRequest {
             client,
             id,
@@ -233,9 +233,9 @@ impl Server {
         let (call, outputs) = match (started, &target) {
             (Ok(started), _) => started,
             (Err(failure), RequestTarget::Tool(_)) => {
-                return Ok(tool_result(&ToolResult::from_failure(&failure)));
+                return Ok(tool_result(&CallToolResult::from_failure(&failure)));
             }
-            (Err(failure), _) => return Err(CallError::Failed(failure)),
+            (Err(failure), _) => return Err(RequestError::Failed(failure)),
         };
         let request = OpenRequest {
             id,
@@ -249,7 +249,7 @@ impl Server {
     }
 }
 
-fn tool_result(result: &ToolResult) -> Started {
+fn tool_result(result: &CallToolResult) -> Started {
     Started::Result(to_raw(result))
 }
 

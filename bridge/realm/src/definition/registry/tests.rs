@@ -3,7 +3,7 @@ use super::super::interner::MAX_UNUSED_ENTRIES;
 use super::*;
 use serde_json::json;
 
-fn parse(kind: Kind, definition: Value) -> Result<Definition, RegistrationFailure> {
+fn parse(kind: Kind, definition: Value) -> Result<SharedDefinition, RegistrationFailure> {
     let definition = RawValue::from_string(definition.to_string()).unwrap();
     DefinitionRegistry::new(|_, _| Ok(()), 10_000)
         .parse(&[Sent { kind, definition }])
@@ -133,7 +133,7 @@ fn errors_say_why_a_definition_cannot_be_published() {
 fn missing_arguments_lists_absent_required_ones() {
     let prompt =
         json!({"name": "p", "arguments": [{"name": "a", "required": true}, {"name": "b"}]});
-    let Ok(Definition::Prompt(prompt)) = parse(Kind::Prompt, prompt) else {
+    let Ok(SharedDefinition::Prompt(prompt)) = parse(Kind::Prompt, prompt) else {
         panic!("refused")
     };
     assert_eq!(prompt.missing_arguments(&Map::new()), ["a"]);
@@ -196,7 +196,7 @@ fn equal_definitions_share_one_allocation() {
         definition,
     };
     let parsed = definitions.parse(&[sent.clone(), sent]);
-    let [Ok(Definition::Tool(a)), Ok(Definition::Tool(b))] = &parsed[..] else {
+    let [Ok(SharedDefinition::Tool(a)), Ok(SharedDefinition::Tool(b))] = &parsed[..] else {
         panic!("refused")
     };
     assert!(Arc::ptr_eq(a, b));
@@ -238,7 +238,7 @@ fn a_compacted_tool_is_shared_by_all_holders() {
     let another = definitions.compacted(&held).unwrap();
     let fresh = definitions.parse(&sent).remove(0).unwrap();
     let all = [&closed, &another, &fresh].map(|it| match it {
-        Definition::Tool(tool) => Arc::as_ptr(tool),
+        SharedDefinition::Tool(tool) => Arc::as_ptr(tool),
         other => panic!("{other:?}"),
     });
     assert!(all.iter().all(|it| *it == all[0]));

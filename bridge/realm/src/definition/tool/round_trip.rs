@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::any_definition::{any_object, any_tool};
-use super::{SESSION_ARGUMENT, Tool};
+use super::{SESSION_ARGUMENT, SharedTool};
 
 /// The published object without the session argument that the bridge adds.
 fn without_session_argument(mut published: Value) -> Value {
@@ -25,7 +25,7 @@ proptest! {
     #[test]
     fn a_definition_comes_out_as_it_went_in(definition in any_tool()) {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        let tool = Tool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
+        let tool = SharedTool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
         let published = without_session_argument(Value::Object(tool.published().clone()));
         prop_assert_eq!(published.to_string(), definition.to_string());
         prop_assert!(tool.published_for_legacy().is_none());
@@ -38,7 +38,7 @@ proptest! {
             definition["inputSchema"]["properties"]["a"][field] = json!(text);
         }
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        let tool = Tool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
+        let tool = SharedTool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
         let published = json!(tool.published());
         for pointer in ["/title", "/description", "/inputSchema/properties/a/title", "/inputSchema/properties/a/description"] {
             let published = published.pointer(pointer).unwrap();
@@ -53,10 +53,10 @@ proptest! {
         definition["name"] = json!(name);
         definition["inputSchema"] = schema;
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        if let Ok(tool) = Tool::parse(&raw) {
+        if let Ok(tool) = SharedTool::parse(&raw) {
             prop_assert_eq!(&tool.published()["inputSchema"]["type"], "object");
             let again = RawValue::from_string(Value::Object(tool.published().clone()).to_string()).unwrap();
-            let again = Tool::parse(&again).map_err(|(_, error)| TestCaseError::fail(error))?;
+            let again = SharedTool::parse(&again).map_err(|(_, error)| TestCaseError::fail(error))?;
             prop_assert_eq!(json!(again.published()), json!(tool.published()));
         }
     }

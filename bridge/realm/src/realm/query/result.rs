@@ -8,7 +8,7 @@ const MAX_USAGE_BYTES: usize = 16 * 1024;
 
 /// The end of a query that its agent has completed.
 #[derive(Debug, Default)]
-pub struct QueryResult {
+pub struct CompletedQuery {
     /// Any JSON value; `None` if the agent has answered with a call of the response tool.
     pub value: Option<Box<RawValue>>,
     /// What the agent has used.
@@ -18,7 +18,7 @@ pub struct QueryResult {
     pub tool_calls: Vec<QueryToolCall>,
 }
 
-impl QueryResult {
+impl CompletedQuery {
     /// The usage, if it is an object that is not too large.
     pub(in crate::realm) fn checked_usage(&mut self) -> Option<Box<RawValue>> {
         let usage = self.usage.take()?;
@@ -27,7 +27,7 @@ impl QueryResult {
     }
 }
 
-impl From<Option<Box<RawValue>>> for QueryResult {
+impl From<Option<Box<RawValue>>> for CompletedQuery {
     fn from(value: Option<Box<RawValue>>) -> Self {
         Self {
             value,

@@ -3,7 +3,7 @@
 use bridge_protocol::QueryToolCall;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::realm::{Answer, CallFailure, CallOutcome, PageRequest};
+use crate::realm::{CallFailure, CallOutcome, PageAnswer, PageRequest};
 
 /// The maximum number of tool calls in the final message of a query.
 const MAX_TOOL_CALLS: usize = 1024;
@@ -32,7 +32,7 @@ impl ToolCalls {
     /// Records a finished call. If `max_bytes` is exceeded, its result, and then also its
     /// arguments, are replaced by a short note or an empty object.
     pub(in crate::realm) fn record(&mut self, request: &PageRequest, outcome: &CallOutcome) {
-        let PageRequest::Tool { tool, input } = request else {
+        let PageRequest::SharedTool { tool, input } = request else {
             return;
         };
         self.push(tool.name(), None, input, outcome_bytes(outcome), || {
@@ -114,8 +114,8 @@ fn outcome_bytes(outcome: &CallOutcome) -> usize {
 /// The result of a call as JSON, verbatim as the page wrote it if possible.
 fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
     match outcome {
-        CallOutcome::Answered(Answer::Value(value)) => value.as_ref()?.to_raw_value(),
-        CallOutcome::Answered(Answer::Content {
+        CallOutcome::Answered(PageAnswer::Value(value)) => value.as_ref()?.to_raw_value(),
+        CallOutcome::Answered(PageAnswer::Content {
             content,
             structured,
             meta,

@@ -10,7 +10,8 @@ use super::{QueryError, ReportRejected};
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, EndedQueryState, PagePresence, QueryOrigin, RunningQuery};
 use crate::realm::{
-    AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, QueryResult, Realm,
+    AgentEffect, CallFailure, CompletedQuery, ConnectionId, Effect, Effects, Now, QueryLimits,
+    Realm,
 };
 
 /// How long the stream of an agent is read after the call of the response tool, because it may
@@ -21,7 +22,7 @@ const AGENT_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(in crate::realm) enum QueryOutcome {
     /// The agent has completed the query, with a result or with a call of the response tool.
-    Completed(QueryResult),
+    Completed(CompletedQuery),
     /// The agent has failed or violated the protocol.
     Failed(QueryError),
     /// The agent has cancelled the query.
@@ -140,7 +141,7 @@ impl Realm {
     pub fn query_completed(
         &mut self,
         id: &QueryId,
-        result: impl Into<QueryResult>,
+        result: impl Into<CompletedQuery>,
         now: Now,
     ) -> (Result<(), ReportRejected>, Effects) {
         let demanded = match self.running_query(id) {
@@ -249,12 +250,12 @@ impl Realm {
             QueryOutcome::PageCancelled => outcome,
             // The response tool has the answer, so only the rest of what the agent reports counts.
             QueryOutcome::Completed(result) if query.has_response => {
-                QueryOutcome::Completed(QueryResult {
+                QueryOutcome::Completed(CompletedQuery {
                     value: None,
                     ..result
                 })
             }
-            _ if query.has_response => QueryOutcome::Completed(QueryResult::default()),
+            _ if query.has_response => QueryOutcome::Completed(CompletedQuery::default()),
             _ => outcome,
         };
         let deadline = Deadline::Query(id.clone());

@@ -5,7 +5,7 @@ use bridge_protocol::{ErrorCode, QueryId, SessionId};
 use super::{QueryOutcome, ReportRejected};
 use crate::realm::query::PagePresence;
 use crate::realm::{
-    Call, CallFailure, CallOutcome, Effects, Now, QueryResult, Realm, SessionSummary,
+    CallFailure, CallOutcome, CompletedQuery, Effects, Now, OpenCall, Realm, SessionSummary,
 };
 
 /// The rejection of a tool that a query may not call.
@@ -84,7 +84,7 @@ impl Realm {
     /// caller receives the result.
     pub(in crate::realm) fn query_call_ended(
         &mut self,
-        call: &Call,
+        call: &OpenCall,
         outcome: &CallOutcome,
         now: Now,
     ) -> Effects {
@@ -102,7 +102,7 @@ impl Realm {
             // Progress from before this call may still be in the stream of the agent.
             self.response_tool_called(id, now)
         } else {
-            self.end_query(id, QueryOutcome::Completed(QueryResult::default()), now)
+            self.end_query(id, QueryOutcome::Completed(CompletedQuery::default()), now)
         }
     }
 }

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use bridge_protocol::Kind;
 use indexmap::{Equivalent, IndexSet};
 
-use crate::definition::Definition;
+use crate::definition::SharedDefinition;
 
 /// The number of items up to which a plain list is searched. A hash table would need more memory
 /// than most of ten thousand pages need for their items, and would not be faster.
@@ -15,7 +15,7 @@ const MAX_LINEAR_ITEMS: usize = 16;
 /// and name are equal.
 #[derive(Debug)]
 pub(in crate::realm) struct SessionItem {
-    pub(in crate::realm) definition: Definition,
+    pub(in crate::realm) definition: SharedDefinition,
     pub(in crate::realm) registration: u64,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct ItemKey<'a> {
 }
 
 impl<'a> ItemKey<'a> {
-    pub(super) fn new(definition: &'a Definition) -> Self {
+    pub(super) fn new(definition: &'a SharedDefinition) -> Self {
         Self {
             kind: definition.kind(),
             name: definition.name(),

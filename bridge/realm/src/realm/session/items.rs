@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
 
 use super::{Phase, Session};
-use crate::definition::Definition;
+use crate::definition::SharedDefinition;
 use crate::definition::tool::published_name::may_be_repaired;
 use crate::realm::RealmLimits;
 use crate::realm::session::item_map::{ItemKey, SessionItem};
@@ -55,14 +55,14 @@ impl Session {
     pub(in crate::realm) fn register(
         &mut self,
         index: usize,
-        definition: Definition,
+        definition: SharedDefinition,
         registration: u64,
         limits: &RealmLimits,
         total: &mut usize,
     ) -> Result<bool, RegistrationFailure> {
         let replaced = self.items.get(&ItemKey::new(&definition));
         let replaced = replaced.map(|old| &old.definition);
-        let bytes = *total - replaced.map_or(0, Definition::bytes) + definition.bytes();
+        let bytes = *total - replaced.map_or(0, SharedDefinition::bytes) + definition.bytes();
         let rejection = if replaced.is_none() && self.items.len() >= limits.definitions_per_session
         {
             Some(format!(
@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// Another definition that is published under the same name.
-    fn find_name_conflict(&self, definition: &Definition) -> Option<&Definition> {
+    fn find_name_conflict(&self, definition: &SharedDefinition) -> Option<&SharedDefinition> {
         let published = definition.published_name();
         if !may_be_repaired(published) {
             return None;
@@ -122,7 +122,7 @@ impl Session {
     /// Replaces each definition for which `replacement` returns an equal one.
     pub(in crate::realm) fn replace_definitions(
         &mut self,
-        replacement: &impl Fn(&Definition) -> Option<Definition>,
+        replacement: &impl Fn(&SharedDefinition) -> Option<SharedDefinition>,
     ) {
         let replaced = self.items.iter().filter_map(|item| {
             Some(SessionItem {
@@ -163,7 +163,7 @@ impl Session {
     }
 
     /// Whether the session has an item of the kind and name of the definition.
-    pub(in crate::realm) fn has_item(&self, definition: &Definition) -> bool {
+    pub(in crate::realm) fn has_item(&self, definition: &SharedDefinition) -> bool {
         self.items.get(&ItemKey::new(definition)).is_some()
     }
 
@@ -177,7 +177,7 @@ impl Session {
     }
 
     /// The item that is registered or published under this name.
-    pub(in crate::realm) fn item(&self, kind: Kind, name: &str) -> Option<&Definition> {
+    pub(in crate::realm) fn item(&self, kind: Kind, name: &str) -> Option<&SharedDefinition> {
         self.items
             .get(&ItemKey { kind, name })
             .map(|item| &item.definition)
@@ -191,7 +191,10 @@ impl Session {
     }
 
     /// The definitions of one kind, in order of registration.
-    pub(in crate::realm) fn definitions(&self, kind: Kind) -> impl Iterator<Item = &Definition> {
+    pub(in crate::realm) fn definitions(
+        &self,
+        kind: Kind,
+    ) -> impl Iterator<Item = &SharedDefinition> {
         self.items
             .iter()
             .map(|item| &item.definition)
@@ -205,7 +208,7 @@ impl Session {
         }
         self.definitions(Kind::ResourceTemplate)
             .find_map(|definition| match definition {
-                Definition::Template(template) => {
+                SharedDefinition::Template(template) => {
                     let variables = template.matches(uri)?;
                     Some(ResourceMatch::Template(
                         template.item.name.clone(),
@@ -222,7 +225,7 @@ pub(in crate::realm) type ListHashes = BTreeMap<Kind, Vec<u64>>;
 
 /// Groups the hashes of definitions by kind.
 pub(in crate::realm) fn hash_lists<'a>(
-    definitions: impl Iterator<Item = &'a Definition>,
+    definitions: impl Iterator<Item = &'a SharedDefinition>,
 ) -> ListHashes {
     let mut lists = ListHashes::new();
     for definition in definitions {

@@ -5,7 +5,7 @@ use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 
 use super::Session;
-use crate::definition::Definition;
+use crate::definition::SharedDefinition;
 
 impl Session {
     /// Summarizes the session for people and models.
@@ -35,7 +35,7 @@ impl Session {
             available_tools: self
                 .definitions(Kind::Tool)
                 .filter(|definition| match definition {
-                    Definition::Tool(tool) => visible(tool.name()),
+                    SharedDefinition::Tool(tool) => visible(tool.name()),
                     _ => true,
                 })
                 .map(|tool| tool.published_name().to_owned())

@@ -74,7 +74,7 @@ fn a_cancelled_call_is_cancelled_in_the_page() {
 #[test]
 fn a_call_is_routed_to_the_current_holder_of_the_tool() {
     fn routed(scene: &mut Harness, name: &str) -> Result<String, usize> {
-        match scene.realm.route_call(name, &Target::Any) {
+        match scene.realm.route_call(name, &SessionTarget::Any) {
             Ok((id, _)) => Ok(id.0),
             Err(RoutingError::Ambiguous { available, .. }) => Err(available.len()),
             Err(_) => Err(0),

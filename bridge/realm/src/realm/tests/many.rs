@@ -38,7 +38,7 @@ fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
 
 /// The sessions that have a tool: the one that a call is routed to, or those that the error lists.
 fn sessions_with_tool(realm: &mut Realm, tool: &str) -> Vec<String> {
-    match realm.route_call(tool, &Target::Any) {
+    match realm.route_call(tool, &SessionTarget::Any) {
         Ok((session, _)) => vec![session.0],
         Err(RoutingError::Ambiguous { available, .. }) => {
             available.into_iter().map(|it| it.session_id.0).collect()
@@ -105,7 +105,7 @@ fn a_session_name_resolves_to_its_current_holder() {
         let registration = RegistrationId::from("r");
         realm.items_registered(&session, ConnectionId(number), registration, tools, now);
         for _ in 0..2 {
-            let by_name = Target::Session(SessionId::from("the name"));
+            let by_name = SessionTarget::Session(SessionId::from("the name"));
             let (found, _) = realm.route_call("t", &by_name).unwrap();
             assert_eq!(found, session);
         }
@@ -115,7 +115,7 @@ fn a_session_name_resolves_to_its_current_holder() {
             Disconnect::DocumentGone,
             now,
         );
-        let by_name = Target::Session(SessionId::from("the name"));
+        let by_name = SessionTarget::Session(SessionId::from("the name"));
         assert!(realm.route_call("t", &by_name).is_err());
         realm.check_invariants();
     }

@@ -34,7 +34,7 @@ pub(super) fn query_tool(name: &str) -> QueryTool {
 }
 
 /// A tool call that the agent makes for a query.
-pub(super) fn query_call(query: &str, call: &str, tool: Definition) -> NewCall {
+pub(super) fn query_call(query: &str, call: &str, tool: SharedDefinition) -> NewCall {
     let mut call = new_call(call, tool);
     call.context.query_id = Some(id(query));
     call
@@ -71,7 +71,7 @@ impl Harness {
         self.complete_with(Some(raw("\"done\"")))
     }
 
-    fn complete_with(&mut self, result: impl Into<QueryResult>) -> Result<(), ReportRejected> {
+    fn complete_with(&mut self, result: impl Into<CompletedQuery>) -> Result<(), ReportRejected> {
         let (outcome, effects) = self.realm.query_completed(&id(QUERY), result, self.now);
         self.apply(effects);
         outcome

@@ -23,7 +23,7 @@ fn tool_item(number: u8) -> Item {
     }
 }
 
-fn resource(number: u8) -> Definition {
+fn resource(number: u8) -> SharedDefinition {
     let definition = format!(r#"{{"uri":"app://{number}","name":"n"}}"#);
     parse_definition(Kind::Resource, definition)
         .remove(0)

@@ -121,14 +121,17 @@ fn a_template_serves_matching_uris() {
     assert_eq!(scene.updated_uris(), ["board://cards/7"]);
     let (_, served) = scene
         .realm
-        .route_resource("board://cards/7", &Target::Any)
+        .route_resource("board://cards/7", &SessionTarget::Any)
         .unwrap();
     let ResourceMatch::Template(template, variables) = served else {
         panic!("served as {served:?}")
     };
     assert_eq!(template, "board://cards/{id}");
     assert_eq!(variables["id"], "7");
-    let (_, served) = scene.realm.route_resource(CARDS, &Target::Any).unwrap();
+    let (_, served) = scene
+        .realm
+        .route_resource(CARDS, &SessionTarget::Any)
+        .unwrap();
     assert!(matches!(served, ResourceMatch::Exact));
 }
 

@@ -229,13 +229,13 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
     assert_eq!(listed_tools(&scene), ["echo"]);
     assert!(scene.realm.is_inactive() && !scene.realm.is_empty());
     let Err(RoutingError::AppNotOpen { name, app }) =
-        scene.realm.route(Kind::Tool, "echo", &Target::Any)
+        scene.realm.route(Kind::Tool, "echo", &SessionTarget::Any)
     else {
         panic!("the call was routed")
     };
     assert_eq!((name.as_str(), app.name.as_str()), ("echo", "board"));
     assert_eq!(app.origin.as_deref(), Some("https://board.example"));
-    let pinned = Target::Session("gone".into());
+    let pinned = SessionTarget::Session("gone".into());
     let pinned = scene.realm.route(Kind::Tool, "echo", &pinned);
     assert!(matches!(pinned, Err(RoutingError::NoSessions)));
 
@@ -336,7 +336,7 @@ fn a_session_is_found_by_its_id_and_by_its_name() {
         scene.apply(effects);
     }
     let routed = |target: &str| {
-        let target = Target::Session(target.into());
+        let target = SessionTarget::Session(target.into());
         let routed = scene.realm.route(Kind::Tool, "echo", &target);
         routed.ok().map(|(id, _)| id.0)
     };
@@ -371,7 +371,7 @@ fn an_ambiguous_call_is_routed_by_policy() {
                 scene.now,
             );
         }
-        match scene.realm.route(Kind::Tool, "echo", &Target::Any) {
+        match scene.realm.route(Kind::Tool, "echo", &SessionTarget::Any) {
             Ok((id, _)) => Some(id.0),
             Err(RoutingError::Ambiguous { available, .. }) => {
                 assert_eq!(available.len(), 2);

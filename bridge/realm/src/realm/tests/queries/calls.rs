@@ -100,7 +100,11 @@ fn tool_calls_are_reported_in_completion_order_within_a_byte_limit() {
         );
         scene.apply(effects);
     };
-    answer(&mut scene, "b", Ok(Answer::Value(Some(raw("1.50").into()))));
+    answer(
+        &mut scene,
+        "b",
+        Ok(PageAnswer::Value(Some(raw("1.50").into()))),
+    );
     let failure = CallFailure::new(ErrorCode::HandlerFailed, "no".to_owned());
     answer(&mut scene, "a", Err(failure));
     let theirs = CallFailure {
@@ -112,7 +116,11 @@ fn tool_calls_are_reported_in_completion_order_within_a_byte_limit() {
         "\"{}\"",
         "x".repeat(TEST_LIMITS.queries.max_tool_call_bytes)
     );
-    answer(&mut scene, "d", Ok(Answer::Value(Some(raw(&large).into()))));
+    answer(
+        &mut scene,
+        "d",
+        Ok(PageAnswer::Value(Some(raw(&large).into()))),
+    );
     scene.complete().unwrap();
     let Effect::Send {
         message: BridgeToPage::QueryComplete(complete),
@@ -237,7 +245,7 @@ fn the_usage_and_any_result_of_the_agent_are_passed_on() {
         ("7".to_owned(), false),
     ] {
         let mut scene = Harness::with_accepted_query();
-        let result = QueryResult {
+        let result = CompletedQuery {
             value: Some(raw(r#"{"z":[1.0,null]}"#)),
             usage: Some(raw(&usage)),
             tool_calls: Vec::new(),
@@ -262,9 +270,9 @@ fn calls_that_only_the_agent_knows_follow_those_of_the_page() {
         foreign_call(&"t".repeat(1_000), Some("files"), "1"),
         foreign_call("t", Some(&"s".repeat(1_000)), "1"),
     ];
-    let result = QueryResult {
+    let result = CompletedQuery {
         tool_calls: calls,
-        ..QueryResult::default()
+        ..CompletedQuery::default()
     };
     scene.complete_with(result).unwrap();
     let message = scene.complete_message();
@@ -284,7 +292,7 @@ fn after_the_response_tool_the_agent_still_reports_usage_and_its_own_calls() {
     let mut scene = with_response_tool();
     scene.call_for_query("a", "echo").unwrap();
     scene.answer(FIRST_CONNECTION, "a");
-    let result = QueryResult {
+    let result = CompletedQuery {
         value: Some(raw("\"ignored\"")),
         usage: Some(raw(r#"{"milliseconds":7}"#)),
         tool_calls: vec![foreign_call("search", Some("files"), "1")],
