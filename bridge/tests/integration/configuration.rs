@@ -4,10 +4,8 @@
 use std::process::Stdio;
 
 use bridge::{Config, StartError};
-use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
 use tokio::process::{Child, Command};
-use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
@@ -133,16 +131,7 @@ async fn tokens_never_appear_in_the_log() {
         .spawn()
         .unwrap();
     let url = listening_url(&mut child).await;
-    let (mut page, _) = tokio_tungstenite::connect_async(format!("ws{}/ws?session=s", &url[4..]))
-        .await
-        .unwrap();
-    let message = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN });
-    page.send(Message::Text(message.to_string().into()))
-        .await
-        .unwrap();
-    let response = with_deadline("response", page.next()).await;
-    let response = response.unwrap().unwrap();
-    assert!(response.to_text().unwrap().contains("authenticated"));
+    let _page = Page::connect_to(url.trim_start_matches("http://"), "s", TOKEN).await;
     let info = json!({ "name": "log", "version": "1" });
     let initialize = initialize_request("2025-06-18", json!({}), info);
     let request = http_client().post(format!("{url}/mcp?token={TOKEN}"));

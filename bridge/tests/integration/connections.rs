@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::kit::raw_http::{connect, get_health, read_to_end, wait_for_free_connection};
 use crate::kit::{
-    Page, TOKEN, echo_tool, http_client, start_bridge, start_bridge_with, test_config,
+    ConnectPage, Page, TOKEN, echo_tool, http_client, start_bridge, start_bridge_with, test_config,
 };
 
 #[tokio::test]

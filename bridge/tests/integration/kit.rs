@@ -10,7 +10,6 @@ mod raw_socket;
 mod stateless;
 
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use bridge::{
     ClientProfile, Config, MountedApp, PageTimings, Profile, Profiles, Results, ServerHandle,
@@ -22,8 +21,9 @@ pub(crate) use log::capture_log;
 pub(crate) use mcp_client::{
     EventStream, McpClient, event_field, initialize_request, rpc_request, rpc_response,
 };
-pub(crate) use page::{Page, Socket, close_going_away, next_frame, raw_json};
+pub(crate) use page::ConnectPage;
 pub(crate) use program::{bridge_program, listening_url};
+pub(crate) use raw_page::{Page, raw_json, with_deadline};
 pub(crate) use raw_socket::{
     CONTINUATION, FINAL, PING, RawSocket, TEXT, frame, frame_header, upgrade_request,
 };
@@ -38,16 +38,6 @@ pub(crate) const OTHER_TOKEN: &str = "token-of-somebody-else-0123456789";
 
 /// The name that the MCP clients of these tests send, unless a test chooses another.
 pub(crate) const CLIENT_NAME: &str = "integration-test";
-
-/// The maximum duration of any wait in these tests; only a broken program exceeds it.
-const DEADLINE: Duration = Duration::from_secs(20);
-
-/// Waits for something that must happen, and panics when it does not happen within [`DEADLINE`].
-pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(DEADLINE, future)
-        .await
-        .unwrap_or_else(|_| panic!("no {what} in time"))
-}
 
 /// The default configuration on a free port of the loopback interface.
 pub(crate) fn test_config() -> Config {

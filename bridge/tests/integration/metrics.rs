@@ -7,8 +7,8 @@ use reqwest::Response;
 use serde_json::json;
 
 use crate::kit::{
-    Page, TOKEN, assert_echo, connect_page_and_client, echo_tool, error_code, http_client,
-    post_tool_call, start_bridge, start_bridge_with, test_config, with_deadline,
+    ConnectPage, Page, TOKEN, assert_echo, connect_page_and_client, echo_tool, error_code,
+    http_client, post_tool_call, start_bridge, start_bridge_with, test_config, with_deadline,
 };
 
 const METRICS_TOKEN: &str = "metrics-token-of-the-operator-0123456789";

@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 
 use crate::kit::raw_http::{connect_and_send, read_to_end};
 use crate::kit::{
-    McpClient, OTHER_TOKEN, Page, TOKEN, capture_log, echo_tool, http_client, initialize_request,
-    start_bridge_with, with_deadline,
+    ConnectPage, McpClient, OTHER_TOKEN, Page, TOKEN, capture_log, echo_tool, http_client,
+    initialize_request, start_bridge_with, with_deadline,
 };
 use crate::metrics::{config_with_metrics, scrape};
 

@@ -8,7 +8,7 @@ use crate::kit::*;
 #[tokio::test]
 async fn a_null_error_key_marks_a_failure() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
     let handler = async {
@@ -27,7 +27,7 @@ async fn a_null_error_key_marks_a_failure() {
 #[tokio::test]
 async fn results_are_not_validated_against_output_schemas() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(json!({ "name": "t", "description": "d", "outputSchema":
         { "type": "object", "required": ["sum"] } }))
         .await;
@@ -41,13 +41,13 @@ async fn results_are_not_validated_against_output_schemas() {
 #[tokio::test]
 async fn a_conflicting_input_schema_is_rejected_and_earlier_ones_stay() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut first = CompatPage::connect(&bridge, "a").await;
+    let mut first = V1Page::connect(&bridge, "a").await;
     first.register_tool(tool("t")).await;
     first
         .register_tool(json!({ "name": "bare", "description": "d" }))
         .await;
-    first.wait_for_tool(&bridge, "bare").await;
-    let mut second = CompatPage::connect(&bridge, "b").await;
+    wait_for_tool(&bridge, "bare").await;
+    let mut second = V1Page::connect(&bridge, "b").await;
     // Only input schemas are compared, and a missing one equals an empty one.
     let mut same_schema = tool("t");
     same_schema["description"] = json!("another text");
@@ -82,7 +82,7 @@ async fn a_conflicting_input_schema_is_rejected_and_earlier_ones_stay() {
         .register_tool(json!({ "name": "t", "description": "alone" }))
         .await;
     first.register_tool(tool("last")).await;
-    first.wait_for_tool(&bridge, "last").await;
+    wait_for_tool(&bridge, "last").await;
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn any_token_connects_from_loopback_origins_only_with_compat() {
             Some("http://localhost:5173"),
             Some("http://127.0.0.1:9"),
         ] {
-            let mut page = CompatPage::open_at(&bridge, "/?session=s", origin)
+            let mut page = V1Page::open_at(&bridge, "/?session=s", origin)
                 .await
                 .unwrap();
             page.authenticate("s", json!({ "authToken": "x" })).await;
@@ -106,11 +106,11 @@ async fn any_token_connects_from_loopback_origins_only_with_compat() {
             let authenticated = response["type"] == "authenticated";
             assert_eq!(authenticated, connects, "{origin:?}: {response}");
         }
-        let mut page = CompatPage::open_at(&bridge, "/?session=s", Some("https://evil.example"))
+        let mut page = V1Page::open_at(&bridge, "/?session=s", Some("https://evil.example"))
             .await
             .unwrap();
         assert_eq!(page.recv().await["code"], "OriginNotAllowed");
-        let mut page = CompatPage::open(&bridge, "t").await;
+        let mut page = V1Page::open(&bridge, "t").await;
         page.authenticate("t", json!({ "authToken": "" })).await;
         assert_eq!(page.recv().await["code"], "MissingAuthentication");
     }

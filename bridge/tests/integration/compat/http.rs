@@ -281,7 +281,7 @@ async fn an_unknown_method_is_32601_and_without_a_page_32600() {
         let expected = json!({ "code": -32600, "message": "NoSessionsFound" });
         assert_eq!(answer["error"], expected, "{method}");
     }
-    let _page = CompatPage::connect(&bridge, "s").await;
+    let _page = V1Page::connect(&bridge, "s").await;
     for method in methods {
         let answer = rpc_call(&bridge, method, json!({})).await;
         let expected = json!({ "code": -32601, "message": "UnknownMethod" });
@@ -292,7 +292,7 @@ async fn an_unknown_method_is_32601_and_without_a_page_32600() {
 #[tokio::test]
 async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
     let bridge = start_bridge_with(compat_config()).await;
-    let _page = CompatPage::connect(&bridge, "s").await;
+    let _page = V1Page::connect(&bridge, "s").await;
     let params = json!({ "_meta": { "sessionId": "nobody" } });
     for method in ["tools/list", "resources/list", "prompts/list"] {
         let answer = rpc_call(&bridge, method, params.clone()).await;
@@ -312,9 +312,9 @@ async fn an_unknown_meta_session_id_is_32602_on_lists_and_ignored_on_calls() {
 #[tokio::test]
 async fn a_call_for_a_closed_page_is_session_not_found() {
     let bridge = start_bridge_with(compat_config()).await;
-    let closed = CompatPage::connect(&bridge, "gone").await;
+    let closed = V1Page::connect(&bridge, "gone").await;
     closed.close().await;
-    let _page = CompatPage::connect(&bridge, "s").await;
+    let _page = V1Page::connect(&bridge, "s").await;
     let params = json!({ "name": "t", "_meta": { "sessionId": "gone" } });
     let result = rpc_result(&bridge, "tools/call", params).await;
     assert_eq!(result["isError"], true);
@@ -324,7 +324,7 @@ async fn a_call_for_a_closed_page_is_session_not_found() {
 #[tokio::test]
 async fn the_mcp_web_session_id_key_selects_a_page_or_fails() {
     let bridge = start_bridge_with(compat_config()).await;
-    let _page = CompatPage::connect(&bridge, "s").await;
+    let _page = V1Page::connect(&bridge, "s").await;
     for (session, error) in [("s", "ToolNotFound"), ("never", "SessionNotFound")] {
         let params =
             json!({ "name": "t", "_meta": { "mcp-web/sessionId": session, "sessionId": "s" } });

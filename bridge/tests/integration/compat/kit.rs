@@ -1,15 +1,14 @@
-//! A page of `@mcp-web/core` 0.1, which sends and receives frames one by one.
+//! Pages of `@mcp-web/core` 0.1, and what they see of the bridge.
+
+use std::ops::DerefMut;
 
 use bridge::{Compat, Config, ServerHandle};
-use futures_util::SinkExt;
+use raw_page::PageSocket;
+pub(crate) use raw_page::V1Page;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::tungstenite::Error;
 
-use crate::kit::{
-    Socket, TOKEN, close_going_away, next_frame, poll_json, post_tool_call, start_bridge,
-    test_config, with_deadline, with_members,
-};
+use crate::kit::{TOKEN, poll_json, post_tool_call, start_bridge, test_config, with_members};
 
 /// The configuration of a bridge with `--compat mcp-web`.
 pub(crate) fn compat_config() -> Config {
@@ -19,155 +18,64 @@ pub(crate) fn compat_config() -> Config {
     }
 }
 
-/// The connection of a page of mcp-web 0.1.
-pub(crate) struct CompatPage {
-    socket: Socket,
-}
-
-impl CompatPage {
+/// Connects a [`V1Page`] to the bridge of a test.
+pub(crate) trait ConnectV1Page: DerefMut<Target = PageSocket> {
     /// Opens the socket without sending anything.
-    pub(crate) async fn open(bridge: &ServerHandle, session: &str) -> Self {
-        Self::open_at(bridge, &format!("/?session={session}"), None)
-            .await
-            .unwrap()
+    async fn open(bridge: &ServerHandle, session: &str) -> V1Page {
+        let path = format!("/?session={session}");
+        V1Page::open_at(bridge, &path, None).await.unwrap()
     }
 
     /// Opens the socket at a path, with this `Origin` header.
-    pub(crate) async fn open_at(
+    async fn open_at(
         bridge: &ServerHandle,
         path: &str,
         origin: Option<&str>,
-    ) -> Result<Self, Error> {
-        let url = format!("ws://{}{path}", bridge.local_addr());
-        let mut request = url.into_client_request().unwrap();
-        if let Some(origin) = origin {
-            let origin = origin.parse().unwrap();
-            request.headers_mut().insert("origin", origin);
-        }
-        let connecting = tokio_tungstenite::connect_async(request);
-        let (socket, _) = with_deadline("upgrade", connecting).await?;
-        Ok(Self { socket })
+    ) -> Result<V1Page, Error> {
+        let origin = origin.map(|origin| ("origin", origin));
+        V1Page::open_to(bridge.local_addr(), path, origin.as_slice()).await
     }
 
     /// Opens the socket and authenticates.
-    pub(crate) async fn connect(bridge: &ServerHandle, session: &str) -> Self {
-        Self::connect_with(bridge, session, json!({})).await
+    async fn connect(bridge: &ServerHandle, session: &str) -> V1Page {
+        V1Page::connect_with(bridge, session, json!({})).await
     }
 
     /// Opens the socket and authenticates with these members added or replaced.
-    pub(crate) async fn connect_with(bridge: &ServerHandle, session: &str, members: Value) -> Self {
-        let mut page = Self::open(bridge, session).await;
+    async fn connect_with(bridge: &ServerHandle, session: &str, members: Value) -> V1Page {
+        let mut page = V1Page::open(bridge, session).await;
         page.authenticate(session, members).await;
-        let authenticated = page.recv().await;
-        assert_eq!(authenticated["type"], "authenticated", "{authenticated}");
+        page.recv_authenticated().await;
         page
     }
 
     /// Authenticates like a page in a browser, with these members added or replaced.
-    pub(crate) async fn authenticate(&mut self, session: &str, members: Value) {
+    async fn authenticate(&mut self, session: &str, members: Value) {
         let message = json!({ "type": "authenticate", "sessionId": session, "authToken": TOKEN,
             "origin": "http://localhost:5173", "pageTitle": "A compat page", "userAgent": "a browser",
             "timestamp": 1_700_000_000_000_u64 });
-        self.send(with_members(message, members)).await;
+        self.send_json(with_members(message, members)).await;
     }
+}
 
-    pub(crate) async fn register_tool(&mut self, tool: Value) {
-        self.send(json!({ "type": "register-tool", "tool": tool }))
-            .await;
-    }
+impl ConnectV1Page for V1Page {}
 
-    pub(crate) async fn register_resource(&mut self, resource: Value) {
-        self.send(json!({ "type": "register-resource", "resource": resource }))
-            .await;
-    }
+/// Checks that a REST call of this tool reaches the page and returns.
+pub(crate) async fn assert_serves(bridge: &ServerHandle, page: &mut V1Page, tool: &str) {
+    let call = post_tool_call(bridge, tool, json!({}));
+    let ((status, result), ()) = tokio::join!(call, page.echo_call());
+    assert_eq!(status, 200, "{result}");
+}
 
-    pub(crate) async fn respond(&mut self, call: &Value, result: Value) {
-        let id = &call["requestId"];
-        self.send(json!({ "type": "tool-response", "requestId": id, "result": result }))
-            .await;
-    }
-
-    pub(crate) async fn send(&mut self, frame: Value) {
-        self.send_text(frame.to_string()).await;
-    }
-
-    /// Sends a frame, and returns whether the connection is still open.
-    pub(crate) async fn try_send(&mut self, frame: Value) -> bool {
-        self.send_frame(Message::Text(frame.to_string().into()))
-            .await
-            .is_ok()
-    }
-
-    pub(crate) async fn send_text(&mut self, text: String) {
-        self.send_frame(Message::Text(text.into())).await.unwrap();
-    }
-
-    pub(crate) async fn send_frame(&mut self, message: Message) -> Result<(), Error> {
-        self.socket.send(message).await
-    }
-
-    /// Buffers a frame, which is sent with the next one.
-    pub(crate) async fn feed(&mut self, frame: Value) {
-        let frame = Message::Text(frame.to_string().into());
-        self.socket.feed(frame).await.unwrap();
-    }
-
-    /// The message in the next frame.
-    pub(crate) async fn recv(&mut self) -> Value {
-        match self.recv_frame().await {
-            Some(Message::Text(text)) => serde_json::from_str(&text).unwrap(),
-            other => panic!("expected a message, got {other:?}"),
-        }
-    }
-
-    /// The next frame other than pings and pongs; `None` when the connection has ended.
-    pub(crate) async fn recv_frame(&mut self) -> Option<Message> {
-        next_frame(&mut self.socket).await
-    }
-
-    /// The code and reason of the close frame, which must be the next frame.
-    pub(crate) async fn recv_close(&mut self) -> (u16, String) {
-        match self.recv_frame().await {
-            Some(Message::Close(Some(frame))) => (frame.code.into(), frame.reason.to_string()),
-            other => panic!("expected a close frame, got {other:?}"),
-        }
-    }
-
-    /// The tool call, which must be the next message.
-    pub(crate) async fn recv_call(&mut self) -> Value {
-        let call = self.recv().await;
-        assert_eq!(call["type"], "tool-call", "{call}");
-        call
-    }
-
-    /// Receives a tool call, which must be the next message, and responds with its own input.
-    pub(crate) async fn echo_call(&mut self) {
-        let call = self.recv_call().await;
-        self.respond(&call, call["toolInput"].clone()).await;
-    }
-
-    /// Checks that a REST call of this tool reaches the page and returns.
-    pub(crate) async fn assert_serves(&mut self, bridge: &ServerHandle, tool: &str) {
-        let call = post_tool_call(bridge, tool, json!({}));
-        let ((status, result), ()) = tokio::join!(call, self.echo_call());
-        assert_eq!(status, 200, "{result}");
-    }
-
-    /// Waits until the bridge lists this tool, which shows that it has processed all earlier
-    /// messages.
-    pub(crate) async fn wait_for_tool(&self, bridge: &ServerHandle, tool: &str) {
-        let has_tool = |session: &Value| {
-            let tools = session["available_tools"].as_array();
-            tools.is_some_and(|tools| tools.iter().any(|name| name == tool))
-        };
-        let is_listed = |body: &Value| body["sessions"].as_array().unwrap().iter().any(has_tool);
-        poll_json(bridge, "/sessions", is_listed).await;
-    }
-
-    /// Closes the socket as a browser does for a closed document.
-    pub(crate) async fn close(mut self) {
-        close_going_away(&mut self.socket).await;
-    }
+/// Waits until the bridge lists this tool, which shows that it has processed all earlier messages
+/// of the page.
+pub(crate) async fn wait_for_tool(bridge: &ServerHandle, tool: &str) {
+    let has_tool = |session: &Value| {
+        let tools = session["available_tools"].as_array();
+        tools.is_some_and(|tools| tools.iter().any(|name| name == tool))
+    };
+    let is_listed = |body: &Value| body["sessions"].as_array().unwrap().iter().any(has_tool);
+    poll_json(bridge, "/sessions", is_listed).await;
 }
 
 /// Waits until the only session has this number of tools, and returns their names.
@@ -189,9 +97,9 @@ pub(crate) async fn wait_for_sessions(bridge: &ServerHandle, count: usize) -> Ve
 }
 
 /// Starts a bridge without `--compat`, and a page that has registered [`tool`] with this name.
-pub(crate) async fn start_with_tool(name: &str) -> (ServerHandle, CompatPage) {
+pub(crate) async fn start_with_tool(name: &str) -> (ServerHandle, V1Page) {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool(name)).await;
     wait_for_tools(&bridge, 1).await;
     (bridge, page)

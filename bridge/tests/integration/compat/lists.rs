@@ -12,11 +12,11 @@ fn names(listed: &Value) -> Vec<&str> {
 }
 
 /// Connects two pages with the tool `t`. The second one also has the tool `own`.
-async fn connect_two_pages(bridge: &bridge::ServerHandle) -> (CompatPage, CompatPage) {
-    let mut first = CompatPage::connect(bridge, "first").await;
+async fn connect_two_pages(bridge: &bridge::ServerHandle) -> (V1Page, V1Page) {
+    let mut first = V1Page::connect(bridge, "first").await;
     first.register_tool(tool("t")).await;
-    first.wait_for_tool(bridge, "t").await;
-    let mut second = CompatPage::connect(bridge, "second").await;
+    wait_for_tool(bridge, "t").await;
+    let mut second = V1Page::connect(bridge, "second").await;
     let other = json!({ "name": "own", "description": "d", "inputSchema": { "type": "object",
         "properties": { "session_id": { "type": "number" } }, "required": ["session_id", "x"] } });
     second.register_tool(other).await;
@@ -28,7 +28,7 @@ async fn connect_two_pages(bridge: &bridge::ServerHandle) -> (CompatPage, Compat
 #[tokio::test]
 async fn tools_follow_list_sessions_in_registration_order_with_exact_keys() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     let meta = json!({ "ui": { "resourceUri": "ui://z/app.html" } });
     page.register_tool(
         json!({ "name": "z", "description": "last letter", "_meta": meta,
@@ -121,10 +121,10 @@ async fn without_a_page_only_get_connection_status_is_listed() {
 #[tokio::test]
 async fn a_page_tool_called_list_sessions_replaces_the_builtin_one() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("list_sessions")).await;
     page.register_tool(tool("t")).await;
-    page.wait_for_tool(&bridge, "t").await;
+    wait_for_tool(&bridge, "t").await;
     let listed = rpc_result(&bridge, "tools/list", json!({})).await;
     assert_eq!(names(&listed), ["list_sessions", "t"]);
     let call = rpc_call(&bridge, "tools/call", json!({ "name": "list_sessions" }));
@@ -140,7 +140,7 @@ async fn a_page_tool_called_list_sessions_replaces_the_builtin_one() {
 #[tokio::test]
 async fn resources_list_starts_with_sessions_list_and_defaults_to_text_html() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     let app = json!({ "uri": "ui://chart/app.html", "name": "chart UI", "description": "an app",
         "mimeType": "text/html;profile=mcp-app" });
     page.register_resource(app.clone()).await;
@@ -199,7 +199,7 @@ async fn resources_read_uses_the_first_session_with_the_resource() {
         let id = &read["requestId"];
         let answer = json!({ "type": "resource-response", "requestId": id, "content": "<p>",
             "mimeType": "text/html" });
-        second.send(answer).await;
+        second.send_json(answer).await;
     };
     let (read, ()) = tokio::join!(reading, handler);
     let expected = json!({ "contents": [{ "uri": "board://cards", "mimeType": "text/html",
@@ -215,7 +215,7 @@ async fn resources_read_uses_the_first_session_with_the_resource() {
 #[tokio::test]
 async fn resources_read_failures_are_results_with_an_error_key() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_resource(json!({ "uri": "a:b", "name": "n" }))
         .await;
     page.register_tool(tool("t")).await;
@@ -228,7 +228,7 @@ async fn resources_read_failures_are_results_with_an_error_key() {
     let reading = rpc_result(&bridge, "resources/read", json!({ "uri": "a:b" }));
     let handler = async {
         let id = page.recv().await["requestId"].take();
-        page.send(
+        page.send_json(
             json!({ "type": "resource-response", "requestId": id, "mimeType": "text/html",
             "error": "the page's text" }),
         )
@@ -249,13 +249,13 @@ async fn resources_read_failures_are_results_with_an_error_key() {
 #[tokio::test]
 async fn session_entries_omit_absent_keys_and_are_indented_by_two_spaces() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::open(&bridge, "bare").await;
-    page.send(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 7 }))
+    let mut page = V1Page::open(&bridge, "bare").await;
+    page.send_json(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 7 }))
         .await;
     assert_eq!(page.recv().await["type"], "authenticated");
     page.register_tool(tool("t")).await;
     let activity = 1_700_000_000_123_u64;
-    page.send(json!({ "type": "activity", "timestamp": activity }))
+    page.send_json(json!({ "type": "activity", "timestamp": activity }))
         .await;
     wait_until_processed(&bridge, &mut page, "bare", "t").await;
 

@@ -5,7 +5,7 @@ use bridge::ServerHandle;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use super::kit::{CompatPage, compat_config, tool};
+use super::kit::{ConnectV1Page, V1Page, compat_config, tool};
 use crate::kit::{TOKEN, http_client, result_text, rpc_request, start_bridge_with, with_deadline};
 
 pub(crate) fn http_request(bridge: &ServerHandle, method: Method, path: &str) -> RequestBuilder {
@@ -56,7 +56,7 @@ pub(crate) fn parse_text(result: &Value) -> Value {
 /// The result of a call of the tool `t` to which the page responds with `response`.
 pub(crate) async fn call_result(
     bridge: &ServerHandle,
-    page: &mut CompatPage,
+    page: &mut V1Page,
     response: Value,
 ) -> Value {
     let params = json!({ "name": "t", "arguments": {} });
@@ -72,7 +72,7 @@ pub(crate) async fn call_result(
 /// the page, and a call of the tool returns.
 pub(crate) async fn wait_until_processed(
     bridge: &ServerHandle,
-    page: &mut CompatPage,
+    page: &mut V1Page,
     session: &str,
     tool: &str,
 ) {
@@ -94,9 +94,9 @@ pub(crate) async fn wait_until_processed(
 }
 
 /// Starts a bridge with `--compat mcp-web`, and a page whose tool `t` can be called.
-pub(crate) async fn start_compat_with_tool() -> (ServerHandle, CompatPage) {
+pub(crate) async fn start_compat_with_tool() -> (ServerHandle, V1Page) {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     wait_until_processed(&bridge, &mut page, "s", "t").await;
     (bridge, page)

@@ -31,8 +31,8 @@ fn authentication_failed(error: &str, code: &str) -> Value {
 #[tokio::test]
 async fn session_limit_reject_fails_authentication_and_closes_with_1008() {
     let bridge = start_bridge_with(config_with_limit(SessionLimitPolicy::Reject)).await;
-    let first = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
-    let mut second = CompatPage::open(&bridge, "b").await;
+    let first = V1Page::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
+    let mut second = V1Page::open(&bridge, "b").await;
     // The session limit is checked before the name.
     second
         .authenticate("b", json!({ "sessionName": "n" }))
@@ -44,7 +44,7 @@ async fn session_limit_reject_fails_authentication_and_closes_with_1008() {
     );
     assert_eq!(second.recv_close().await, (1008, text.to_owned()));
     // A page that reconnects to its session does not count twice.
-    let reconnected = CompatPage::connect(&bridge, "a").await;
+    let reconnected = V1Page::connect(&bridge, "a").await;
     assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "a");
     drop((first, reconnected));
 }
@@ -59,10 +59,10 @@ async fn session_limit_close_oldest_closes_the_page_connected_first() {
         ..config_with_limit(SessionLimitPolicy::CloseOldest)
     })
     .await;
-    let mut oldest = CompatPage::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
-    let _other = CompatPage::connect(&bridge, "b").await;
+    let mut oldest = V1Page::connect_with(&bridge, "a", json!({ "sessionName": "n" })).await;
+    let _other = V1Page::connect(&bridge, "b").await;
     // The name is free, because the page that used it is closed.
-    let _newest = CompatPage::connect_with(&bridge, "c", json!({ "sessionName": "n" })).await;
+    let _newest = V1Page::connect_with(&bridge, "c", json!({ "sessionName": "n" })).await;
     let reason = "Session limit exceeded, closing oldest session";
     let message =
         json!({ "type": "session-closed", "reason": reason, "code": "SessionLimitExceeded" });
@@ -80,8 +80,8 @@ async fn session_limit_close_oldest_closes_the_page_connected_first() {
 async fn a_session_name_in_use_is_rejected_until_its_page_closes() {
     let bridge = start_bridge().await;
     let named = || json!({ "sessionName": "board" });
-    let holder = CompatPage::connect_with(&bridge, "a", named()).await;
-    let mut second = CompatPage::open(&bridge, "b").await;
+    let holder = V1Page::connect_with(&bridge, "a", named()).await;
+    let mut second = V1Page::open(&bridge, "b").await;
     second.authenticate("b", named()).await;
     let error = "Session name \"board\" is already in use";
     let message = second.recv().await;
@@ -92,13 +92,13 @@ async fn a_session_name_in_use_is_rejected_until_its_page_closes() {
     let reason = "Session name already in use".to_owned();
     assert_eq!(second.recv_close().await, (1008, reason));
     // A page may keep its own name, and pages without a name do not conflict.
-    let reconnected = CompatPage::connect_with(&bridge, "a", named()).await;
-    let unnamed = CompatPage::connect(&bridge, "c").await;
-    let also_unnamed = CompatPage::connect(&bridge, "d").await;
+    let reconnected = V1Page::connect_with(&bridge, "a", named()).await;
+    let unnamed = V1Page::connect(&bridge, "c").await;
+    let also_unnamed = V1Page::connect(&bridge, "d").await;
     wait_for_sessions(&bridge, 3).await;
     reconnected.close().await;
     wait_for_sessions(&bridge, 2).await;
-    CompatPage::connect_with(&bridge, "b", named()).await;
+    V1Page::connect_with(&bridge, "b", named()).await;
     drop((holder, unnamed, also_unnamed));
 }
 
@@ -110,7 +110,7 @@ async fn missing_and_short_tokens_are_rejected_with_compat_codes() {
         (json!(""), "MissingAuthentication"),
         (json!("short"), "InvalidAuthentication"),
     ] {
-        let mut page = CompatPage::open(&bridge, "s").await;
+        let mut page = V1Page::open(&bridge, "s").await;
         page.authenticate("s", json!({ "authToken": token })).await;
         let message = page.recv().await;
         assert_eq!(message["type"], "authentication-failed");
@@ -124,9 +124,7 @@ async fn missing_and_short_tokens_are_rejected_with_compat_codes() {
 async fn a_foreign_origin_at_the_root_path_receives_an_explanation() {
     let bridge = start_bridge().await;
     let evil = Some("https://evil.example");
-    let mut page = CompatPage::open_at(&bridge, "/?session=s", evil)
-        .await
-        .unwrap();
+    let mut page = V1Page::open_at(&bridge, "/?session=s", evil).await.unwrap();
     let message = page.recv().await;
     assert_eq!(message["code"], "OriginNotAllowed");
     assert!(message["error"].as_str().unwrap().contains("evil.example"));
@@ -144,7 +142,7 @@ async fn an_expired_session_receives_session_expired_and_closes_with_1008() {
         ..test_config()
     })
     .await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     let message = page.recv().await;
     let expected = json!({ "type": "session-expired", "code": "SessionExpired" });
     assert_eq!(message, expected);
@@ -167,14 +165,14 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
         text("null"),
         text("[]"),
     ] {
-        let mut fresh = CompatPage::open(&bridge, "fresh").await;
+        let mut fresh = V1Page::open(&bridge, "fresh").await;
         fresh.send_frame(invalid_message.clone()).await.unwrap();
         assert_eq!(
             fresh.recv_close().await,
             invalid(),
             "{invalid_message:?} first"
         );
-        let mut page = CompatPage::connect(&bridge, "s").await;
+        let mut page = V1Page::connect(&bridge, "s").await;
         page.send_frame(invalid_message.clone()).await.unwrap();
         assert_eq!(
             page.recv_close().await,
@@ -190,7 +188,7 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
         text(r#"{"type":"register-resource","resource":[]}"#),
         Message::Binary(vec![1].into()),
     ] {
-        let mut page = CompatPage::connect(&bridge, "s").await;
+        let mut page = V1Page::connect(&bridge, "s").await;
         page.send_frame(invalid_message.clone()).await.unwrap();
         assert_eq!(page.recv_close().await, invalid(), "{invalid_message:?}");
     }
@@ -199,7 +197,7 @@ async fn invalid_json_and_incomplete_registrations_close_with_1003() {
 #[tokio::test]
 async fn shutdown_closes_with_1000_server_shutting_down() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     let closed = async {
         let closed = page.recv_close().await;
         // A browser closes the connection at this point.
@@ -213,7 +211,7 @@ async fn shutdown_closes_with_1000_server_shutting_down() {
 #[tokio::test]
 async fn unknown_and_malformed_messages_are_ignored() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     for malformed in [
         json!({}),
@@ -233,13 +231,13 @@ async fn unknown_and_malformed_messages_are_ignored() {
         json!({ "type": "resource-response", "requestId": "nobody's", "content": "c" }),
         json!({ "type": "authenticate", "authToken": [] }),
     ] {
-        page.send(malformed).await;
+        page.send_json(malformed).await;
     }
     page.send_text("{\"type\":\"tool-response\",\"requestId\":\"\\ud800\"}".to_owned())
         .await;
     wait_for_tools(&bridge, 1).await;
-    page.assert_serves(&bridge, "t").await;
-    let another = CompatPage::connect_with(&bridge, "t", json!({ "authToken": TOKEN })).await;
+    assert_serves(&bridge, &mut page, "t").await;
+    let another = V1Page::connect_with(&bridge, "t", json!({ "authToken": TOKEN })).await;
     wait_for_sessions(&bridge, 2).await;
     drop(another);
 }

@@ -9,8 +9,8 @@ use crate::kit::*;
 const URI: &str = "board://cards";
 
 /// Connects a page with a resource, and a client that lists it.
-async fn start_with_resource(bridge: &ServerHandle) -> (CompatPage, McpClient) {
-    let mut page = CompatPage::connect(bridge, "s").await;
+async fn start_with_resource(bridge: &ServerHandle) -> (V1Page, McpClient) {
+    let mut page = V1Page::connect(bridge, "s").await;
     page.register_resource(
         json!({ "uri": URI, "name": "Cards", "description": "All of them",
         "mimeType": "text/plain" }),
@@ -31,14 +31,14 @@ async fn page_resources(client: &McpClient) -> Vec<Value> {
 }
 
 /// The response to `resources/read` when the page responds with these members.
-async fn read_resource(page: &mut CompatPage, client: &McpClient, members: Value) -> Value {
+async fn read_resource(page: &mut V1Page, client: &McpClient, members: Value) -> Value {
     let handler = async {
         let request = page.recv().await;
         let id = request["requestId"].clone();
         let expected = json!({ "type": "resource-read", "requestId": id, "uri": URI });
         assert_eq!(request, expected);
         let response = json!({ "type": "resource-response", "requestId": id });
-        page.send(with_members(response, members)).await;
+        page.send_json(with_members(response, members)).await;
     };
     let request = client.request("resources/read", json!({ "uri": URI }));
     tokio::join!(request, handler).0

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge::PageTimings;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::kit::*;
 use crate::kit::*;
@@ -13,7 +13,7 @@ use crate::kit::*;
 async fn a_page_without_a_protocol_version_speaks_the_compat_protocol() {
     let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let mut page = CompatPage::open(&bridge, "s").await;
+    let mut page = V1Page::open(&bridge, "s").await;
     page.authenticate("s", json!({})).await;
     let authenticated = page.recv().await;
     let expected = json!({ "type": "authenticated", "sessionId": "s", "success": true });
@@ -43,7 +43,7 @@ async fn the_page_socket_is_at_root_and_ws_for_any_non_empty_session() {
     let ids = ["1", "a%20tab/%3F%C3%A9", long.as_str()];
     for id in ids {
         let path = format!("/?session={id}");
-        let mut page = CompatPage::open_at(&bridge, &path, None).await.unwrap();
+        let mut page = V1Page::open_at(&bridge, &path, None).await.unwrap();
         // The session id is taken from the URL, not from the message.
         page.authenticate("another", json!({})).await;
         let authenticated = page.recv().await;
@@ -53,7 +53,7 @@ async fn the_page_socket_is_at_root_and_ws_for_any_non_empty_session() {
             .replace("%C3%A9", "é");
         assert_eq!(authenticated["sessionId"], decoded);
     }
-    let mut page = CompatPage::open_at(&bridge, "/ws?session=w", None)
+    let mut page = V1Page::open_at(&bridge, "/ws?session=w", None)
         .await
         .unwrap();
     page.authenticate("w", json!({})).await;
@@ -64,7 +64,7 @@ async fn the_page_socket_is_at_root_and_ws_for_any_non_empty_session() {
 async fn a_page_socket_url_without_a_session_is_400() {
     let bridge = start_bridge().await;
     for path in ["/", "/?session=", "/?other=1", "/ws", "/ws?session="] {
-        match CompatPage::open_at(&bridge, path, None).await {
+        match V1Page::open_at(&bridge, path, None).await {
             Err(Error::Http(response)) => assert_eq!(response.status(), 400, "{path}"),
             other => panic!("{path}: {:?}", other.map(|_| "connected").unwrap_err()),
         }
@@ -79,23 +79,27 @@ async fn activity_before_authenticate_does_not_extend_the_timeout() {
     }))
     .await;
     let activity = || json!({ "type": "activity", "timestamp": 1 });
-    let mut page = CompatPage::open(&bridge, "s").await;
-    page.send(activity()).await;
+    let mut page = V1Page::open(&bridge, "s").await;
+    page.send_json(activity()).await;
     page.authenticate("s", json!({})).await;
     assert_eq!(page.recv().await["type"], "authenticated");
 
     // Activity does not give a page that never authenticates more time.
-    let mut busy = CompatPage::open(&bridge, "busy").await;
+    let mut busy = V1Page::open(&bridge, "busy").await;
     let mut sent = 0;
-    while busy.try_send(activity()).await {
+    while busy
+        .send_frame(Message::text(activity().to_string()))
+        .await
+        .is_ok()
+    {
         sent += 1;
     }
     assert!(sent > 1, "{sent}");
     assert_eq!(wait_for_sessions(&bridge, 1).await[0]["session_id"], "s");
 
     // The first message of a native page must be `authenticate`.
-    let mut native = CompatPage::open(&bridge, "native").await;
-    native.send(activity()).await;
+    let mut native = V1Page::open(&bridge, "native").await;
+    native.send_json(activity()).await;
     native
         .authenticate("native", json!({ "protocol": 2 }))
         .await;
@@ -105,12 +109,12 @@ async fn activity_before_authenticate_does_not_extend_the_timeout() {
 #[tokio::test]
 async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
     let bridge = start_bridge().await;
-    let mut bare = CompatPage::open(&bridge, "bare").await;
-    bare.send(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 0 }))
+    let mut bare = V1Page::open(&bridge, "bare").await;
+    bare.send_json(json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 0 }))
         .await;
     assert_eq!(bare.recv().await["type"], "authenticated");
     let header = Some("http://localhost:4000");
-    let mut browser = CompatPage::open_at(&bridge, "/?session=b", header)
+    let mut browser = V1Page::open_at(&bridge, "/?session=b", header)
         .await
         .unwrap();
     browser.authenticate("b", json!({})).await;
@@ -128,8 +132,8 @@ async fn page_info_is_optional_and_the_origin_comes_from_the_header() {
 #[tokio::test]
 async fn last_activity_uses_the_clock_of_the_page() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
-    page.send(json!({ "type": "activity", "timestamp": 1_700_000_001_234_u64 }))
+    let mut page = V1Page::connect(&bridge, "s").await;
+    page.send_json(json!({ "type": "activity", "timestamp": 1_700_000_001_234_u64 }))
         .await;
     let expected = "2023-11-14T22:13:21.234Z";
     let is_updated = |body: &Value| body["sessions"][0]["last_activity"] == expected;
@@ -139,28 +143,28 @@ async fn last_activity_uses_the_clock_of_the_page() {
 #[tokio::test]
 async fn a_second_connection_supersedes_the_first_and_starts_without_tools() {
     let bridge = start_bridge().await;
-    let mut first = CompatPage::connect(&bridge, "s").await;
+    let mut first = V1Page::connect(&bridge, "s").await;
     first.register_tool(tool("old")).await;
     wait_for_tools(&bridge, 1).await;
-    let mut second = CompatPage::connect(&bridge, "s").await;
+    let mut second = V1Page::connect(&bridge, "s").await;
     assert_eq!(wait_for_tools(&bridge, 0).await, [""; 0]);
     second.register_tool(tool("new")).await;
     assert_eq!(wait_for_tools(&bridge, 1).await, ["new"]);
     // The later close of the old connection removes nothing.
     while first.recv_frame().await.is_some() {}
     drop(first);
-    second.assert_serves(&bridge, "new").await;
+    assert_serves(&bridge, &mut second, "new").await;
 }
 
 #[tokio::test]
 async fn a_response_on_a_newer_connection_completes_the_call() {
     let bridge = start_bridge().await;
-    let mut first = CompatPage::connect(&bridge, "s").await;
+    let mut first = V1Page::connect(&bridge, "s").await;
     first.register_tool(tool("slow")).await;
     wait_for_tools(&bridge, 1).await;
     let handler = async {
         let call = first.recv_call().await;
-        let mut second = CompatPage::connect(&bridge, "s").await;
+        let mut second = V1Page::connect(&bridge, "s").await;
         second.respond(&call, json!("late")).await;
         second
     };
@@ -172,18 +176,18 @@ async fn a_response_on_a_newer_connection_completes_the_call() {
 #[tokio::test]
 async fn a_session_id_in_use_is_rejected_for_another_token() {
     let (bridge, mut page) = start_with_tool("mine").await;
-    let mut stranger = CompatPage::open(&bridge, "s").await;
+    let mut stranger = V1Page::open(&bridge, "s").await;
     let token = json!({ "authToken": "another-token-0123456789" });
     stranger.authenticate("s", token.clone()).await;
     let rejected = stranger.recv().await;
     assert_eq!(rejected["type"], "authentication-failed");
     assert_eq!(rejected["code"], "InvalidSession");
     assert_eq!(stranger.recv_close().await.0, 1008);
-    page.assert_serves(&bridge, "mine").await;
+    assert_serves(&bridge, &mut page, "mine").await;
     // After the page has closed, another token can use the id.
     page.close().await;
     wait_for_sessions(&bridge, 0).await;
-    CompatPage::connect_with(&bridge, "s", token).await;
+    V1Page::connect_with(&bridge, "s", token).await;
 }
 
 #[tokio::test]
@@ -203,7 +207,7 @@ async fn reauthenticating_clears_tools_and_keeps_calls_in_flight() {
     assert_eq!(result_text(&result), "answered");
     let names = wait_for_sessions(&bridge, 1).await;
     assert_eq!(names[0]["session_name"], "again");
-    page.assert_serves(&bridge, "new").await;
+    assert_serves(&bridge, &mut page, "new").await;
 
     // The session cannot change its token.
     let token = json!({ "authToken": "another-token-0123456789" });
@@ -222,7 +226,7 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
     }))
     .await;
     // Neither page reads, so neither responds to pings. Only the native page is disconnected.
-    let mut page = CompatPage::connect(&bridge, "silent").await;
+    let mut page = V1Page::connect(&bridge, "silent").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
     let native = Page::connect(&bridge, "native", TOKEN).await;
@@ -231,12 +235,12 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
         wait_for_sessions(&bridge, 1).await[0]["session_id"],
         "silent"
     );
-    page.assert_serves(&bridge, "t").await;
+    assert_serves(&bridge, &mut page, "t").await;
     drop(native);
 
     // A broken connection ends the session at once, despite `page_grace`.
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
     let connected_at = std::time::Instant::now();
@@ -253,13 +257,13 @@ async fn compat_pages_have_no_page_grace_and_no_heartbeat_timeout() {
 #[tokio::test]
 async fn many_activity_frames_do_not_delay_calls() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     for at in 0..10_000_u64 {
-        page.feed(json!({ "type": "activity", "timestamp": at }))
+        page.feed_json(json!({ "type": "activity", "timestamp": at }))
             .await;
     }
-    page.assert_serves(&bridge, "t").await;
+    assert_serves(&bridge, &mut page, "t").await;
 }
 
 #[tokio::test]

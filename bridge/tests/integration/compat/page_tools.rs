@@ -8,7 +8,7 @@ use crate::kit::*;
 /// The response to a REST call of `t`, to which the page responds with or without a `result`.
 async fn rest_call_result(
     bridge: &bridge::ServerHandle,
-    page: &mut CompatPage,
+    page: &mut V1Page,
     result: Option<Value>,
 ) -> Value {
     let handler = async {
@@ -18,7 +18,7 @@ async fn rest_call_result(
             None => {
                 let id = &call["requestId"];
                 let frame = json!({ "type": "tool-response", "requestId": id });
-                page.send(frame).await;
+                page.send_json(frame).await;
             }
         }
     };
@@ -30,7 +30,7 @@ async fn rest_call_result(
 #[tokio::test]
 async fn registering_a_tool_again_replaces_it_in_place() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     for name in ["a", "b", "c"] {
         page.register_tool(tool(name)).await;
     }
@@ -128,7 +128,7 @@ async fn results_have_the_native_shape_without_compat() {
 #[tokio::test]
 async fn large_calls_and_results_are_single_frames() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(json!({ "name": "t", "description": "d" }))
         .await;
     wait_for_tools(&bridge, 1).await;
@@ -161,7 +161,7 @@ async fn tool_input_is_an_object_without_session_id() {
 #[tokio::test]
 async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     for (rejected, code, expected) in [
         (json!({ "name": "" }), "ToolNameRequired", "name"),
@@ -198,7 +198,7 @@ async fn a_rejected_tool_is_a_registration_error_and_earlier_tools_stay() {
 #[tokio::test]
 async fn output_schemas_are_neither_listed_nor_validated() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     let tool_with_output = |name: &str, kind: &str| json!({ "name": name, "description": "d", "outputSchema": { "type": kind } });
     page.register_tool(tool_with_output("text", "string")).await;
     page.register_tool(tool_with_output("t", "object")).await;
@@ -224,7 +224,7 @@ async fn output_schemas_are_neither_listed_nor_validated() {
 #[tokio::test]
 async fn arguments_are_not_validated_against_the_published_schema() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(
         json!({ "name": "t", "description": "d", "inputSchema": { "type": "object",
         "properties": { "size": { "type": "integer", "default": 8 } }, "required": ["size"],
@@ -255,9 +255,9 @@ async fn arguments_are_not_validated_against_the_published_schema() {
 #[tokio::test]
 async fn two_pages_keep_different_schemas_without_compat() {
     let bridge = start_bridge().await;
-    let mut first = CompatPage::connect(&bridge, "a").await;
+    let mut first = V1Page::connect(&bridge, "a").await;
     first.register_tool(tool("t")).await;
-    let mut second = CompatPage::connect(&bridge, "b").await;
+    let mut second = V1Page::connect(&bridge, "b").await;
     second
         .register_tool(
             json!({ "name": "t", "description": "d", "inputSchema": { "type": "object",
@@ -289,7 +289,7 @@ async fn list_sessions_is_callable_without_compat_unless_a_page_defines_it() {
         none["result"]["structuredContent"],
         json!({ "sessions": [] })
     );
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     wait_for_tools(&bridge, 1).await;
     let one = client.call("list_sessions", json!({})).await;
@@ -312,7 +312,7 @@ async fn list_sessions_is_callable_without_compat_unless_a_page_defines_it() {
 #[tokio::test]
 async fn tools_after_a_long_one_are_registered_after_it() {
     let bridge = start_bridge().await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     let properties: serde_json::Map<_, _> = (0..3_000)
         .map(|n| {
             (

@@ -33,7 +33,7 @@ fn query_message(uuid: &str, members: Value) -> Value {
 
 /// Starts a bridge with `--compat mcp-web`, its agent, and a page with a query that the agent has
 /// accepted.
-async fn start_query(members: Value) -> (ServerHandle, MockAgent, CompatPage, AcceptedQuery) {
+async fn start_query(members: Value) -> (ServerHandle, MockAgent, V1Page, AcceptedQuery) {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent_config(&agent)).await;
     let mut page = connect_page(&bridge, "asks").await;
@@ -42,23 +42,23 @@ async fn start_query(members: Value) -> (ServerHandle, MockAgent, CompatPage, Ac
 }
 
 /// Connects a page with the tools `t` and `answer`.
-async fn connect_page(bridge: &ServerHandle, session: &str) -> CompatPage {
-    let mut page = CompatPage::connect(bridge, session).await;
+async fn connect_page(bridge: &ServerHandle, session: &str) -> V1Page {
+    let mut page = V1Page::connect(bridge, session).await;
     for name in ["t", "answer"] {
         page.register_tool(tool(name)).await;
     }
-    page.wait_for_tool(bridge, "answer").await;
+    wait_for_tool(bridge, "answer").await;
     page
 }
 
 /// Sends a query, which the agent accepts.
 async fn send_query(
     agent: &mut MockAgent,
-    page: &mut CompatPage,
+    page: &mut V1Page,
     uuid: &str,
     members: Value,
 ) -> AcceptedQuery {
-    page.send(query_message(uuid, members)).await;
+    page.send_json(query_message(uuid, members)).await;
     let query = agent.accept_query().await;
     let accepted = json!({ "type": "query_accepted", "uuid": uuid });
     assert_eq!(page.recv().await, accepted);
@@ -81,7 +81,7 @@ async fn the_agent_receives_the_page_message_and_no_token() {
     let tools = json!([{ "name": "t", "description": "d", "inputSchema": { "type": "object" } }]);
     let members = json!({ "responseTool": { "name": "answer", "description": "d" },
         "tools": tools, "restrictTools": false });
-    page.send(query_message(UUID, members.clone())).await;
+    page.send_json(query_message(UUID, members.clone())).await;
     let request = agent.next_request().await;
     assert_eq!(
         (request.method.as_str(), &*request.path),
@@ -111,7 +111,7 @@ async fn agent_requests_use_the_path_of_agent_url_and_agent_token() {
     config.agent.agent_token = Some(secret.parse().unwrap());
     let bridge = start_bridge_with(config).await;
     let mut page = connect_page(&bridge, "asks").await;
-    page.send(query_message(UUID, json!({}))).await;
+    page.send_json(query_message(UUID, json!({}))).await;
     let request = agent.next_request().await;
     assert_eq!(request.path, format!("/my/agent/{UUID}"));
     assert_eq!(request.headers["authorization"], format!("Bearer {secret}"));
@@ -123,7 +123,7 @@ async fn acceptance_is_sent_before_progress_and_completion() {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent_config(&agent)).await;
     let mut page = connect_page(&bridge, "asks").await;
-    page.send(query_message(UUID, json!({}))).await;
+    page.send_json(query_message(UUID, json!({}))).await;
     let request = agent.next_request().await;
     for message in ["one", "two"] {
         let report = report_request(&bridge, UUID, "progress").json(&json!({ "message": message }));
@@ -157,7 +157,7 @@ async fn an_agent_error_status_is_a_query_failure() {
         (2, 404, "404: Not Found"),
     ] {
         let uuid = uuid(number);
-        page.send(query_message(&uuid, json!({}))).await;
+        page.send_json(query_message(&uuid, json!({}))).await;
         agent.next_request().await.respond(status);
         let expected = query_failure(&uuid, &format!("Agent responded with {text}"));
         assert_eq!(page.recv().await, expected);
@@ -171,8 +171,8 @@ async fn without_an_agent_url_every_query_fails() {
         ..test_config()
     };
     let bridge = start_bridge_with(config).await;
-    let mut page = CompatPage::connect(&bridge, "asks").await;
-    page.send(query_message(UUID, json!({}))).await;
+    let mut page = V1Page::connect(&bridge, "asks").await;
+    page.send_json(query_message(UUID, json!({}))).await;
     assert_eq!(page.recv().await, query_failure(UUID, "Missing Agent URL"));
 }
 
@@ -198,10 +198,10 @@ async fn every_end_of_a_query_frees_its_slot() {
             "response tool" => json!({ "responseTool": { "name": "answer" } }),
             _ => json!({}),
         };
-        page.send(query_message(&first, members)).await;
+        page.send_json(query_message(&first, members)).await;
         let request = agent.next_request().await;
         let second = uuid(2 * number + 1);
-        page.send(query_message(&second, json!({}))).await;
+        page.send_json(query_message(&second, json!({}))).await;
         assert_eq!(
             page.recv().await,
             query_failure(&second, limit_exceeded),
@@ -212,7 +212,7 @@ async fn every_end_of_a_query_frees_its_slot() {
         match end {
             "refused" => assert_eq!(message["type"], "query_failure"),
             "page" => {
-                page.send(json!({ "type": "query_cancel", "uuid": first }))
+                page.send_json(json!({ "type": "query_cancel", "uuid": first }))
                     .await;
                 agent.recv_cancellation(&first).await;
             }
@@ -240,7 +240,7 @@ async fn only_a_page_cancel_sends_delete_to_the_agent() {
     assert_eq!(page.recv().await["type"], "query_complete");
     let second = uuid(2);
     send_query(&mut agent, &mut page, &second, json!({})).await;
-    page.send(json!({ "type": "query_cancel", "uuid": second, "reason": "enough" }))
+    page.send_json(json!({ "type": "query_cancel", "uuid": second, "reason": "enough" }))
         .await;
     // The agent receives nothing about the first query, because it was completed.
     let cancellation = agent.recv_cancellation(&second).await;
@@ -268,9 +268,9 @@ async fn a_query_cancelled_before_acceptance_is_stopped() {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent_config(&agent)).await;
     let mut page = connect_page(&bridge, "asks").await;
-    page.send(query_message(UUID, json!({}))).await;
+    page.send_json(query_message(UUID, json!({}))).await;
     let request = agent.next_request().await;
-    page.send(json!({ "type": "query_cancel", "uuid": UUID }))
+    page.send_json(json!({ "type": "query_cancel", "uuid": UUID }))
         .await;
     let cancellation = agent.recv_cancellation(UUID).await;
     request.respond(200);
@@ -284,7 +284,7 @@ async fn guessable_query_ids_are_rejected_when_they_are_credentials() {
     let bridge = start_bridge_with(agent_config(&agent)).await;
     let mut page = connect_page(&bridge, "asks").await;
     for guessable in ["1", "00000000-0000-0000-0000-000000000000"] {
-        page.send(query_message(guessable, json!({}))).await;
+        page.send_json(query_message(guessable, json!({}))).await;
         let message = page.recv().await;
         assert_eq!(
             message,
@@ -297,7 +297,7 @@ async fn guessable_query_ids_are_rejected_when_they_are_credentials() {
 #[tokio::test]
 async fn a_repeated_query_id_is_sent_to_the_agent_once() {
     let (bridge, mut agent, mut page, first) = start_query(json!({})).await;
-    page.send(query_message(UUID, json!({}))).await;
+    page.send_json(query_message(UUID, json!({}))).await;
     first
         .report_ok(&bridge, "progress", json!({ "message": "on" }))
         .await;
@@ -307,7 +307,7 @@ async fn a_repeated_query_id_is_sent_to_the_agent_once() {
         .report_ok(&bridge, "complete", json!({ "message": "done" }))
         .await;
     assert_eq!(page.recv().await["message"], "done");
-    page.send(query_message(UUID, json!({}))).await;
+    page.send_json(query_message(UUID, json!({}))).await;
     let repeated = query_failure(UUID, "A query with this uuid was asked before");
     assert_eq!(page.recv().await, repeated);
     send_query(&mut agent, &mut page, &uuid(2), json!({})).await;

@@ -69,7 +69,7 @@ async fn scalars_are_formatted_as_javascript_does() {
     }
     let handler = async {
         let id = page.recv_call().await["requestId"].take();
-        page.send(json!({ "type": "tool-response", "requestId": id }))
+        page.send_json(json!({ "type": "tool-response", "requestId": id }))
             .await;
     };
     let params = json!({ "name": "t", "arguments": {} });
@@ -116,7 +116,7 @@ async fn bridge_errors_have_the_compat_texts_and_list_alternatives() {
     let answer = rejected_call(&bridge, "t", json!([1])).await;
     assert_eq!(answer["error"], "InvalidArguments");
 
-    let _other = CompatPage::connect(&bridge, "other").await;
+    let _other = V1Page::connect(&bridge, "other").await;
     for arguments in [
         json!({}),
         json!({ "session_id": "nobody" }),
@@ -144,7 +144,7 @@ async fn bridge_errors_have_the_compat_texts_and_list_alternatives() {
 #[tokio::test]
 async fn the_session_id_argument_overrides_meta_and_never_reaches_the_page() {
     let (bridge, mut page) = start_compat_with_tool().await;
-    let mut other = CompatPage::connect(&bridge, "other").await;
+    let mut other = V1Page::connect(&bridge, "other").await;
     other.register_tool(tool("t")).await;
     let listed = json!({ "_meta": { "sessionId": "other" } });
     assert_eq!(

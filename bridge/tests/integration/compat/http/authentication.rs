@@ -37,7 +37,7 @@ async fn requests_without_token_or_query_are_32600_missing_authentication() {
 #[tokio::test]
 async fn any_token_is_accepted_on_loopback_unless_tokens_are_configured() {
     let bridge = start_bridge_with(compat_config()).await;
-    let mut page = CompatPage::open(&bridge, "s").await;
+    let mut page = V1Page::open(&bridge, "s").await;
     page.authenticate("s", json!({ "authToken": "x" })).await;
     assert_eq!(page.recv().await["type"], "authenticated");
     let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");

@@ -33,16 +33,16 @@ async fn each_registered_tool_and_closed_page_sends_one_list_changed() {
     let bridge = start_bridge_with(compat_config()).await;
     let session = open_session(&bridge).await;
     let mut events = listen(&bridge, Some(&session)).await;
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     for name in ["t", "u", "t", "t"] {
         page.register_tool(tool(name)).await;
     }
     wait_until_processed(&bridge, &mut page, "s", "u").await;
-    let mut bare = CompatPage::connect(&bridge, "bare").await;
+    let mut bare = V1Page::connect(&bridge, "bare").await;
     bare.register_resource(json!({ "uri": "a:b", "name": "n" }))
         .await;
     bare.close().await;
-    let mut stranger = CompatPage::open(&bridge, "stranger").await;
+    let mut stranger = V1Page::open(&bridge, "stranger").await;
     stranger
         .authenticate("stranger", json!({ "authToken": "another-token" }))
         .await;
@@ -65,7 +65,7 @@ async fn a_newer_stream_replaces_the_older_one_of_its_session() {
     let mut older = listen(&bridge, Some(&session)).await;
     let mut newer = listen(&bridge, Some(&session)).await;
     assert_eq!(older.next().await, None);
-    let mut page = CompatPage::connect(&bridge, "s").await;
+    let mut page = V1Page::connect(&bridge, "s").await;
     page.register_tool(tool("t")).await;
     let notification = newer.next().await.unwrap();
     assert_eq!(notification["method"], "notifications/tools/list_changed");

@@ -145,9 +145,9 @@ async fn a_successful_response_tool_call_completes_the_query() {
 #[tokio::test]
 async fn the_query_id_replaces_the_token_and_reaches_only_its_page() {
     let (bridge, _agent, _page, _query) = start_query(json!({})).await;
-    let mut other = CompatPage::connect(&bridge, "other").await;
+    let mut other = V1Page::connect(&bridge, "other").await;
     other.register_tool(tool("elsewhere")).await;
-    other.wait_for_tool(&bridge, "elsewhere").await;
+    wait_for_tool(&bridge, "elsewhere").await;
     let listed = request_as_agent(&bridge, UUID, "tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();

@@ -139,7 +139,7 @@ async fn incomplete_query_messages_are_ignored() {
         json!({ "type": "query_cancel", "uuid": uuid(3) }),
         json!({ "type": "query_cancel", "uuid": null }),
     ] {
-        page.send(incomplete).await;
+        page.send_json(incomplete).await;
     }
     query
         .report_ok(&bridge, "progress", json!({ "message": "on" }))
@@ -152,7 +152,7 @@ async fn streamed_progress_is_sent_as_text_and_closing_the_page_ends_the_stream(
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent_config(&agent)).await;
     let mut page = connect_page(&bridge, "asks").await;
-    page.send(query_message(UUID, json!({}))).await;
+    page.send_json(query_message(UUID, json!({}))).await;
     let events = agent.next_request().await.respond_with_stream().await;
     assert_eq!(page.recv().await["type"], "query_accepted");
     for content in [
