@@ -6,7 +6,6 @@ mod conversation;
 mod fake_model;
 mod limits;
 mod outcomes;
-mod page;
 mod pipeline;
 mod sources;
 mod test_bed;
@@ -14,5 +13,5 @@ mod tool_calls;
 
 pub(crate) use fake_model::FakeModel;
 use fake_model::{call_turn, text_turn, tool_definition};
-use page::{Page, no_page_actions};
-use test_bed::{TestBed, with_deadline};
+use raw_page::{Page, call_input, with_deadline};
+use test_bed::{TestBed, no_page_actions};

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, Query, QueryId};
 use bridge_service::{Secret, http_client};
 use futures_util::stream::BoxStream;
-use futures_util::{SinkExt, StreamExt};
+use raw_page::Page;
 use reqwest::Url;
 use serde_json::{Value, json};
-use tokio_tungstenite::tungstenite::Message;
 
 use super::*;
 use crate::bridge::AgentBridge;
@@ -41,18 +40,8 @@ impl Model for PanickingModel {
 
 /// Opens a query at a bridge, as the agent does for a frontend. Returns the token of the query, and
 /// the connection of its page.
-async fn open_query_at_bridge(
-    bridge: &bridge::ServerHandle,
-    id: &QueryId,
-) -> (Secret, impl Sized + use<>) {
-    let url = format!("ws://{}/ws?session=page", bridge.local_addr());
-    let (mut page, _) = tokio_tungstenite::connect_async(url).await.unwrap();
-    let authenticate = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
-        "sessionId": "page" });
-    page.send(Message::Text(authenticate.to_string().into()))
-        .await
-        .unwrap();
-    page.next().await.unwrap().unwrap();
+async fn open_query_at_bridge(bridge: &bridge::ServerHandle, id: &QueryId) -> (Secret, Page) {
+    let page = Page::connect_to(bridge.local_addr(), "page", TOKEN).await;
     let url: Url = format!("{}/query/{id}", bridge.url()).parse().unwrap();
     let http = http_client::build(&url).unwrap();
     let response = http.put(url).bearer_auth(TOKEN).json(&json!({})).send();
@@ -67,7 +56,9 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
         bind: ([127, 0, 0, 1], 0).into(),
         ..bridge::Config::default()
     };
-    let server = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
+    let server = bridge::serve(config, bridge::MountedApp::default())
+        .await
+        .unwrap();
     let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
     let (token, _page) = open_query_at_bridge(&server, &id).await;
     let bridge = AgentBridge::new(server.url().parse().unwrap()).unwrap();

@@ -108,7 +108,7 @@ async fn a_run_has_text_calls_and_the_results_of_the_page() {
     thread.say("/add_card {\"title\": \"Milk\"}");
     let events = thread.start(json!({})).await;
     let call = page.recv_call().await;
-    page.answer(&call, json!({ "id": 7 })).await;
+    page.respond(&call, json!({ "id": 7 })).await;
     let events = thread.finish(events).await;
     let expected = [
         "RUN_STARTED",
@@ -159,7 +159,7 @@ async fn the_next_run_brings_the_result_of_the_clients_tool() {
     thread.say("/paint {\"colour\": \"red\"}\n/add_card {}");
     let events = thread.start(json!({})).await;
     let call = page.recv_call().await;
-    page.answer(&call, json!("added")).await;
+    page.respond(&call, json!("added")).await;
     let events = thread.finish(events).await;
     let finished = events.last().unwrap();
     let pending = json!({ "type": "success", "pendingToolCallIds": ["run-1-call-1"] });
@@ -221,7 +221,7 @@ async fn a_call_is_made_when_the_person_approves_it() {
 
     let events = thread.start(resume(&interrupt["id"], true)).await;
     let call = page.recv_call().await;
-    page.answer(&call, json!("added")).await;
+    page.respond(&call, json!("added")).await;
     let events = thread.finish(events).await;
     let result = find(&events, "TOOL_CALL_RESULT");
     assert_eq!(
@@ -258,7 +258,7 @@ async fn a_repeated_resume_runs_nothing_although_the_thread_ends_with_the_prompt
         assert!(message.contains("does not wait any more"), "{message}");
     };
     repeat(&mut thread).await;
-    page.answer(&call, json!("added")).await;
+    page.respond(&call, json!("added")).await;
     thread.finish(events).await;
     bed.wait_for_running(0).await;
     thread.messages.clone_from(&prompt);
@@ -302,7 +302,7 @@ async fn a_request_that_continues_a_query_counts_until_the_query_has_ended() {
         (429, &json!("QueryLimitExceeded")),
         "{refused}"
     );
-    page.answer(&call, json!("added")).await;
+    page.respond(&call, json!("added")).await;
     thread.finish(events).await;
     bed.wait_for_running(0).await;
     let events = EventStream::open_unnamed(other("b")).await;
@@ -353,7 +353,7 @@ async fn a_call_of_the_client_beside_an_approval_is_pending_in_the_run_after_it(
         .start(resume(&outcome["interrupts"][0]["id"], true))
         .await;
     let call = page.recv_call().await;
-    page.answer(&call, json!("added")).await;
+    page.respond(&call, json!("added")).await;
     let events = thread.finish(events).await;
     let pending = json!({ "type": "success", "pendingToolCallIds": ["run-1-call-2"] });
     assert_eq!(events.last().unwrap()["outcome"], pending, "{events:?}");

@@ -81,7 +81,7 @@ async fn queries_of_one_conversation_are_listed_with_their_calls() {
         let request = streaming(bed.put(uuid, &query)).bearer_auth(TOKEN);
         let events = EventStream::open(request).await;
         let call = page.recv_call().await;
-        page.answer(&call, json!("added")).await;
+        page.respond(&call, json!("added")).await;
         let last = events.last().await;
         assert_eq!(last["type"], "query_complete", "{last}");
     }

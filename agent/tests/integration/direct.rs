@@ -15,7 +15,7 @@ async fn a_frontend_is_answered_with_the_tools_of_its_page() {
     assert_eq!(accepted, json!({ "type": "query_accepted", "uuid": UUID }));
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "add_card");
-    page.answer(&call, json!({ "id": 7 })).await;
+    page.respond(&call, json!({ "id": 7 })).await;
     let mut rest = events.collect().await;
     let last = rest.pop().unwrap();
     assert_eq!(last["type"], "query_complete", "{last}");
@@ -42,7 +42,7 @@ async fn a_response_tool_and_restrictions_apply_to_frontends() {
     let events = EventStream::open(streaming(request)).await;
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "plan");
-    page.answer(&call, json!("done")).await;
+    page.respond(&call, json!("done")).await;
     let last = events.last().await;
     assert_eq!(last["type"], "query_complete", "{last}");
     assert!(last.get("result").is_none(), "{last}");
@@ -181,10 +181,10 @@ async fn calls_wait_for_the_approval_of_the_frontend_that_asked() {
         r#"{"title":"B"}"#,
         "the first one was not made"
     );
-    page.answer(&call, json!("added")).await;
+    page.respond(&call, json!("added")).await;
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "plan", "it needs no approval");
-    page.answer(&call, json!("done")).await;
+    page.respond(&call, json!("done")).await;
     let last = events.last().await;
     assert_eq!(last["type"], "query_complete", "{last}");
     assert!(
@@ -205,7 +205,7 @@ async fn calls_that_wait_for_approval_do_not_hold_up_the_others() {
     let mut events = EventStream::open(request).await;
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "plan");
-    page.answer(&call, json!("planned")).await;
+    page.respond(&call, json!("planned")).await;
     let mut waiting = Vec::new();
     loop {
         let event = events.next().await.unwrap();

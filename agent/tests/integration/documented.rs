@@ -143,7 +143,7 @@ async fn the_example_request_shows_the_stream_of_the_guide() {
     let curl = shell.kill_on_drop(true).stdout(Stdio::piped()).spawn();
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "add_card");
-    page.answer(&call, json!({ "id": 7 })).await;
+    page.respond(&call, json!({ "id": 7 })).await;
     let output = with_deadline("end of curl", curl.unwrap().wait_with_output()).await;
     let output = String::from_utf8(output.unwrap().stdout).unwrap();
     let names: Vec<_> = output

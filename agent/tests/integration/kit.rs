@@ -1,17 +1,15 @@
 //! The test kit: a bridge and an agent on free ports, a page, and HTTP requests.
 
 mod events;
-mod page;
 
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use agent::{ModelSettings, Provider, Secret};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
 pub(crate) use events::EventStream;
-pub(crate) use page::Page;
+pub(crate) use raw_page::{Page, with_deadline};
 
 /// The token of the page.
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
@@ -21,16 +19,6 @@ pub(crate) const CREDENTIAL: &str = "credential-of-bridge-and-agent-01";
 
 /// A random UUID, as pages generate them.
 pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
-
-/// The longest wait in these tests, unless something is broken.
-const DEADLINE: Duration = Duration::from_secs(20);
-
-/// Waits for something that must happen, and panics otherwise.
-pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(DEADLINE, future)
-        .await
-        .unwrap_or_else(|_| panic!("no {what} in time"))
-}
 
 /// Returns the settings of an agent that runs commands, on a free port.
 pub(crate) fn settings() -> agent::Config {
@@ -67,7 +55,9 @@ impl TestBed {
             },
             ..bridge::Config::default()
         };
-        let bridge = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
+        let bridge = bridge::serve(config, bridge::MountedApp::default())
+            .await
+            .unwrap();
         let agent = bound.serve(&bridge.url()).unwrap();
         Self { bridge, agent }
     }
@@ -79,7 +69,13 @@ impl TestBed {
 
     /// Connects a page of the user with this token.
     pub(crate) async fn connect_page_of(&self, token: &str) -> Page {
-        Page::connect(&self.bridge, token).await
+        let tool = |name| {
+            json!({ "name": name, "description": "For tests",
+                "inputSchema": { "type": "object" } })
+        };
+        let mut page = Page::connect_to(self.bridge.local_addr(), "page", token).await;
+        page.register(&["add_card", "plan"].map(tool)).await;
+        page
     }
 
     /// Creates the request `PUT /query/{uuid}` to the agent, without authorization.

@@ -31,7 +31,7 @@ async fn expect_no_call(mut page: Page) {
     // The next event is that of this query.
     page.send_json(json!({ "type": "query", "uuid": "after", "prompt": "hello", "context": [] }))
         .await;
-    let event = page.recv_query_event().await;
+    let event = page.recv_type("query_").await;
     assert_eq!(event["uuid"], "after", "{event}");
 }
 

@@ -15,7 +15,7 @@ fn query(uuid: &str, prompt: &str, more: Value) -> Value {
 /// Receives the final event of a query, and skips those before it.
 async fn recv_final_event(page: &mut Page) -> Value {
     loop {
-        let event = page.recv_query_event().await;
+        let event = page.recv_type("query_").await;
         if !["query_accepted", "query_progress"].contains(&event["type"].as_str().unwrap()) {
             return event;
         }
@@ -28,14 +28,14 @@ async fn a_page_receives_progress_and_one_final_event() {
     let mut page = bed.connect_page().await;
     let prompt = "/add_card {\"title\": \"Milk\"}";
     page.send_json(query(UUID, prompt, json!({}))).await;
-    assert_eq!(page.recv_query_event().await["type"], "query_accepted");
+    assert_eq!(page.recv_type("query_").await["type"], "query_accepted");
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "add_card");
     assert_eq!(call.context.query_id.as_ref().unwrap().as_str(), UUID);
-    page.answer(&call, json!({ "id": 7 })).await;
+    page.respond(&call, json!({ "id": 7 })).await;
     let mut kinds = Vec::new();
     let last = loop {
-        let event = page.recv_query_event().await;
+        let event = page.recv_type("query_").await;
         assert_eq!(event["uuid"], UUID);
         if event["type"] != "query_progress" {
             break event;
@@ -118,7 +118,7 @@ async fn a_response_tool_completes_the_query() {
     page.send_json(query(UUID, "/plan {\"order\": [2, 1]}", more))
         .await;
     let call = page.recv_call().await;
-    page.answer(&call, json!("done")).await;
+    page.respond(&call, json!("done")).await;
     let last = recv_final_event(&mut page).await;
     assert_eq!(last["type"], "query_complete", "{last}");
     assert!(last.get("result").is_none(), "{last}");

@@ -72,7 +72,7 @@ async fn a_running_query_and_a_query_over_the_limit_are_refused() {
     let refused = request("another").send().await.unwrap();
     assert_eq!(refused.status(), 429);
     assert_eq!(refused.headers()["retry-after"], "1");
-    page.answer(&call, json!(1)).await;
+    page.respond(&call, json!(1)).await;
     bed.wait_for_running(0).await;
     EventStream::open(request("another")).await.last().await;
 }

@@ -63,7 +63,7 @@ async fn a_real_bridge_accepts_the_reports() {
     let accepted = status_and_body(request.header("mcp-web-query-token", token)).await;
     assert_eq!(accepted, (200, json!({ "uuid": UUID })));
     let call = page.recv_call().await;
-    page.answer(&call, json!(1)).await;
+    page.respond(&call, json!(1)).await;
     bed.wait_for_running(0).await;
     // The query has ended at the bridge: its token is no longer valid.
     let tools = http_client().get(format!("{}/tools", bed.bridge.url()));

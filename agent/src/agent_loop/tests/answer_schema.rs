@@ -25,7 +25,7 @@ async fn the_answer_is_a_value_and_tools_are_called_before() {
     let model = FakeModel::new([call_turn(&[("count", json!({}))]), answering]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            assert_eq!(page.answer_next_call(json!(2)).await.tool, "count");
+            assert_eq!(page.serve_call(json!(2)).await.tool_name, "count");
         })
         .await;
     let answer = answer.unwrap();

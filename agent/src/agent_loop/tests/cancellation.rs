@@ -37,7 +37,7 @@ async fn dropping_an_answer_cancels_its_calls_in_the_page() {
     };
     let mut cancelled = Vec::new();
     for _ in &calls {
-        cancelled.push(bed.page.recv_kind("call-cancel").await["requestId"].clone());
+        cancelled.push(bed.page.recv_type("call-cancel").await["requestId"].clone());
     }
     assert_ne!(cancelled[0], cancelled[1]);
     // The connection can still be used.
@@ -163,10 +163,10 @@ async fn reports_reach_the_page_until_the_query_has_ended() {
     let mut bed = TestBed::with_query(&[], json!({})).await;
     let reporter = QueryReporter::new(&bed.bridge, &bed.token, &bed.query.uuid);
     reporter.progress("half").await.unwrap();
-    let progress = bed.page.recv_kind("query_progress").await;
+    let progress = bed.page.recv_type("query_progress").await;
     assert_eq!(progress["content"], "half");
     reporter.complete("whole").await.unwrap();
-    let complete = bed.page.recv_kind("query_complete").await;
+    let complete = bed.page.recv_type("query_complete").await;
     assert_eq!(complete["result"], "whole");
     let late = reporter.cancel(Some("late")).await.unwrap_err();
     assert_eq!(late.code, ErrorCode::QueryNotFound);
@@ -178,7 +178,7 @@ async fn a_report_of_a_failure_keeps_its_code_and_its_remedy() {
     let reporter = QueryReporter::new(&bed.bridge, &bed.token, &bed.query.uuid);
     let failure = AgentFailure::new(ErrorCode::ModelRefused, "no").with_remedy("else");
     reporter.fail(&failure).await.unwrap();
-    let report = bed.page.recv_kind("query_failure").await;
+    let report = bed.page.recv_type("query_failure").await;
     assert_eq!(
         (&report["error"], &report["code"]),
         (&json!("no"), &json!("ModelRefused"))

@@ -91,7 +91,7 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             for _ in 0..2 {
-                page.answer_next_call(json!("x".repeat(5_000))).await;
+                page.serve_call(json!("x".repeat(5_000))).await;
             }
         })
         .await;
@@ -191,7 +191,7 @@ async fn what_the_service_says_to_the_model_is_not_remembered() {
         query, tools, page, ..
     } = &mut bed;
     let input = query_input(query, tools, &model, &limits, &sender, &state);
-    let (answered, _) = tokio::join!(answer(input), page.answer_next_call(json!(1)));
+    let (answered, _) = tokio::join!(answer(input), page.serve_call(json!(1)));
     answered.unwrap();
     assert!(matches!(
         &model.requests()[1].history[2],
@@ -220,15 +220,14 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     let (answer, _) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
-            page.answer_content(
-                &call,
-                json!([
-                    { "type": "text", "text": "Drawn" },
-                    { "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoAAAAA" },
-                    { "type": "image", "mimeType": "image/tiff", "data": "AAAA" },
-                ]),
-            )
-            .await;
+            let content = json!([
+                { "type": "text", "text": "Drawn" },
+                { "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoAAAAA" },
+                { "type": "image", "mimeType": "image/tiff", "data": "AAAA" },
+            ]);
+            let response = json!({ "type": "call-response", "requestId": call.request_id,
+                "content": content });
+            page.send_json(response).await;
         })
         .await;
     assert!(answer.is_ok());

@@ -16,7 +16,7 @@ async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
     };
     let add = || call_turn(&[("add", json!({}))]);
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
-    let serve = async |page: &mut Page| drop(page.answer_next_call(json!(1)).await);
+    let serve = async |page: &mut Page| drop(page.serve_call(json!(1)).await);
 
     let model = FakeModel::new([add(), text_turn("Done.")]);
     let (answer, _) = bed.answer(&model, &limits, serve).await;
@@ -42,7 +42,7 @@ async fn the_last_turn_of_a_query_with_a_response_tool_must_call_it() {
     let model = FakeModel::new([call_turn(&[("plan", json!({}))])]);
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
-            page.answer_next_call(json!(1)).await;
+            page.serve_call(json!(1)).await;
         })
         .await;
     assert!(answer.is_ok());
@@ -60,8 +60,8 @@ async fn calls_beyond_the_limit_are_not_made_and_the_model_answers() {
     };
     let add = |n: usize| call_turn(&vec![("add", json!({})); n]);
     let serve = async |page: &mut Page| {
-        page.answer_next_call(json!(1)).await;
-        page.answer_next_call(json!(2)).await;
+        page.serve_call(json!(1)).await;
+        page.serve_call(json!(2)).await;
     };
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([add(3), text_turn("Two of three.")]);
@@ -101,7 +101,7 @@ async fn tokens_are_counted_over_all_turns() {
     let model = FakeModel::new([costly]);
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
-            page.answer_next_call(json!(1)).await;
+            page.serve_call(json!(1)).await;
         })
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::QueryBudgetExceeded);
@@ -148,7 +148,7 @@ async fn a_model_without_tokens_for_another_turn_must_answer() {
     let model = FakeModel::new([call_turn(&[("read", json!({}))]), text_turn("Long.")]);
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
-            page.answer_next_call(json!("x".repeat(50_000))).await;
+            page.serve_call(json!("x".repeat(50_000))).await;
         })
         .await;
     assert_eq!(answer.unwrap().result, Some(json!("Long.")));

@@ -3,7 +3,9 @@
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
+use super::{
+    FakeModel, Page, TestBed, call_input, call_turn, no_page_actions, text_turn, tool_definition,
+};
 use crate::config::QueryLimits;
 use crate::failure::AgentFailure;
 use crate::model::{ModelEvent, ModelMessage, ToolSelection};
@@ -27,10 +29,10 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             for _ in 0..2 {
-                assert_eq!(page.answer_next_call(json!(null)).await.tool, "add");
+                assert_eq!(page.serve_call(json!(null)).await.tool_name, "add");
             }
-            assert_eq!(page.answer_next_call(json!("planned")).await.tool, "plan");
-            let complete = page.recv_kind("query_complete").await;
+            assert_eq!(page.serve_call(json!("planned")).await.tool_name, "plan");
+            let complete = page.recv_type("query_complete").await;
             assert_eq!(complete["toolCalls"].as_array().unwrap().len(), 3);
         })
         .await;
@@ -59,8 +61,8 @@ async fn a_failed_response_call_goes_back_to_the_model() {
     ]);
     let (answer, _) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            let call = page.answer_next_call(json!(null)).await;
-            assert_eq!(call.input, json!({ "n": 1 }));
+            let call = page.serve_call(json!(null)).await;
+            assert_eq!(call_input(&call), json!({ "n": 1 }));
         })
         .await;
     assert!(answer.unwrap().result.is_none());
@@ -78,7 +80,7 @@ async fn a_model_that_stops_without_the_response_tool_must_call_it() {
     ]);
     let (answer, _) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            page.answer_next_call(json!(null)).await;
+            page.serve_call(json!(null)).await;
         })
         .await;
     assert!(answer.is_ok());
@@ -136,7 +138,7 @@ async fn a_model_that_was_forced_and_called_another_tool_gets_one_more_try() {
     ]);
     let (answer, _) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            page.answer_next_call(json!(null)).await;
+            page.serve_call(json!(null)).await;
         })
         .await;
     assert!(answer.is_ok());

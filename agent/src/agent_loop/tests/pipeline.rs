@@ -224,7 +224,7 @@ async fn each_step_ends_the_calls_of_each_kind_of_tool_once() {
                 if row.hangs {
                     page.expect_cancel(&call).await;
                 } else {
-                    page.answer(&call, json!("added")).await;
+                    page.respond(&call, json!("added")).await;
                 }
             }
         };

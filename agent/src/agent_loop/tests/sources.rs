@@ -48,7 +48,7 @@ async fn tools_of_the_page_and_of_a_source_are_used_in_one_turn() {
     ]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            page.answer_next_call(json!("added")).await;
+            page.serve_call(json!("added")).await;
         })
         .await;
     let of_source: Vec<_> = progress
@@ -99,8 +99,8 @@ async fn a_tool_of_the_page_never_has_the_name_of_one_of_a_source() {
     ]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            let call = page.answer_next_call(json!("from the page")).await;
-            assert_eq!(call.tool, "notes-read_file");
+            let call = page.serve_call(json!("from the page")).await;
+            assert_eq!(call.tool_name, "notes-read_file");
         })
         .await;
     let calls = json!(answer.unwrap().tool_calls);
@@ -132,8 +132,8 @@ async fn a_tool_of_the_page_has_no_name_of_a_tool_that_the_profile_does_not_gran
     ]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            let call = page.answer_next_call(json!("from the page")).await;
-            assert_eq!(call.tool, "notes-write_file");
+            let call = page.serve_call(json!("from the page")).await;
+            assert_eq!(call.tool_name, "notes-write_file");
         })
         .await;
     assert_eq!(progress[1]["outcome"], "denied", "{progress:?}");

@@ -1,20 +1,19 @@
 //! A bridge, a page that has sent a query, and the tools as the agent sees them.
 
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{Query, QueryContent};
 use bridge_service::Secret;
+use raw_page::{Page, with_deadline};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::fake_model::FakeModel;
-use super::page::Page;
 use crate::agent_loop::{ClientResult, FinalAnswer, QueryInput, QueryState, answer};
 use crate::bridge::AgentBridge;
 use crate::config::QueryLimits;
@@ -25,6 +24,8 @@ use crate::tools::SourceAccess;
 use crate::tools::tests::no_sources;
 
 pub(super) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
+
+const TOKEN: &str = "token-of-the-page-of-the-tests";
 
 /// The system prompt.
 pub(super) const SYSTEM: &str = "You work inside a web app.";
@@ -49,13 +50,6 @@ pub(super) struct TestBed {
 
 /// What queries without sources may use.
 static NO_SOURCES: LazyLock<SourceAccess> = LazyLock::new(no_sources);
-
-/// Waits for something that must happen. Panics after 20 s.
-pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output {
-    let timeout = Duration::from_secs(20);
-    let result = tokio::time::timeout(timeout, future).await;
-    result.unwrap_or_else(|_| panic!("{what}: nothing within {timeout:?}"))
-}
 
 /// Returns the input of a query, with the system prompt of the tests.
 pub(super) fn query_input<'a>(
@@ -90,14 +84,17 @@ impl TestBed {
             ..Config::default()
         };
         config.agent.agent_url = Some(agent_url.parse().unwrap());
-        let bridge_server = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
-        let mut page = Page::connect(&bridge_server, tools).await;
+        let bridge_server = bridge::serve(config, bridge::MountedApp::default())
+            .await
+            .unwrap();
+        let mut page = Page::connect_to(bridge_server.local_addr(), "asks", TOKEN).await;
+        assert_eq!(page.register(tools).await.errors, []);
         let mut query = json!({ "type": "query", "uuid": UUID, "prompt": "Do it", "context": [] });
         let fields = query.as_object_mut().unwrap();
         fields.extend(more.as_object().unwrap().clone());
-        page.send(query.clone()).await;
+        page.send_json(query.clone()).await;
         let token = with_deadline("the query", tokens.recv()).await.unwrap();
-        page.recv_kind("query_accepted").await;
+        page.recv_type("query_accepted").await;
         let query: Query = serde_json::from_value(query).unwrap();
         let bridge = AgentBridge::new(bridge_server.url().parse().unwrap()).unwrap();
         Self {
@@ -180,3 +177,6 @@ async fn accept_query(State(tokens): State<mpsc::Sender<Secret>>, request: Reque
     }
     StatusCode::OK
 }
+
+/// Runs no actions, for tests in which no tool of the page is called.
+pub(super) async fn no_page_actions(_: &mut Page) {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::fake_model::text_and_call_turn;
-use super::{FakeModel, Page, TestBed, call_turn, text_turn, tool_definition};
+use super::{FakeModel, Page, TestBed, call_input, call_turn, text_turn, tool_definition};
 use crate::agent_loop::FinalAnswer;
 use crate::config::QueryLimits;
 use crate::model::ModelMessage;
@@ -19,9 +19,9 @@ async fn progress_and_tool_calls_are_reported_in_order() {
     ]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            let call = page.answer_next_call(json!({ "id": 7 })).await;
+            let call = page.serve_call(json!({ "id": 7 })).await;
             assert_eq!(
-                (call.tool.as_str(), &call.input),
+                (call.tool_name.as_str(), &call_input(&call)),
                 ("add", &json!({ "n": 1 }))
             );
         })
@@ -85,7 +85,7 @@ async fn calls_of_a_turn_run_in_parallel_and_their_results_keep_the_order() {
             // The last call is answered first.
             for has_more in [true, true, false, false, false, false] {
                 let call = open.pop().unwrap();
-                page.answer(&call, call.input["n"].clone()).await;
+                page.respond(&call, call_input(&call)["n"].clone()).await;
                 if has_more {
                     open.insert(0, page.recv_call().await);
                 }
@@ -125,9 +125,9 @@ async fn an_unknown_tool_and_bad_arguments_are_errors_for_the_model() {
     ]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            let call = page.answer_next_call(json!(null)).await;
+            let call = page.serve_call(json!(null)).await;
             assert_eq!(
-                call.input,
+                call_input(&call),
                 json!({ "n": 1 }),
                 "the first call that reaches the page"
             );
@@ -159,7 +159,9 @@ async fn answer_after_error(error: &str) -> (FakeModel, FinalAnswer, Vec<Value>)
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
-            page.fail(&call, error).await;
+            let failure = json!({ "type": "call-error", "requestId": call.request_id,
+                "code": "HandlerFailed", "message": error });
+            page.send_json(failure).await;
         })
         .await;
     (model, answer.unwrap(), progress)
@@ -223,13 +225,13 @@ async fn a_tool_with_a_longer_timeout_of_its_own_is_not_cancelled() {
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             let calls = [page.recv_call().await, page.recv_call().await];
-            let [render, add] = if calls[0].tool == "render" {
+            let [render, add] = if calls[0].tool_name == "render" {
                 [&calls[0], &calls[1]]
             } else {
                 [&calls[1], &calls[0]]
             };
             page.expect_cancel(add).await;
-            page.answer(render, json!("rendered")).await;
+            page.respond(render, json!("rendered")).await;
         })
         .await;
     assert!(answer.is_ok());
@@ -247,7 +249,7 @@ async fn a_long_result_is_truncated_with_a_note() {
     };
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
-            page.answer_next_call(json!("x".repeat(5000))).await;
+            page.serve_call(json!("x".repeat(5000))).await;
         })
         .await;
     let text = &model.last_results()[0].text;
@@ -277,7 +279,7 @@ async fn tools_are_offered_without_bridge_additions_and_reported_by_registered_n
     ]);
     let (answer, progress) = bed
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
-            assert_eq!(page.answer_next_call(json!(1)).await.tool, "add card");
+            assert_eq!(page.serve_call(json!(1)).await.tool_name, "add card");
         })
         .await;
     assert_eq!(progress[0]["tool"], "add card");
@@ -292,7 +294,7 @@ async fn tools_that_a_call_registers_are_offered_in_the_next_turn() {
         .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             page.register(&[tool_definition("save")]).await;
-            page.answer(&call, json!(null)).await;
+            page.respond(&call, json!(null)).await;
         })
         .await;
     assert!(answer.is_ok());
