@@ -1,9 +1,7 @@
 //! Large results of tools.
 
-use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
-
-use crate::{NativeAnswer, NativeItem};
+use mcp_web::{Handle, McpWeb, NoArguments, Tool};
+use serde_json::{Value, json};
 
 /// The kind of a large result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +20,7 @@ const LINE: &str = "A page said \"hello\" to the na\\ïve world: it is 20 °C, a
 
 impl LargeResult {
     /// Returns a result of exactly this size in JSON.
-    pub fn json(self, bytes: usize) -> Box<RawValue> {
+    pub fn json(self, bytes: usize) -> Value {
         let value = match self {
             LargeResult::Text => json!("x".repeat(bytes - 2)),
             LargeResult::Lines => {
@@ -41,17 +39,15 @@ impl LargeResult {
                 value
             }
         };
-        let raw = to_raw_value(&value).expect("a value is JSON");
-        assert_eq!(raw.get().len(), bytes);
-        raw
+        assert_eq!(value.to_string().len(), bytes);
+        value
     }
 
-    /// Creates a tool that always returns the same result of this size.
-    pub fn tool(self, name: &str, bytes: usize) -> NativeItem {
+    /// Adds a tool that always returns the same result of this size.
+    pub fn add_tool(self, app: &McpWeb, name: &str, bytes: usize) -> Handle {
         let result = self.json(bytes);
-        NativeItem::tool(name, move |_| {
-            let result = result.clone();
-            async move { Ok(NativeAnswer::Raw(result)) }
+        app.add_tool(Tool::new(name), move |_: NoArguments, _| {
+            std::future::ready(Ok(result.clone()))
         })
     }
 }
@@ -63,7 +59,7 @@ mod tests {
     #[test]
     fn large_results_have_the_requested_size() {
         for large in [LargeResult::Text, LargeResult::Lines, LargeResult::Rows] {
-            assert_eq!(large.json(100_000).get().len(), 100_000);
+            assert_eq!(large.json(100_000).to_string().len(), 100_000);
         }
     }
 }

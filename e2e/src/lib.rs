@@ -1,8 +1,8 @@
 //! Test kit for journeys through the whole system, in which everything runs for real.
 //!
 //! A journey starts a [`TestBed`] (the bridge or the demo as a child process on a free port), opens
-//! pages in it ([`Browser`]: headless Chromium; [`NativePage`]: the page protocol in Rust) and lets
-//! AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
+//! pages in it ([`Browser`]: headless Chromium; [`native_program`]: a program of the crate `mcp-web`;
+//! [`QueryPage`]: a page that asks the agent) and lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
 //! [`FullClient`]: a client that supports everything that a server may request; [`Inspector`];
 //! [`PlainHttp`]). Everything stops when its value is dropped.
 //!
@@ -26,12 +26,13 @@ mod large;
 mod llama_cpp;
 mod meter;
 mod mock_provider;
-mod native_page;
+mod native_program;
 mod node;
 pub mod packed_sdk;
 mod page_tools_site;
 mod process;
 pub mod program_paths;
+mod query_page;
 mod random;
 mod real_clients;
 mod reserved_port;
@@ -42,7 +43,6 @@ pub mod socket_faults;
 mod test_bed;
 mod tls_proxy;
 mod token_issuer;
-mod v1_page;
 mod virtual_display;
 
 pub use action_rules::ActionRule;
@@ -63,13 +63,11 @@ pub use mock_provider::{
     BreakMode, Exchange, ExchangeOutcome, Fault, Format, MockProvider, Recordings, ResponseSource,
     Script, Scripts, StopReason, TokenUsage, Turn, TurnPart, Upstream,
 };
-pub use native_page::{
-    CallInput, NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage,
-    NativeSetup, PausedPage,
-};
+pub use native_program::{add_echo, connect_program, echo_program, native_program};
 pub use node::NodeProject;
 pub use page_tools_site::PageToolsSite;
 pub use process::ProcessGroup;
+pub use query_page::{PageTool, QueryPage};
 pub use real_clients::{
     ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Driver, DriverTransport,
     Package, StepResult, ToolOutput,
@@ -79,5 +77,4 @@ pub use site::StaticSite;
 pub use test_bed::TestBed;
 pub use tls_proxy::TlsProxy;
 pub use token_issuer::TokenIssuer;
-pub use v1_page::{V1Handler, V1Page};
 pub use virtual_display::VirtualDisplay;

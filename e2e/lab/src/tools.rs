@@ -56,7 +56,7 @@ fn name(page: usize, tool: usize) -> String {
 
 /// Returns the result of tools: JSON of exactly this size.
 pub(crate) fn payload(kind: LargeResult, bytes: usize) -> String {
-    kind.json(bytes).get().to_owned()
+    kind.json(bytes).to_string()
 }
 
 /// The subjects of the tools of a board; they differ in length, as the descriptions do.

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use bridge_protocol::QueryId;
-use e2e::{BreakMode, Exchange, ExchangeOutcome, Format, NativeItem, Script, Scripts, Turn};
+use e2e::{BreakMode, Exchange, ExchangeOutcome, Format, PageTool, Script, Scripts, Turn};
 use serde_json::json;
 
 use crate::test_bed::{QueryEvents, QueryTestBed, query};
 
 /// Cancels the query `q-1`, and returns the exchange that ends because of it.
-async fn cancel_and_wait(bed: &QueryTestBed, page: &e2e::NativePage, number: usize) -> Exchange {
+async fn cancel_and_wait(bed: &QueryTestBed, page: &e2e::QueryPage, number: usize) -> Exchange {
     let now = std::time::Instant::now();
     page.cancel_query(&QueryId::from("q-1")).await;
     let exchange = bed.provider.wait_for_end(number).await;
@@ -21,7 +21,7 @@ async fn cancel_and_wait(bed: &QueryTestBed, page: &e2e::NativePage, number: usi
 }
 
 /// Checks that the page received nothing more of the query and can send another one.
-async fn assert_next_query_works(bed: &QueryTestBed, page: &e2e::NativePage, format: Format) {
+async fn assert_next_query_works(bed: &QueryTestBed, page: &e2e::QueryPage, format: Format) {
     bed.assert_idle_without_leaks().await;
     let events = QueryEvents::run(page, query("q-2", "Hello [[fine]]")).await;
     assert_eq!(events.last()["result"], "Fine.", "{format:?}: {events:?}");
@@ -75,14 +75,14 @@ async fn the_running_tools_of_a_query_are_cancelled() {
         Turn::from_text("never"),
     ]);
     let bed = QueryTestBed::start_with(Format::Anthropic, script, &[], &ONE_QUERY).await;
-    let page = bed.page(vec![NativeItem::hang()]).await;
+    let page = bed.page(vec![PageTool::hang()]).await;
     page.send_query(query("q-1", "Hello")).await;
     let calls = [page.next_call().await, page.next_call().await];
     let mut events = QueryEvents::default();
     events.collect_until(&page, "q-1", "tool-started").await;
     events.collect_until(&page, "q-1", "tool-started").await;
     page.cancel_query(&QueryId::from("q-1")).await;
-    let mut cancelled = [page.next_cancel().await.0, page.next_cancel().await.0];
+    let mut cancelled = [page.next_cancel().await, page.next_cancel().await];
     cancelled.sort();
     let mut calls = calls;
     calls.sort();
@@ -107,7 +107,7 @@ async fn a_query_is_cancelled_while_the_model_processes_a_tool_result() {
     ]);
     for format in Format::AGENT_FORMATS {
         let bed = QueryTestBed::start_with(format, script.clone(), &[], &ONE_QUERY).await;
-        let page = bed.page(vec![NativeItem::echo()]).await;
+        let page = bed.page(vec![PageTool::echo()]).await;
         page.send_query(query("q-1", "Hello")).await;
         page.next_call().await;
         let mut events = QueryEvents::default();

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use e2e::{AgentService, Format, MockProvider, NativeItem, NativePage, TestBed, with_deadline};
+use e2e::{AgentService, Format, MockProvider, PageTool, QueryPage, TestBed, with_deadline};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -28,7 +28,7 @@ async fn tokens_of_ended_queries_and_unknown_tokens_give_no_access() {
     let router = Router::new().fallback(record_token).with_state(tokens);
     let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let bridge = TestBed::bridge_with(&["--agent-url", &url]).await;
-    let page = NativePage::open(&bridge, "board", vec![NativeItem::echo()]).await;
+    let page = QueryPage::open(&bridge, "board", vec![PageTool::echo()]).await;
     page.send_query(query("q-over", "Hello")).await;
     let token = with_deadline("the token of a query", token.recv())
         .await

@@ -1,6 +1,6 @@
 //! Queries that a frontend sends to the agent directly, with the token of its page.
 
-use e2e::{BreakMode, Format, NativeItem, Turn};
+use e2e::{BreakMode, Format, PageTool, Turn};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::test_bed::QueryTestBed;
 #[tokio::test]
 async fn a_frontend_queries_the_agent_with_the_token_of_its_page() {
     let bed = QueryTestBed::start(Format::Anthropic, script()).await;
-    let page = bed.page(vec![NativeItem::echo()]).await;
+    let page = bed.page(vec![PageTool::echo()]).await;
     let body = json!({ "uuid": "q-1", "prompt": "Hello" });
     let events = read_events(put_query(&bed, bed.bridge.token(), None, &body).await).await;
     assert_eq!(events[0]["type"], "query_accepted");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{BreakMode, ExchangeOutcome, Format, NativePage, Turn};
+use e2e::{BreakMode, ExchangeOutcome, Format, QueryPage, Turn};
 
 use crate::test_bed::{QueryEvents, QueryTestBed, query};
 
@@ -21,7 +21,7 @@ async fn a_query_ends_when_its_page_is_gone_for_good() {
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;
-    page.close(1001).await;
+    page.close().await;
     let exchange = bed.provider.wait_for_end(0).await;
     assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
     bed.assert_idle_without_leaks().await;
@@ -31,11 +31,12 @@ async fn a_query_ends_when_its_page_is_gone_for_good() {
 async fn a_broken_connection_does_not_end_the_query() {
     let turn = Turn::from_text("one ").pause_after(1).text("two");
     let bed = QueryTestBed::start(Format::Gemini, turn).await;
-    let mut page = bed.page(vec![]).await;
+    let page = bed.page(vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
     let mut events = QueryEvents::default();
     events.collect_until(&page, "q-1", "text").await;
-    page.reconnect(&bed.bridge).await;
+    page.cut().await;
+    let page = bed.page(vec![]).await;
     bed.provider.resume_one();
     let rest = QueryEvents::collect_rest(&page, "q-1").await;
     events.0.extend(rest.0);
@@ -93,7 +94,7 @@ async fn a_query_id_can_be_used_once() {
     let turn = Turn::from_text("one ").pause_after(1).text("two");
     let bed = QueryTestBed::start(Format::OpenAi, turn).await;
     let page = bed.page(vec![]).await;
-    let other = NativePage::open(&bed.bridge, "other", vec![]).await;
+    let other = QueryPage::open(&bed.bridge, "other", vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
     let mut events = QueryEvents::default();
     events.collect_until(&page, "q-1", "text").await;

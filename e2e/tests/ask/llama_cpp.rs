@@ -6,7 +6,7 @@ mod cancellation;
 mod failures;
 mod load;
 
-use e2e::{AgentEndpoint, AgentService, Format, LlamaCpp, NativeItem, NativePage, TestBed};
+use e2e::{AgentEndpoint, AgentService, Format, LlamaCpp, PageTool, QueryPage, TestBed};
 
 /// A bridge, its agent, and the server of the agent's model.
 pub(crate) struct LlamaCppTestBed {
@@ -53,8 +53,8 @@ impl LlamaCppTestBed {
     }
 
     /// Opens a page with these tools.
-    async fn page(&self, tools: Vec<NativeItem>) -> NativePage {
-        NativePage::open(&self.bridge, "board", tools).await
+    async fn page(&self, tools: Vec<PageTool>) -> QueryPage {
+        QueryPage::open(&self.bridge, "board", tools).await
     }
 
     /// Waits until neither agent nor server work on a query, and checks that no log contains the

@@ -113,7 +113,7 @@ async fn check_failures(format: Format) {
     let limits = ["--provider-silence", "1s", "--first-token-within", "1s"];
     // The limit is one query: a failed one that still counted would prevent the next.
     let bed = QueryTestBed::start_with(format, scripts, &limits, &["--max-queries", "1"]).await;
-    let page = bed.page(vec![e2e::NativeItem::echo()]).await;
+    let page = bed.page(vec![e2e::PageTool::echo()]).await;
     let mut requests = 0;
     for case in cases()
         .into_iter()
@@ -213,7 +213,7 @@ async fn a_response_that_has_started_is_not_retried() {
             .times(1),
     ]);
     let bed = QueryTestBed::start(Format::OpenAi, script).await;
-    let page = bed.page(vec![e2e::NativeItem::echo()]).await;
+    let page = bed.page(vec![e2e::PageTool::echo()]).await;
     let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
     assert_eq!(events.last()["code"], "ModelStreamBroken", "{events:?}");
     bed.assert_idle_without_leaks().await;
@@ -231,7 +231,7 @@ async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
         let unreachable = AgentEndpoint::reserve().url();
         if format.key_variable().is_some() {
             let agent = start(&endpoint, &bridge, &provider, format, key, &[]).await;
-            let page = e2e::NativePage::open(&bridge, "board", vec![]).await;
+            let page = e2e::QueryPage::open(&bridge, "board", vec![]).await;
             let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
             assert_eq!(
                 events.last()["code"],
@@ -242,7 +242,7 @@ async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
         }
         let arguments = ["--base-url", &unreachable, "--retries", "1"];
         let _agent = start(&endpoint, &bridge, &provider, format, key, &arguments).await;
-        let page = e2e::NativePage::open(&bridge, "another", vec![]).await;
+        let page = e2e::QueryPage::open(&bridge, "another", vec![]).await;
         let events = QueryEvents::run(&page, query("q-2", "Hello")).await;
         assert_eq!(
             events.last()["code"],
@@ -259,7 +259,7 @@ async fn the_log_of_the_demo_has_no_bodies_of_the_provider() {
     let url = provider.base_url(Format::OpenAi);
     let model = ["--agent-model", "local", "--agent-base-url", &url];
     let demo = TestBed::demo_with(&model).await;
-    let page = e2e::NativePage::open(&demo, "board", vec![]).await;
+    let page = e2e::QueryPage::open(&demo, "board", vec![]).await;
     let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
     assert_eq!(events.last()["code"], "ModelUnauthorized", "{events:?}");
     assert_eq!(provider.exchanges().len(), 1);
@@ -277,7 +277,7 @@ async fn a_missing_call_of_the_response_tool_and_a_timeout_are_failures() {
             .with("silent", Turn::silent()),
     )
     .await;
-    let page = bed.page(vec![e2e::NativeItem::echo()]).await;
+    let page = bed.page(vec![e2e::PageTool::echo()]).await;
     let mut request = query("q-1", "Hello");
     request.response_tool = Some(query_tool("echo"));
     let events = QueryEvents::run(&page, request).await;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bridge_protocol::{Query, QueryTool};
 use e2e::{
-    AgentEndpoint, AgentService, Format, MockProvider, NativeItem, NativePage, Scripts, TestBed,
+    AgentEndpoint, AgentService, Format, MockProvider, PageTool, QueryPage, Scripts, TestBed,
 };
 use serde_json::{Value, json};
 
@@ -45,8 +45,8 @@ impl QueryTestBed {
     }
 
     /// Opens a page with these tools.
-    pub(crate) async fn page(&self, tools: Vec<NativeItem>) -> NativePage {
-        NativePage::open(&self.bridge, "board", tools).await
+    pub(crate) async fn page(&self, tools: Vec<PageTool>) -> QueryPage {
+        QueryPage::open(&self.bridge, "board", tools).await
     }
 
     /// Waits until no query is in progress, and checks that no log contains a secret.
@@ -81,14 +81,14 @@ pub(crate) struct QueryEvents(pub(crate) Vec<Value>);
 
 impl QueryEvents {
     /// Sends a query and receives all of its events.
-    pub(crate) async fn run(page: &NativePage, query: Query) -> Self {
+    pub(crate) async fn run(page: &QueryPage, query: Query) -> Self {
         let uuid = query.uuid.as_str().to_owned();
         page.send_query(query).await;
         Self::collect_rest(page, &uuid).await
     }
 
     /// Receives the remaining events.
-    pub(crate) async fn collect_rest(page: &NativePage, uuid: &str) -> Self {
+    pub(crate) async fn collect_rest(page: &QueryPage, uuid: &str) -> Self {
         let mut events = Self::default();
         while !events.is_complete() {
             events.next_event(page, uuid).await;
@@ -97,7 +97,7 @@ impl QueryEvents {
     }
 
     /// Receives the next event, which must be of this query.
-    pub(crate) async fn next_event(&mut self, page: &NativePage, uuid: &str) -> &Value {
+    pub(crate) async fn next_event(&mut self, page: &QueryPage, uuid: &str) -> &Value {
         let (_, message) = page.next_query_message().await;
         let mut event: Value = serde_json::from_str(&message.encode()).unwrap();
         assert_eq!(event["uuid"], uuid, "{event}");
@@ -107,7 +107,7 @@ impl QueryEvents {
     }
 
     /// Receives events until one of this kind arrives.
-    pub(crate) async fn collect_until(&mut self, page: &NativePage, uuid: &str, kind: &str) {
+    pub(crate) async fn collect_until(&mut self, page: &QueryPage, uuid: &str, kind: &str) {
         loop {
             let event = self.next_event(page, uuid).await;
             if event["type"] == kind || event["content"]["type"] == kind {
@@ -202,23 +202,19 @@ fn event_summary(event: &Value) -> String {
 
 /// Creates a tool that adds a card. Its calls return only when `parallel_calls` of them run at the
 /// same time.
-pub(crate) fn adding_tool(parallel_calls: usize) -> NativeItem {
+pub(crate) fn adding_tool(parallel_calls: usize) -> PageTool {
     let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(parallel_calls));
-    let definition = json!({
-        "name": "add_card",
-        "description": "Adds a card",
-        "inputSchema": {
-            "type": "object",
-            "properties": { "title": { "type": "string" } },
-            "required": ["title"],
-            "additionalProperties": false,
-        },
-    });
-    NativeItem::new(bridge_protocol::Kind::Tool, definition, move |call| {
+    let tool = PageTool::new("add_card", move |input| {
         let barrier = barrier.clone();
         async move {
             barrier.wait().await;
-            Ok(json!({ "added": call.input()["title"] }).into())
+            Ok(json!({ "added": input["title"] }))
         }
-    })
+    });
+    tool.input_schema(json!({
+        "type": "object",
+        "properties": { "title": { "type": "string" } },
+        "required": ["title"],
+        "additionalProperties": false,
+    }))
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use e2e::{Format, NativeItem, Script, Turn};
+use e2e::{Format, PageTool, Script, Turn};
 use serde_json::json;
 
 use crate::test_bed::{QueryEvents, QueryTestBed, adding_tool, query, query_tool};
 
 /// Creates a tool that counts its calls.
-fn counting_tool(name: &str, count: &Arc<AtomicUsize>) -> NativeItem {
+fn counting_tool(name: &str, count: &Arc<AtomicUsize>) -> PageTool {
     let count = count.clone();
-    NativeItem::tool(name, move |call| {
+    PageTool::new(name, move |input| {
         count.fetch_add(1, Ordering::Relaxed);
-        async move { Ok(call.input().into()) }
+        async move { Ok(input) }
     })
 }
 
@@ -27,7 +27,7 @@ async fn unknown_tools_failing_tools_and_bad_arguments_are_reported_to_the_model
             Turn::from_text("I could not."),
         ]);
         let bed = QueryTestBed::start(format, script).await;
-        let failing = NativeItem::tool("throwing", async |_| Err("the disk is full".into()));
+        let failing = PageTool::new("throwing", async |_| Err("the disk is full".into()));
         let page = bed.page(vec![failing, adding_tool(1)]).await;
         let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
         let mut summary = events.summary();
@@ -98,7 +98,7 @@ async fn a_large_result_is_truncated_for_the_model_with_a_note() {
         Turn::from_text("Much."),
     ]);
     let bed = QueryTestBed::start(Format::OpenAi, script).await;
-    let large = NativeItem::tool("large", async |_| Ok(json!("ä".repeat(60_000)).into()));
+    let large = PageTool::new("large", async |_| Ok(json!("ä".repeat(60_000))));
     let page = bed.page(vec![large]).await;
     let events = QueryEvents::run(&page, query("q-1", "How much?")).await;
     assert_eq!(events.last()["result"], "Much.");

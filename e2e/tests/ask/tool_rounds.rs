@@ -1,7 +1,7 @@
 //! Two rounds of calls, one of them with parallel calls, and an answer, in each of the four
 //! formats.
 
-use e2e::{ExchangeOutcome, Format, NativeItem, Script, Turn};
+use e2e::{ExchangeOutcome, Format, PageTool, Script, Turn};
 use serde_json::{Value, json};
 
 use crate::test_bed::{QueryEvents, QueryTestBed, adding_tool, query, query_tool};
@@ -18,8 +18,8 @@ fn script() -> Script {
     ])
 }
 
-fn listing_tool() -> NativeItem {
-    NativeItem::tool("list_cards", async |_| Ok(json!(["Milk"]).into()))
+fn listing_tool() -> PageTool {
+    PageTool::new("list_cards", async |_| Ok(json!(["Milk"])))
 }
 
 /// Returns the messages with results of tools in a request to the provider.
@@ -141,7 +141,7 @@ async fn text_split_within_characters_and_lines_arrives_whole() {
     let script = Script::new([turn, Turn::from_text(text).max_chunk(1)]);
     for format in Format::AGENT_FORMATS {
         let bed = QueryTestBed::start(format, script.clone()).await;
-        let page = bed.page(vec![NativeItem::echo()]).await;
+        let page = bed.page(vec![PageTool::echo()]).await;
         let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
         assert_eq!(events.last()["result"], text, "{format:?}: {events:?}");
         let calls =
@@ -158,7 +158,7 @@ async fn the_response_tool_is_required_and_ends_the_query() {
             Turn::from_call("arrange", json!({ "order": ["Milk"] })),
         ]);
         let bed = QueryTestBed::start(format, script).await;
-        let arrange = NativeItem::tool("arrange", async |_| Ok(json!("arranged").into()));
+        let arrange = PageTool::new("arrange", async |_| Ok(json!("arranged")));
         let page = bed.page(vec![listing_tool(), arrange]).await;
         let mut request = query("q-1", "Plan my day");
         request.response_tool = Some(query_tool("arrange"));

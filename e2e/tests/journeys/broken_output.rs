@@ -8,8 +8,9 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use e2e::{AgentEndpoint, NativePage, TestBed, http, program_paths};
+use e2e::{AgentEndpoint, TestBed, echo_program, http, program_paths};
 use futures_util::{StreamExt, stream};
+use mcp_web::McpWeb;
 use reqwest::header::{ACCEPT, HeaderMap};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -221,14 +222,14 @@ struct Upstream {
     endpoint: AgentEndpoint,
     http: reqwest::Client,
     folder: TempDir,
-    _page: NativePage,
+    _page: McpWeb,
 }
 
 impl Upstream {
     async fn start() -> Self {
         let endpoint = AgentEndpoint::reserve();
         let bed = endpoint.start_bridge(&[]).await;
-        let page = NativePage::open(&bed, "page", Vec::new()).await;
+        let page = echo_program(&bed, "page").await;
         Self {
             bed,
             endpoint,

@@ -1,7 +1,7 @@
 //! The AI client starts before the page: the built-in tools are listed at once, and the page's
 //! tools after `list_changed`.
 
-use e2e::{Era, McpClient, NativeItem, NativePage, TestBed, Transport};
+use e2e::{Era, McpClient, TestBed, Transport, echo_program};
 use serde_json::json;
 
 use crate::{BUILTIN_TOOLS, has};
@@ -44,7 +44,7 @@ async fn check_late_page(transport: Transport, era: Era) {
     let status = client.call("get_connection_status", json!({})).await;
     assert_ne!(status.unwrap().is_error, Some(true));
 
-    let _page = NativePage::open(&bed, "late", vec![NativeItem::echo()]).await;
+    let _page = echo_program(&bed, "late").await;
 
     wait_for_echo(&mut client).await;
 }
@@ -56,7 +56,7 @@ async fn check_late_bridge(era: Era) {
     assert_only_builtin_tools(&client).await;
 
     bed.restart().await;
-    let _page = NativePage::open(&bed, "late", vec![NativeItem::echo()]).await;
+    let _page = echo_program(&bed, "late").await;
 
     wait_for_echo(&mut client).await;
 }

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
+use anyhow::Result;
 use bridge_protocol::CloseCode;
 use e2e::{
-    Era, LargeResult, McpClient, NativeItem, NativePage, NativeSetup, NodeProject, StaticSite,
-    TestBed, Transport,
+    Era, LargeResult, McpClient, NodeProject, StaticSite, TestBed, Transport, add_echo,
+    connect_program, native_program,
 };
 use futures_util::future::join_all;
+use mcp_web::{McpWeb, Tool};
+use raw_page::{Page, call_response, raw_json};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -21,14 +24,38 @@ const MIB: usize = 1024 * 1024;
 /// wire.
 const READ_BYTES: usize = 64 * MIB;
 
+/// The number of small calls that are made at the same time.
+const SMALL_CALLS: u64 = 16;
+
 /// Starts a bridge whose limit for clients is as large as the clients' own limit.
 async fn bridge_with_large_limits() -> TestBed {
     let limit = READ_BYTES.to_string();
     TestBed::bridge_with(&["--max-client-result-bytes", &limit]).await
 }
 
+/// Starts a program with `echo` and tools with large results, each of this size.
+async fn large_program(bed: &TestBed, tools: &[(LargeResult, &str, usize)]) -> McpWeb {
+    let app = native_program(bed, "large").build().unwrap();
+    let mut handles = vec![add_echo(&app, "echo")];
+    handles.extend(
+        tools
+            .iter()
+            .map(|&(result, name, bytes)| result.add_tool(&app, name, bytes)),
+    );
+    connect_program(&app, &handles).await;
+    app
+}
+
+/// Starts a program with the tool `other`, which returns its arguments.
+async fn other_program(bed: &TestBed) -> McpWeb {
+    let app = native_program(bed, "other").build().unwrap();
+    let other = add_echo(&app, "other");
+    connect_program(&app, &[other]).await;
+    app
+}
+
 async fn small_calls(client: &McpClient, tool: &str) {
-    let calls = (0..16).map(async |id| {
+    let calls = (0..SMALL_CALLS).map(async |id| {
         let answer = client.call(tool, json!({ "id": id })).await.unwrap();
         assert_eq!(answer.structured_content, Some(json!({ "id": id })));
     });
@@ -45,18 +72,18 @@ fn failure_text(result: &CallToolResult) -> &str {
 async fn ten_mebibytes_arrive_whole_while_small_calls_are_answered() {
     for (transport, era) in TRANSPORTS_AND_ERAS {
         let bed = bridge_with_large_limits().await;
-        let items = vec![
-            LargeResult::Text.tool("text", 10 * MIB),
-            LargeResult::Rows.tool("rows", 10 * MIB),
+        let tools = [
+            (LargeResult::Text, "text", 10 * MIB),
+            (LargeResult::Rows, "rows", 10 * MIB),
         ];
-        let _large = NativePage::open(&bed, "large", items).await;
-        let _small = NativePage::open(&bed, "small", vec![NativeItem::echo()]).await;
+        let _large = large_program(&bed, &tools).await;
+        let _other = other_program(&bed).await;
         let client = McpClient::connect_with_limit(&bed, transport, era, READ_BYTES).await;
         let other = McpClient::connect(&bed, transport, era).await;
 
         for tool in ["text", "rows"] {
             let call = client.start_call(tool, json!({})).await;
-            small_calls(&other, "echo").await;
+            small_calls(&other, "other").await;
             let answer = call.result().await.unwrap();
             let text = &answer.content[0].as_text().unwrap().text;
             match tool {
@@ -76,21 +103,18 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
     let bed = bridge_with_large_limits().await;
     let release = Arc::new(Notify::new());
     let gate_release = Arc::clone(&release);
-    let gate = NativeItem::tool("gate", move |call| {
+    let app = large_program(&bed, &[(LargeResult::Text, "large", 100 * MIB)]).await;
+    let gate = app.add_tool(Tool::new("gate"), move |input: Value, _| {
         let release = Arc::clone(&gate_release);
         async move {
             release.notified().await;
-            Ok(call.input().into())
+            Ok(input)
         }
     });
-    let items = vec![
-        LargeResult::Text.tool("large", 100 * MIB),
-        gate,
-        NativeItem::echo(),
-    ];
-    let page = NativePage::open(&bed, "large", items).await;
-    let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
-    let _other = NativePage::open(&bed, "other", vec![other]).await;
+    connect_program(&app, &[gate]).await;
+    let mut status = app.status();
+    status.mark_unchanged();
+    let _other = other_program(&bed).await;
     for (transport, era) in TRANSPORTS_AND_ERAS {
         let client = McpClient::connect(&bed, transport, era).await;
         let running = client.start_call("gate", json!({ "id": 7 })).await;
@@ -109,41 +133,50 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         let answer = running.result().await.unwrap();
         assert_eq!(answer.structured_content, Some(json!({ "id": 7 })));
     }
-    // The page still has its first connection.
-    page.close(CloseCode::Normal.code()).await;
+    assert!(
+        !status.has_changed().unwrap(),
+        "it has its first connection"
+    );
+}
+
+/// Responds to the next call with a result of this size, which the page does not measure.
+async fn respond_with(page: &mut Page, bytes: usize) -> Result<()> {
+    let call = page.recv_call().await;
+    let result = raw_json(&LargeResult::Text.json(bytes));
+    let response = call_response(&call.request_id, result);
+    Ok(page.send_split(&response).await?)
 }
 
 #[tokio::test]
 async fn the_bridge_measures_results_of_a_page_that_does_not() {
     let bed = bridge_with_large_limits().await;
-    let careless = NativeSetup {
-        measures: false,
-        ..NativeSetup::default()
-    };
-    let items = vec![
-        LargeResult::Text.tool("large", 12 * MIB),
-        LargeResult::Text.tool("huge", 100 * MIB),
-        NativeItem::echo(),
-    ];
-    let page = NativePage::open_with(&bed, "careless", careless, items).await;
-    let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
-    let _other = NativePage::open(&bed, "other", vec![other]).await;
+    let mut page = Page::connect_to(bed.address(), "careless", bed.token()).await;
+    let tools = ["large", "huge", "echo"]
+        .map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
+    assert_eq!(page.register(&tools).await.errors, []);
+    let _other = other_program(&bed).await;
     let client = McpClient::connect(&bed, Transport::Http, Era::Initialize).await;
 
-    let failed = client.call("large", json!({})).await.unwrap();
+    let large = client.start_call("large", json!({})).await;
+    respond_with(&mut page, 12 * MIB).await.unwrap();
+    let failed = large.result().await.unwrap();
     let text = failure_text(&failed);
     assert!(
         text.contains("12582912 bytes") && text.contains("10485760"),
         "{text}"
     );
-    small_calls(&client, "echo").await;
+    let echo = async {
+        for _ in 0..SMALL_CALLS {
+            page.echo_call().await;
+        }
+    };
+    tokio::join!(small_calls(&client, "echo"), echo);
 
     let huge = client.start_call("huge", json!({})).await;
     small_calls(&client, "other").await;
-    assert_eq!(
-        page.wait_closed().await,
-        Some(CloseCode::MessageTooBig.code())
-    );
+    // The bridge closes the connection meanwhile.
+    let _ = respond_with(&mut page, 100 * MIB).await;
+    assert_eq!(page.recv_close().await.0, CloseCode::MessageTooBig.code());
     let failed = huge.result().await.unwrap();
     assert!(!failure_text(&failed).is_empty());
     small_calls(&client, "other").await;
@@ -153,8 +186,7 @@ async fn the_bridge_measures_results_of_a_page_that_does_not() {
 async fn a_page_in_chromium_fails_results_over_the_limit() {
     let (bed, site) = (bridge_with_large_limits().await, StaticSite::start().await);
     let browser = open_app(&site, &bed).await;
-    let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
-    let _other = NativePage::open(&bed, "other", vec![other]).await;
+    let _other = other_program(&bed).await;
     for (transport, era) in [
         (Transport::Http, Era::Discover),
         (Transport::Stdio, Era::Initialize),
@@ -194,11 +226,11 @@ async fn a_page_in_chromium_fails_results_over_the_limit() {
 #[tokio::test]
 async fn rmcp_with_default_limits_reads_a_truncated_result_to_its_end() {
     let bed = TestBed::bridge_with(&["--max-result-bytes", "33554432"]).await;
-    let items = vec![
-        LargeResult::Rows.tool("rows", 10 * MIB),
-        LargeResult::Text.tool("text", 20 * MIB),
+    let tools = [
+        (LargeResult::Rows, "rows", 10 * MIB),
+        (LargeResult::Text, "text", 20 * MIB),
     ];
-    let _page = NativePage::open(&bed, "large", items).await;
+    let _page = large_program(&bed, &tools).await;
     let client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;
     let rows = client.call("rows", json!({})).await.unwrap();
     assert_eq!(rows.structured_content, None, "the text contains it");
@@ -243,11 +275,7 @@ async fn raising_the_limit_lets_larger_results_through() {
         "67108864",
     ];
     let bed = TestBed::bridge_with(&limits).await;
-    let items = vec![
-        LargeResult::Text.tool("large", 32 * MIB),
-        NativeItem::echo(),
-    ];
-    let _page = NativePage::open(&bed, "large", items).await;
+    let _page = large_program(&bed, &[(LargeResult::Text, "large", 32 * MIB)]).await;
     for transport in [Transport::Http, Transport::Stdio] {
         let client =
             McpClient::connect_with_limit(&bed, transport, Era::Discover, READ_BYTES).await;
@@ -262,8 +290,7 @@ async fn raising_the_limit_lets_larger_results_through() {
 #[tokio::test]
 async fn results_over_the_limit_of_mcp_web_stdio_fail_with_their_size() {
     let bed = bridge_with_large_limits().await;
-    let items = vec![LargeResult::Text.tool("large", 2 * MIB), NativeItem::echo()];
-    let _page = NativePage::open(&bed, "large", items).await;
+    let _page = large_program(&bed, &[(LargeResult::Text, "large", 2 * MIB)]).await;
     let server = json!({
         "command": "mcp-web-stdio",
         "args": ["--max-message-bytes", "1048576"],
@@ -285,11 +312,7 @@ async fn results_over_the_limit_of_mcp_web_stdio_fail_with_their_size() {
 #[tokio::test]
 async fn the_typescript_client_reads_large_results() {
     let bed = bridge_with_large_limits().await;
-    let items = vec![
-        LargeResult::Rows.tool("large", 10 * MIB),
-        NativeItem::echo(),
-    ];
-    let _page = NativePage::open(&bed, "large", items).await;
+    let _page = large_program(&bed, &[(LargeResult::Rows, "large", 10 * MIB)]).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
     let arguments = ["typescript-large.mjs", &bed.mcp_url(), bed.token()];

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Era, McpClient, PlainHttp, ProcessGroup, TestBed, Transport, with_deadline};
-use mcp_web::{McpWeb, NoArguments, Status, Token, Tool};
+use e2e::{
+    Era, McpClient, PlainHttp, ProcessGroup, TestBed, Transport, native_program, with_deadline,
+};
+use mcp_web::{NoArguments, Status, Tool};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -238,11 +240,7 @@ fn a_program_without_a_runtime_has_a_thread() {
         .build()
         .unwrap();
     let bed = runtime.block_on(TestBed::bridge());
-    let app = McpWeb::builder("Without tokio")
-        .bridge(bed.url())
-        .token(Token::new(bed.token()))
-        .build()
-        .unwrap();
+    let app = native_program(&bed, "native").build().unwrap();
     app.add_tool(Tool::new("thread"), |_: NoArguments, _| async {
         Ok(std::thread::current().name().unwrap_or_default().to_owned())
     });

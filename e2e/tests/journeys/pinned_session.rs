@@ -1,23 +1,25 @@
 //! A client with a pinned session (`--session` of `mcp-web-stdio`), which may be missing.
 
-use e2e::{Era, McpClient, NativeItem, NativePage, NativeSetup, TestBed};
+use e2e::{Era, McpClient, TestBed, connect_program, native_program};
+use mcp_web::{Builder, McpWeb, NoArguments, Tool};
 use serde_json::json;
+
+/// Starts a program whose tool says which one it is.
+async fn start(program: Builder, name: &'static str) -> McpWeb {
+    let app = program.build().unwrap();
+    let who = app.add_tool(Tool::new("who"), move |_: NoArguments, _| {
+        std::future::ready(Ok(json!({ "who": name })))
+    });
+    connect_program(&app, &[who]).await;
+    app
+}
 
 #[tokio::test]
 async fn a_missing_pinned_tab_is_reported_with_the_choices() {
     let bed = TestBed::bridge().await;
-    let who = |name: &'static str| {
-        NativeItem::tool(
-            "who",
-            move |_| async move { Ok(json!({ "who": name }).into()) },
-        )
-    };
-    let named = NativeSetup {
-        name: Some("Invoices".to_owned()),
-        ..NativeSetup::default()
-    };
-    let _first = NativePage::open_with(&bed, "tab-1", named, vec![who("first")]).await;
-    let second = NativePage::open(&bed, "tab-2", vec![who("second")]).await;
+    let first = native_program(&bed, "tab-1").session_name("Invoices");
+    let _first = start(first, "first").await;
+    let second = start(native_program(&bed, "tab-2"), "second").await;
     let server = json!({
         "command": "mcp-web-stdio",
         "args": ["--session", "tab-2"],
@@ -28,7 +30,7 @@ async fn a_missing_pinned_tab_is_reported_with_the_choices() {
         let answer = client.call("who", json!({})).await.unwrap();
         assert_eq!(answer.structured_content, Some(json!({ "who": "second" })));
     }
-    second.close(1000).await;
+    second.disconnect().await;
     for era in [Era::Initialize, Era::Discover] {
         let client = McpClient::from_config(&server, era).await;
         let failed = client.call("who", json!({})).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use e2e::{Era, McpClient, NativeItem, NativePage, StaticSite, TestBed, Transport};
+use e2e::{Era, McpClient, StaticSite, TestBed, Transport, echo_program};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::json;
@@ -41,7 +41,7 @@ async fn over_http_2026_to_a_page_in_chromium() {
 
 async fn check_native_page(transport: Transport, era: Era) {
     let bed = TestBed::bridge().await;
-    let _page = NativePage::open(&bed, "one-page", vec![NativeItem::echo()]).await;
+    let _page = echo_program(&bed, "one-page").await;
     assert_echoes(&McpClient::connect(&bed, transport, era).await).await;
 }
 

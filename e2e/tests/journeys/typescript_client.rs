@@ -1,12 +1,12 @@
 //! The TypeScript SDK's client over Streamable HTTP, which uses neither our code nor rmcp.
 
-use e2e::{NativeItem, NativePage, NodeProject, TestBed};
+use e2e::{NodeProject, TestBed, echo_program};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn the_typescript_client_lists_and_calls_tools() {
     let bed = TestBed::bridge().await;
-    let _page = NativePage::open(&bed, "one-page", vec![NativeItem::echo()]).await;
+    let _page = echo_program(&bed, "one-page").await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
 

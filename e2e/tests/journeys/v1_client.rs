@@ -3,8 +3,8 @@
 
 use e2e::{
     Browser, Era, Inspector, McpClient, NodeProject, StaticSite, TestBed, Transport, V1Client,
-    V1Page,
 };
+use raw_page::V1Page;
 use serde_json::{Value, json};
 
 use crate::{PageToken, open_with_page_token};
@@ -23,10 +23,13 @@ fn text_json(result: &Value) -> Value {
     serde_json::from_str(text.unwrap_or_else(|| panic!("no text in {result}"))).unwrap()
 }
 
-fn echo() -> (Value, e2e::V1Handler) {
+/// Opens a page of mcp-web 0.1 with the tool `echo`, and serves it.
+async fn open_page(bed: &TestBed) {
+    let mut page = V1Page::connect_to(bed.address(), "one-page", bed.token()).await;
     let tool = json!({ "name": "echo", "description": "Says it again", "inputSchema": {
         "type": "object", "properties": { "id": { "type": "number" } } } });
-    (tool, |input| input.clone())
+    page.register_tool(tool).await;
+    tokio::spawn(page.echo_calls());
 }
 
 #[tokio::test]
@@ -150,7 +153,7 @@ async fn the_stdio_client_works_with_one_tab_and_with_two() {
 #[tokio::test]
 async fn the_typescript_sdk_initializes_lists_and_calls() {
     let bed = compat().await;
-    let _page = V1Page::open(&bed, "one-page", vec![echo()]).await;
+    open_page(&bed).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
     for url in [bed.mcp_url(), bed.url()] {
@@ -167,7 +170,7 @@ async fn the_typescript_sdk_initializes_lists_and_calls() {
 #[tokio::test]
 async fn the_inspector_and_mcp_web_stdio_work() {
     let bed = compat().await;
-    let _page = V1Page::open(&bed, "one-page", vec![echo()]).await;
+    open_page(&bed).await;
     for transport in [Transport::Http, Transport::Stdio] {
         let inspector = Inspector::new(&bed, transport, Era::Initialize);
         assert_eq!(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bridge_protocol::Query;
 use e2e::{
-    AgentEndpoint, AgentService, Format, MockProvider, NativePage, Script, Turn, program_paths,
+    AgentEndpoint, AgentService, Format, MockProvider, QueryPage, Script, Turn, program_paths,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -74,7 +74,7 @@ async fn the_endpoint_of_slint_is_a_server_of_the_agent() {
     let format = Format::Anthropic;
     let _agent = AgentService::start(&endpoint, &program.bed, &provider, format, &arguments).await;
 
-    let page = NativePage::open(&program.bed, "asking", Vec::new()).await;
+    let page = QueryPage::open(&program.bed, "asking", Vec::new()).await;
     page.send_query(Query::new("q-1", "Which windows are open?".to_owned()))
         .await;
     let finished = loop {

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use bridge_protocol::{BridgeToPage, Query};
 use e2e::{
-    AgentEndpoint, AgentService, Format, MockProvider, NativeItem, NativePage, Script, TestBed,
-    Turn,
+    AgentEndpoint, AgentService, Format, MockProvider, PageTool, QueryPage, Script, TestBed, Turn,
 };
 use futures_util::future::join_all;
 use serde_json::json;
@@ -141,8 +140,8 @@ impl Setup {
         }
     }
 
-    async fn page(&self, session: &str) -> NativePage {
-        NativePage::open(&self.bed, session, vec![NativeItem::echo()]).await
+    async fn page(&self, session: &str) -> QueryPage {
+        QueryPage::open(&self.bed, session, vec![PageTool::echo()]).await
     }
 
     /// Returns the processor time of agent and bridge so far.
@@ -167,7 +166,7 @@ fn query(number: usize) -> Query {
 }
 
 /// Waits for the end of a query, and returns when its first progress event arrived.
-async fn final_message(page: &NativePage) -> Result<Option<Instant>> {
+async fn final_message(page: &QueryPage) -> Result<Option<Instant>> {
     let mut first_progress = None;
     loop {
         match page.next_query_message().await {

@@ -1,6 +1,6 @@
 //! MCP servers of npm and PyPI, used by a query.
 
-use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativePage};
+use e2e::{AgentEndpoint, AgentService, LlamaCpp, QueryPage};
 use serde_json::{Value, json};
 
 use super::{SECRET, ToolsFolder, calls, finished, metrics, start};
@@ -111,7 +111,7 @@ async fn the_server_of_llama_cpp_calls_a_tool_of_an_mcp_server() {
             &endpoint, &bridge, format, &url, "a-key", &arguments,
         )
         .await;
-        let page = NativePage::open(&bridge, "board", vec![]).await;
+        let page = QueryPage::open(&bridge, "board", vec![]).await;
         let events = QueryEvents::run(&page, query("q-1", "Say something")).await;
         let finished = finished(&events, "mcp-everything-echo");
         assert_eq!(finished["result"], "Echo: Milk", "{format:?}: {events:?}");

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bridge_protocol::Kind;
-use e2e::{LlamaCpp, NativeItem};
+use e2e::{LlamaCpp, PageTool};
 use serde_json::{Value, json};
 
 use super::{ANSWER, LlamaCppTestBed, TEXT};
 use crate::test_bed::{QueryEvents, adding_tool, query, query_tool};
 
-fn named_tool(name: &str) -> NativeItem {
-    NativeItem::tool(name, async |_| Ok(json!("done").into()))
+fn named_tool(name: &str) -> PageTool {
+    PageTool::new(name, async |_| Ok(json!("done")))
 }
 
 #[tokio::test]
@@ -94,9 +93,8 @@ async fn arguments_comply_with_the_schema_of_the_tool() {
     });
     for format in LlamaCpp::FORMATS {
         let bed = LlamaCppTestBed::start(format).await;
-        let definition = json!({ "name": "place", "inputSchema": schema });
         // The bridge validates the arguments before the handler runs.
-        let place = NativeItem::new(Kind::Tool, definition, async |call| Ok(call.input().into()));
+        let place = PageTool::new("place", async |input| Ok(input)).input_schema(schema.clone());
         let page = bed.page(vec![place]).await;
         let events = QueryEvents::run(&page, query("q-1", "Place a card")).await;
         assert_eq!(events.last()["result"], ANSWER, "{format:?}: {events:?}");
@@ -189,13 +187,13 @@ async fn a_call_that_fails_once_is_repeated() {
     for format in LlamaCpp::FORMATS {
         let bed = LlamaCppTestBed::start(format).await;
         let has_failed = Arc::new(AtomicBool::new(false));
-        let saving = NativeItem::tool("save", move |_| {
+        let saving = PageTool::new("save", move |_| {
             let is_first = !has_failed.swap(true, Ordering::Relaxed);
             async move {
                 if is_first {
                     Err("the disk is full [[again]]".into())
                 } else {
-                    Ok(json!("saved").into())
+                    Ok(json!("saved"))
                 }
             }
         });

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bridge_protocol::QueryId;
-use e2e::{LlamaCpp, NativePage};
+use e2e::{LlamaCpp, QueryPage};
 
 use super::{Arguments, LlamaCppTestBed, TEXT};
 use crate::test_bed::{QueryEvents, query};
@@ -19,7 +19,7 @@ const LONG_ANSWERS: Arguments<'_> = Arguments {
 const MAX_OUTPUT_TOKENS: u64 = 100_000;
 
 /// Receives the messages that the bridge sent before it read the cancel.
-async fn drain(page: &NativePage) {
+async fn drain(page: &QueryPage) {
     while page.try_next_query_message().await.is_some() {}
 }
 
@@ -61,7 +61,7 @@ async fn a_query_is_cancelled_while_it_waits_for_a_slot() {
         QueryEvents::default()
             .collect_until(&page, "q-1", "text")
             .await;
-        let other = NativePage::open(&bed.bridge, "other", vec![]).await;
+        let other = QueryPage::open(&bed.bridge, "other", vec![]).await;
         other.send_query(query("q-2", "Go on [[endless]]")).await;
         bed.server.wait_for_waiting_requests(1).await;
         // The server reads that a connection is closed only when its request has a slot.

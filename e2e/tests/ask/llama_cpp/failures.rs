@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bridge_protocol::Kind;
-use e2e::{AgentEndpoint, AgentService, LlamaCpp, NativeItem, NativePage};
+use e2e::{AgentEndpoint, AgentService, LlamaCpp, PageTool, QueryPage};
 use serde_json::json;
 
 use super::{ANSWER, Arguments, KEY, LlamaCppTestBed, TEXT};
@@ -82,8 +81,7 @@ async fn a_schema_that_the_server_does_not_support_is_refused_with_a_remedy() {
     let schema = json!({ "type": "object", "properties": { "child": { "$ref": "#" } } });
     for format in LlamaCpp::FORMATS {
         let bed = LlamaCppTestBed::start(format).await;
-        let definition = json!({ "name": "tree", "inputSchema": schema });
-        let tree = NativeItem::new(Kind::Tool, definition, async |call| Ok(call.input().into()));
+        let tree = PageTool::new("tree", async |input| Ok(input)).input_schema(schema.clone());
         let page = bed.page(vec![tree, adding_tool(1)]).await;
         let events = QueryEvents::run(&page, query("q-1", "Add a card")).await;
         let last = events.last();
@@ -156,7 +154,7 @@ async fn a_wrong_key_and_a_wrong_base_url_have_different_codes() {
             let bridge = endpoint.start_bridge(&[]).await;
             let agent =
                 AgentService::start_with_base_url(&endpoint, &bridge, format, url, key, &[]).await;
-            let page = NativePage::open(&bridge, "board", vec![]).await;
+            let page = QueryPage::open(&bridge, "board", vec![]).await;
             let events = QueryEvents::run(&page, query("q-1", "Is anything late?")).await;
             let last = events.last();
             match code {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use bridge_protocol::{BridgeToPage, QueryComplete};
-use e2e::{LlamaCpp, NativePage};
+use e2e::{LlamaCpp, QueryPage};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ async fn a_hundred_queries_at_once_are_all_answered() {
 /// Opens a page, sends its share of the queries, and returns how many are answered.
 async fn answered_queries(bed: &LlamaCppTestBed, page: usize) -> usize {
     let session = format!("board-{page}");
-    let page = NativePage::open(&bed.bridge, &session, vec![adding_tool(1)]).await;
+    let page = QueryPage::open(&bed.bridge, &session, vec![adding_tool(1)]).await;
     for number in 0..QUERIES / PAGES {
         let uuid = format!("{session}-{number}");
         page.send_query(query(&uuid, "Add a card")).await;

@@ -238,9 +238,8 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/lab/src/floor.rs",
             "e2e/lab/src/page.rs",
             "e2e/lab/src/sections/attacks/floods.rs",
-            "e2e/src/native_page/wire.rs",
-            "e2e/src/v1_page.rs",
             "web-sdk/native/src/socket.rs",
+            "web-sdk/raw-page/src",
         ],
     },
     Rule {
