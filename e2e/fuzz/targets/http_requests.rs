@@ -6,17 +6,17 @@ use std::cell::RefCell;
 
 use agent::{ModelSettings, Provider};
 use bridge::{App, Compat, Config};
+use bridge_protocol::BridgeToPage;
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Method, Response, StatusCode};
+use raw_page::{Page, call_input};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio_tungstenite::tungstenite::Message;
 
 use crate::choices::Choices;
-use crate::server::{Client, assert_alive, assert_no_panics, body, connect, runtime};
+use crate::server::{Client, assert_alive, assert_no_panics, body, runtime};
 use crate::templates::page_message;
 use request::{AGENT_TOKEN, Peer, TOKEN, any_request};
 
@@ -189,50 +189,20 @@ async fn serve_bridge(compat: Option<Compat>) -> std::net::SocketAddr {
     };
     let server = bridge::serve(config, App::default()).await.unwrap();
     let address = server.local_addr();
-    let stream = connect(address).await;
-    let url = format!("ws://{address}/ws?session=tab-1");
-    let (mut socket, _) = tokio_tungstenite::client_async(url, stream).await.unwrap();
-    let mut hello = page_message("authenticate");
-    hello["authToken"] = TOKEN.into();
-    for message in [hello, page_message("register")] {
-        send(&mut socket, &message).await;
-    }
-    while receive(&mut socket)
-        .await
-        .is_some_and(|message| message["type"] != "registered")
-    {}
+    let mut page = Page::connect_to(address, "tab-1", TOKEN).await;
+    page.send_json(page_message("register")).await;
+    page.recv_type("registered").await;
     tokio::spawn(async move {
-        while let Some(message) = receive(&mut socket).await {
-            let answer = match message["type"].as_str() {
-                Some("heartbeat") => json!({"type": "heartbeat-ack", "number": message["number"]}),
-                _ => json!({"type": "call-response", "requestId": message["requestId"],
-                    "result": {"echo": message["toolInput"]}}),
+        while let Some(message) = page.recv_without_deadline().await {
+            let (call, input) = match message {
+                BridgeToPage::ToolCall(call) => (call.request_id.clone(), call_input(&call)),
+                BridgeToPage::PromptGet(get) => (get.request_id, Value::Null),
+                BridgeToPage::ResourceRead(read) => (read.request_id, Value::Null),
+                BridgeToPage::Completion(completion) => (completion.request_id, Value::Null),
+                _ => continue,
             };
-            if message["requestId"].is_string() || answer["type"] == "heartbeat-ack" {
-                send(&mut socket, &answer).await;
-            }
+            page.respond_to(&call, json!({ "echo": input })).await;
         }
     });
     address
-}
-
-type Socket = tokio_tungstenite::WebSocketStream<TcpStream>;
-
-async fn send(socket: &mut Socket, message: &Value) {
-    use futures_util::SinkExt;
-    socket
-        .send(Message::text(message.to_string()))
-        .await
-        .unwrap();
-}
-
-async fn receive(socket: &mut Socket) -> Option<Value> {
-    use futures_util::StreamExt;
-    loop {
-        match socket.next().await?.ok()? {
-            Message::Text(text) => return serde_json::from_str(&text).ok(),
-            Message::Close(_) => return None,
-            _ => {}
-        }
-    }
 }
