@@ -14,7 +14,7 @@ use clap::Args;
 
 pub use bridge_url::BridgeUrl;
 pub use conversations::ConversationSettings;
-pub use limits::{AskFor, QueryLimits};
+pub use limits::{AgentLimits, AskFor};
 pub use secrets::SecretSettings;
 
 use crate::model::ModelSettings;
@@ -139,7 +139,7 @@ pub struct Config {
 
     /// Limits of one query.
     #[command(flatten)]
-    pub limits: QueryLimits,
+    pub limits: AgentLimits,
 
     /// Where secrets are stored.
     #[command(flatten)]
@@ -181,7 +181,7 @@ impl Default for Config {
             max_source_calls: 32,
             max_source_calls_per_user: 4,
             model: ModelSettings::default(),
-            limits: QueryLimits::default(),
+            limits: AgentLimits::default(),
             secrets: SecretSettings::default(),
             conversations: ConversationSettings::default(),
         }

@@ -39,7 +39,7 @@ mod tools;
 
 pub use bridge_service::Secret;
 pub use cli::run_hidden_command;
-pub use config::{AskFor, BridgeUrl, Config, ConversationSettings, QueryLimits, SecretSettings};
+pub use config::{AgentLimits, AskFor, BridgeUrl, Config, ConversationSettings, SecretSettings};
 pub use credential::CredentialError;
 pub use logging::logs_content;
 pub use model::{ModelSettings, Pictures, Provider, Thinking};

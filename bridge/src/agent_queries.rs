@@ -8,6 +8,7 @@
 //! directly, and [`conversations`] forwards its requests for conversations. [`caller`] says who asks, and
 //! [`media_type`] what an agent has answered with.
 
+mod active_queries;
 mod agent_client;
 mod agent_event;
 mod agent_process;
@@ -18,16 +19,15 @@ mod direct_queries;
 mod media_type;
 mod query_lifetime;
 mod query_task;
-mod registry;
 mod report;
 mod sse;
 
+pub(crate) use active_queries::AgentQueries;
 pub(crate) use agent_event::foreign_calls;
 pub(crate) use agent_process::find_program as agent_program;
 pub(crate) use conversations::{ConversationAnswer, ConversationRequest};
 pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};
 pub(crate) use query_lifetime::QueryLifetime;
-pub(crate) use registry::AgentQueries;
 pub(crate) use report::AgentReport;
 #[cfg(feature = "fuzz")]
 pub(crate) use sse::SseDecoder;

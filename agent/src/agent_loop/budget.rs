@@ -3,7 +3,7 @@
 use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::{Map, Value};
 
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::failure::AgentFailure;
 use crate::model::{Media, ModelMessage, UserMessage};
 
@@ -13,7 +13,7 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// The limits of a query, and how much of them is used.
 #[derive(Debug)]
 pub(super) struct Budget<'a> {
-    limits: &'a QueryLimits,
+    limits: &'a AgentLimits,
     rounds: usize,
     calls: usize,
     tokens: u64,
@@ -28,7 +28,7 @@ pub(super) enum ExhaustedLimit {
 }
 
 impl<'a> Budget<'a> {
-    pub(super) fn new(limits: &'a QueryLimits) -> Self {
+    pub(super) fn new(limits: &'a AgentLimits) -> Self {
         Self {
             limits,
             rounds: 0,
@@ -165,13 +165,13 @@ fn json_bytes(arguments: &Map<String, Value>) -> usize {
 mod tests {
     use super::*;
 
-    fn limits() -> QueryLimits {
-        QueryLimits {
+    fn limits() -> AgentLimits {
+        AgentLimits {
             max_rounds: 3,
             max_calls: 5,
             max_tokens: 100,
             max_output_tokens: 40,
-            ..QueryLimits::default()
+            ..AgentLimits::default()
         }
     }
 

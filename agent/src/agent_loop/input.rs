@@ -4,7 +4,7 @@ use bridge_protocol::{Query, QueryCaller, QueryContent};
 use tokio::sync::mpsc;
 
 use super::state::QueryState;
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::mcp::AllowedTools;
 use crate::model::{Model, ModelMessage, ModelTool};
 use crate::tools::SourceAccess;
@@ -18,7 +18,7 @@ pub(crate) struct QueryInput<'a> {
     pub(crate) sources: &'a SourceAccess,
     pub(crate) model: &'a dyn Model,
     pub(crate) system: &'a str,
-    pub(crate) limits: &'a QueryLimits,
+    pub(crate) limits: &'a AgentLimits,
     /// Receives the progress. A full channel makes the model wait.
     pub(crate) progress: &'a mpsc::Sender<QueryContent>,
     pub(crate) state: &'a QueryState,

@@ -12,10 +12,10 @@ use serde_json::Value;
 )]
 pub(crate) enum AguiMessage {
     User {
-        content: MessageContent,
+        content: AguiContent,
     },
     Tool {
-        content: MessageContent,
+        content: AguiContent,
         tool_call_id: String,
         /// Why the tool failed, if it did.
         #[serde(default)]
@@ -54,7 +54,7 @@ pub(crate) struct Function {
 /// What a message contains: text, or a list of parts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum MessageContent {
+pub(crate) enum AguiContent {
     Text(String),
     Parts(Vec<MessagePart>),
 }
@@ -82,7 +82,7 @@ pub(crate) enum FileSource {
     Elsewhere,
 }
 
-impl MessageContent {
+impl AguiContent {
     /// Returns the text: the text parts, separated by line breaks.
     pub(crate) fn text(&self) -> String {
         match self {
@@ -213,7 +213,7 @@ mod tests {
         let message = json!({ "id": "1", "role": "user", "content": parts });
         match serde_json::from_value(message).unwrap() {
             AguiMessage::User {
-                content: MessageContent::Parts(parts),
+                content: AguiContent::Parts(parts),
             } => parts,
             other => panic!("{other:?}"),
         }

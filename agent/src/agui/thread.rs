@@ -9,7 +9,7 @@ use bridge_protocol::{Attachment, ContextItem, ContextKind};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::messages::{AguiMessage, FileSource, MessageContent, MessagePart};
+use super::messages::{AguiContent, AguiMessage, FileSource, MessagePart};
 use super::run_input::{ResumeStatus, RunInput};
 use crate::agent_loop::ClientResult;
 use crate::model::{Media, ModelTool, essence};
@@ -204,7 +204,7 @@ fn is_answer(message: &AguiMessage) -> bool {
 }
 
 /// Reads the result of a call. The model gets its pictures, and a description of each in the text.
-fn read_result(content: &MessageContent, error: Option<&str>) -> ClientResult {
+fn read_result(content: &AguiContent, error: Option<&str>) -> ClientResult {
     let mut lines: Vec<_> = error.map(str::to_owned).into_iter().collect();
     lines.extend(Some(content.text()).filter(|text| !text.is_empty()));
     let mut pictures = Vec::new();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// The limits of one query.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Limits of a query")]
-pub struct QueryLimits {
+pub struct AgentLimits {
     /// Maximum number of turns of the model. In the last one it must answer without tools.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_ROUNDS", value_name = "N", default_value_t = 16, value_parser = parse_count)]
     pub max_rounds: usize,
@@ -80,7 +80,7 @@ pub enum AskFor {
     OpenWorld,
 }
 
-impl Default for QueryLimits {
+impl Default for AgentLimits {
     /// The defaults, independent of the environment.
     fn default() -> Self {
         Self {

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::recent_queries::RecentQueries;
 use crate::agent_loop::{QueryState, SystemPrompts};
 use crate::bridge::AgentBridge;
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::conversations::ConversationStore;
 use crate::failure::AgentFailure;
 use crate::metrics::Metrics;
@@ -28,7 +28,7 @@ pub(crate) struct RunningQueries {
     pub(super) profile_models: HashMap<String, Arc<dyn Model>>,
     pub(super) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(super) limits: QueryLimits,
+    pub(super) limits: AgentLimits,
     pub(crate) conversations: ConversationStore,
     max_queries: usize,
     table: Mutex<QueryTable>,
@@ -46,7 +46,7 @@ pub(crate) struct QueriesConfig {
     pub(crate) profile_models: HashMap<String, Arc<dyn Model>>,
     pub(crate) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) limits: QueryLimits,
+    pub(crate) limits: AgentLimits,
     pub(crate) max_queries: usize,
     pub(crate) conversations: ConversationStore,
 }
@@ -63,7 +63,7 @@ impl QueriesConfig {
             profile_models: HashMap::new(),
             sources: crate::tools::tests::sources("", Vec::new()),
             metrics: Arc::new(Metrics::new()),
-            limits: QueryLimits::default(),
+            limits: AgentLimits::default(),
             max_queries,
             conversations: ConversationStore::open(&settings).unwrap(),
         }

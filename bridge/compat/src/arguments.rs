@@ -14,7 +14,7 @@ use crate::page_selector::PageSelector;
 
 /// The parsed arguments of a call.
 #[derive(Debug)]
-pub struct Arguments {
+pub struct CompatArguments {
     /// The arguments without `session_id`, always a JSON object.
     pub input: Box<RawValue>,
     /// The page that `session_id` selects.
@@ -23,22 +23,22 @@ pub struct Arguments {
 
 /// The error for arguments that are neither an object nor absent nor `null`.
 #[derive(Debug)]
-pub struct NotAnObject;
+pub struct InvalidArguments;
 
-impl Arguments {
+impl CompatArguments {
     /// Parses the `arguments` of a call. Absent arguments become an empty object.
-    pub fn parse(raw: Option<&RawValue>) -> Result<Self, NotAnObject> {
+    pub fn parse(raw: Option<&RawValue>) -> Result<Self, InvalidArguments> {
         let verbatim = |input| Self {
             input,
             selector: PageSelector::Any,
         };
         let object = match raw {
             Some(object) if object.get().starts_with('{') => object,
-            Some(other) if other.get() != "null" => return Err(NotAnObject),
+            Some(other) if other.get() != "null" => return Err(InvalidArguments),
             _ => {
                 return to_raw_value(&json!({}))
                     .map(verbatim)
-                    .map_err(|_| NotAnObject);
+                    .map_err(|_| InvalidArguments);
             }
         };
         if !may_name_session(object.get()) {
@@ -48,12 +48,12 @@ impl Arguments {
         let mut fields = members(object.get())
             // An unpaired surrogate in a key is valid JSON but cannot be a Rust string.
             .or_else(|_| members(&readable))
-            .map_err(|_| NotAnObject)?;
+            .map_err(|_| InvalidArguments)?;
         let Some(session) = fields.shift_remove(SESSION_ARGUMENT) else {
             return Ok(verbatim(object.to_owned()));
         };
         Ok(Self {
-            input: to_raw_value(&fields).map_err(|_| NotAnObject)?,
+            input: to_raw_value(&fields).map_err(|_| InvalidArguments)?,
             selector: PageSelector::from_raw(Some(session)),
         })
     }
@@ -78,7 +78,7 @@ mod tests {
 
     fn parse(json: &str) -> (String, PageSelector) {
         let sent: &RawValue = serde_json::from_str(json).unwrap();
-        let arguments = Arguments::parse(Some(sent)).unwrap();
+        let arguments = CompatArguments::parse(Some(sent)).unwrap();
         (arguments.input.get().to_owned(), arguments.selector)
     }
 
@@ -116,7 +116,7 @@ mod tests {
             assert_eq!(parse(sent), (input.to_owned(), selector), "{sent}");
         }
         let list: &RawValue = serde_json::from_str("[1]").unwrap();
-        assert!(Arguments::parse(Some(list)).is_err());
-        assert_eq!(Arguments::parse(None).unwrap().input.get(), "{}");
+        assert!(CompatArguments::parse(Some(list)).is_err());
+        assert_eq!(CompatArguments::parse(None).unwrap().input.get(), "{}");
     }
 }

@@ -3,7 +3,7 @@
 use bridge_protocol::ErrorCode;
 use serde::Serialize;
 
-use crate::page_entry::PageEntry;
+use crate::page_entry::ListedPage;
 
 /// The message for a client that has not chosen between several pages.
 pub(crate) const CHOOSE_SESSION_MESSAGE: &str = "Several pages are connected: choose one of \
@@ -22,7 +22,7 @@ pub struct CallRejection {
     #[serde(skip_serializing_if = "Option::is_none")]
     available_tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    available_sessions: Option<Vec<PageEntry>>,
+    available_sessions: Option<Vec<ListedPage>>,
 }
 
 impl CallRejection {
@@ -41,7 +41,7 @@ impl CallRejection {
     }
 
     /// The client did not choose between several pages.
-    pub fn session_not_specified(available_sessions: Vec<PageEntry>) -> Self {
+    pub fn session_not_specified(available_sessions: Vec<ListedPage>) -> Self {
         Self {
             error_message: Some(CHOOSE_SESSION_MESSAGE),
             available_sessions: Some(available_sessions),

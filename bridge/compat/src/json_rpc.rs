@@ -30,7 +30,7 @@ pub enum Reply {
 
 /// A message of a client. A field of the wrong type counts as absent.
 #[derive(Debug, Default)]
-pub struct Message<'a> {
+pub struct CompatMessage<'a> {
     /// The id as the client wrote it. It is only repeated in the response: two concurrent calls may
     /// have the same id.
     pub id: Option<&'a RawValue>,
@@ -65,7 +65,7 @@ pub struct Meta<'a> {
     query: Option<&'a RawValue>,
 }
 
-impl<'a> Message<'a> {
+impl<'a> CompatMessage<'a> {
     /// Parses the body of a request. Returns `None` if the body is not JSON or is `null`.
     pub fn parse(body: &'a [u8]) -> Option<Self> {
         #[derive(Deserialize)]
@@ -220,22 +220,25 @@ mod tests {
     #[test]
     fn members_of_the_wrong_kind_count_as_absent() {
         let body = br#"{"id":[1],"method":7,"params":["echo"]}"#;
-        let message = Message::parse(body).unwrap();
+        let message = CompatMessage::parse(body).unwrap();
         assert_eq!(message.id.unwrap().get(), "[1]");
         assert_eq!(message.method, "");
         assert!(message.params.name().is_none());
         let body = br#"{"method":"tools\/call","params":{"name":"a\u0062","_meta":[],"uri":1}}"#;
-        let message = Message::parse(body).unwrap();
+        let message = CompatMessage::parse(body).unwrap();
         assert_eq!(message.method, "tools/call");
         assert_eq!(message.params.name().unwrap(), "ab");
         assert!(message.params.uri().is_none());
         assert!(message.params.meta().session().is_none());
         for nothing in ["", "{", "null", " null ", "nonsense"] {
-            assert!(Message::parse(nothing.as_bytes()).is_none(), "{nothing}");
+            assert!(
+                CompatMessage::parse(nothing.as_bytes()).is_none(),
+                "{nothing}"
+            );
         }
         for other in ["[]", "7", "\"x\""] {
             assert_eq!(
-                Message::parse(other.as_bytes()).unwrap().method,
+                CompatMessage::parse(other.as_bytes()).unwrap().method,
                 "",
                 "{other}"
             );
@@ -244,11 +247,11 @@ mod tests {
 
     #[test]
     fn a_key_that_occurs_twice_is_invalid_and_in_an_object_makes_it_count_as_absent() {
-        assert!(Message::parse(br#"{"id":1,"id":2,"method":"tools/list"}"#).is_none());
+        assert!(CompatMessage::parse(br#"{"id":1,"id":2,"method":"tools/list"}"#).is_none());
         let body = br#"{"method":"tools/call","params":{"name":"a","name":"b"}}"#;
-        assert!(Message::parse(body).unwrap().params.name().is_none());
+        assert!(CompatMessage::parse(body).unwrap().params.name().is_none());
         let body = br#"{"params":{"name":"a","_meta":{"sessionId":"s","sessionId":"t"}}}"#;
-        let message = Message::parse(body).unwrap();
+        let message = CompatMessage::parse(body).unwrap();
         assert_eq!(message.params.name().unwrap(), "a");
         assert!(message.params.meta().session().is_none());
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call_rejection::CHOOSE_SESSION_MESSAGE;
 use crate::json_text::write_json;
-use crate::page_entry::PageEntry;
+use crate::page_entry::ListedPage;
 
 /// The name of `list_active_sessions` in mcp-web 0.1.
 pub const LIST_SESSIONS: &str = "list_sessions";
@@ -80,7 +80,7 @@ pub struct ToolList {
     /// Whether the bridge's own tool [`LIST_SESSIONS`] is listed.
     pub has_list_sessions: bool,
     /// The pages that the client must choose from; `None` if the request selects one.
-    pub choices: Option<Vec<PageEntry>>,
+    pub choices: Option<Vec<ListedPage>>,
 }
 
 impl ToolList {
@@ -114,7 +114,7 @@ impl ItemList {
     /// the client must choose from; `None` if the request selects one.
     pub fn resources<'a>(
         resources: impl Iterator<Item = &'a Arc<PublishedItem>>,
-        choices: Option<Vec<PageEntry>>,
+        choices: Option<Vec<ListedPage>>,
     ) -> Self {
         let sessions = json!({ "uri": bridge_protocol::SESSIONS_URI, "name": "sessions",
             "description": "The pages that are connected", "mimeType": "application/json" });
@@ -124,11 +124,11 @@ impl ItemList {
     }
 
     /// Lists no prompts: this endpoint does not publish any.
-    pub fn prompts(choices: Option<Vec<PageEntry>>) -> Self {
+    pub fn prompts(choices: Option<Vec<ListedPage>>) -> Self {
         Self::new("prompts", Vec::new(), choices)
     }
 
-    fn new(field: &str, entries: Vec<Value>, choices: Option<Vec<PageEntry>>) -> Self {
+    fn new(field: &str, entries: Vec<Value>, choices: Option<Vec<ListedPage>>) -> Self {
         let mut result = Map::from_iter([(field.to_owned(), Value::Array(entries))]);
         if let Some(choices) = choices {
             result.extend([

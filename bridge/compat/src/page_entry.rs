@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A page as clients see it.
 #[derive(Debug, Serialize)]
-pub struct PageEntry {
+pub struct ListedPage {
     session_id: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_name: Option<String>,
@@ -19,7 +19,7 @@ pub struct PageEntry {
     available_tools: Vec<String>,
 }
 
-impl PageEntry {
+impl ListedPage {
     /// Builds the entry of a page with the names of its tools.
     pub fn new(summary: SessionSummary, available_tools: Vec<String>) -> Self {
         Self {

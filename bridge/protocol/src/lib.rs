@@ -45,7 +45,7 @@ pub use messages::{
     CallResponse, Caller, CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientError,
     ClientInfo, ClientLimits, ClientRequest, ClientRequests, ClientResponse, ClientResponses,
     Clients, Completion, ConnectedClient, ContextItem, ContextKind, DecodeError, Definition,
-    Heartbeat, Item, Kind, Leaving, LogLevel, MAX_QUERY_CALLER_BYTES, PageLimits, PageState,
+    Heartbeat, Item, Kind, Leaving, Limits, LogLevel, MAX_QUERY_CALLER_BYTES, PageState,
     PageToBridge, PromptGet, QUERY_CALLER_HEADER, Query, QueryAccepted, QueryAnswer, QueryAttach,
     QueryCaller, QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
     QueryToolCall, QueryUsage, Register, Registered, RegisteredItem, RegistrationFailure, Renew,

@@ -30,7 +30,7 @@ pub use call::{
 };
 pub use connection::{
     App, Authenticate, Authenticated, AuthenticationFailed, ClientInfo, Clients, ConnectedClient,
-    Heartbeat, Leaving, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed,
+    Heartbeat, Leaving, Limits, PageState, Renew, RenewalFailed, Renewed, SessionClosed,
     Visibility,
 };
 pub use query::{

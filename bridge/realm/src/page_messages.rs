@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use bridge_protocol::limits::{MAX_FRAME_BYTES, MAX_QUERY_ID_BYTES};
 use bridge_protocol::{
     Authenticated, BridgeId, BridgeToPage, CallError, CallHandOver, CallId, CallResponse,
-    CloseCode, ErrorCode, PROTOCOL_VERSION, PageLimits, PageToBridge, QueryId, RegistrationFailure,
+    CloseCode, ErrorCode, Limits, PROTOCOL_VERSION, PageToBridge, QueryId, RegistrationFailure,
     RegistrationId, SessionId,
 };
 
@@ -192,7 +192,7 @@ pub fn authenticated_message(
         awaited: accepted.awaited,
         now_ms: now.unix_ms,
         token_expires_in_ms: accepted.token_expires_in_ms,
-        limits: PageLimits {
+        limits: Limits {
             max_result_bytes: page_limits.max_result_bytes,
             max_frame_bytes: MAX_FRAME_BYTES,
             max_message_bytes: page_limits.max_message_bytes,

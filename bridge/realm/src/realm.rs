@@ -77,7 +77,7 @@ use route_index::RouteIndex;
 use routing::SessionMap;
 
 pub use admission::SessionAccepted;
-pub use call::{NewCall, OpenCall, PageRequest};
+pub use call::{NewCall, PageRequest, RealmCall};
 pub use catalogue::OfflineApp;
 #[cfg(test)]
 pub(crate) use client_requests::{
@@ -105,7 +105,7 @@ pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
 pub struct Realm {
     limits: Arc<RealmLimits>,
     sessions: SessionMap,
-    calls: HashMap<CallId, OpenCall, FastHash>,
+    calls: HashMap<CallId, RealmCall, FastHash>,
     /// The queries that are running, in the order in which they began.
     queries: IndexMap<QueryId, query::RunningQuery>,
     /// The queries that have ended and are remembered, in the order in which they ended.
@@ -191,7 +191,7 @@ impl Realm {
         let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for id in calls {
-            if let Some(failure) = self.calls.get(&id).map(OpenCall::bridge_stopping_failure) {
+            if let Some(failure) = self.calls.get(&id).map(RealmCall::bridge_stopping_failure) {
                 effects.extend(self.abort_call(&id, failure, now));
             }
         }

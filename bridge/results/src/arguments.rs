@@ -7,7 +7,7 @@ use std::fmt;
 use bridge_protocol::SessionId;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use bridge_realm::definition::tool::SESSION_ARGUMENT;
@@ -18,14 +18,9 @@ const INNER_ARGUMENTS: &str = "arguments";
 /// The maximum length of an argument of a tool of the bridge itself, in bytes of JSON.
 const MAX_BUILTIN_ARGUMENT_BYTES: usize = 64 * 1024;
 
-/// The arguments of a tool call, which are a JSON object.
+/// The arguments of a tool call, which are a JSON object: the text from the client.
 #[derive(Debug)]
-pub enum Arguments {
-    /// The text from the client.
-    Text(Box<RawValue>),
-    /// Values that rmcp has parsed.
-    Parsed(Map<String, Value>),
-}
+pub struct Arguments(Box<RawValue>);
 
 /// The argument `session_id`, which may select a session.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,71 +47,54 @@ pub struct NotAnObject;
 impl Arguments {
     /// Creates arguments from the JSON text of an object.
     pub fn from_raw(text: Box<RawValue>) -> Self {
-        Self::Text(text)
+        Self(text)
     }
 
     /// The length of the text that is scanned to read an argument, in bytes.
     pub fn scan_bytes(&self) -> usize {
-        match self {
-            Self::Text(text) => text.get().len(),
-            Self::Parsed(_) => 0,
-        }
+        self.0.get().len()
     }
 
     /// Returns the argument `session_id`, if there is one.
     pub fn session_argument(&self) -> Option<SessionArgument> {
-        let session = match self {
-            Self::Parsed(members) => members.get(SESSION_ARGUMENT)?.as_str().map(SessionId::from),
-            Self::Text(text) => {
-                // The name may be written with escape sequences.
-                if !text.get().contains(SESSION_ARGUMENT) && !text.get().contains("\\u") {
-                    return None;
-                }
-                let mut found = None;
-                let visited = for_each_member(text, |name, value| {
-                    if name == SESSION_ARGUMENT {
-                        found = Some(serde_json::from_str::<String>(value.get()).ok());
-                    }
-                });
-                found.filter(|_| visited.is_ok())?.map(SessionId)
+        let text = self.0.get();
+        // The name may be written with escape sequences.
+        if !text.contains(SESSION_ARGUMENT) && !text.contains("\\u") {
+            return None;
+        }
+        let mut found = None;
+        let visited = for_each_member(&self.0, |name, value| {
+            if name == SESSION_ARGUMENT {
+                found = Some(serde_json::from_str::<String>(value.get()).ok());
             }
-        };
+        });
+        let session = found.filter(|_| visited.is_ok())?.map(SessionId);
         Some(session.map_or(SessionArgument::NotString, SessionArgument::Session))
     }
 
     /// Removes the argument `session_id`. The other arguments stay as they are written.
     pub fn remove_session_argument(&mut self) {
-        match self {
-            Self::Parsed(members) => {
-                members.shift_remove(SESSION_ARGUMENT);
+        let mut rest = String::with_capacity(self.0.get().len());
+        let visited = for_each_member(&self.0, |name, value| {
+            if name != SESSION_ARGUMENT {
+                rest.push(if rest.is_empty() { '{' } else { ',' });
+                rest.push_str(&Value::from(name).to_string());
+                rest.push(':');
+                rest.push_str(value.get());
             }
-            Self::Text(text) => {
-                let mut rest = String::with_capacity(text.get().len());
-                let visited = for_each_member(text, |name, value| {
-                    if name != SESSION_ARGUMENT {
-                        rest.push(if rest.is_empty() { '{' } else { ',' });
-                        rest.push_str(&Value::from(name).to_string());
-                        rest.push(':');
-                        rest.push_str(value.get());
-                    }
-                });
-                if rest.is_empty() {
-                    rest.push('{');
-                }
-                rest.push('}');
-                if let (Ok(()), Ok(rest)) = (visited, RawValue::from_string(rest)) {
-                    *text = rest;
-                }
-            }
+        });
+        if rest.is_empty() {
+            rest.push('{');
+        }
+        rest.push('}');
+        if let (Ok(()), Ok(rest)) = (visited, RawValue::from_string(rest)) {
+            self.0 = rest;
         }
     }
 
-    /// The JSON text for the audit log.
-    pub fn to_json(&self) -> Option<String> {
-        match self {
-            Self::Text(text) => Some(text.get().to_owned()),
-            Self::Parsed(members) => serde_json::to_string(members).ok(),
-        }
+    /// The JSON text.
+    pub fn get(&self) -> &str {
+        self.0.get()
     }
 
     /// Returns the JSON text. It is the client's own text if nothing was changed.
@@ -125,10 +103,10 @@ impl Arguments {
     ///
     /// A message that says that the arguments are no object.
     pub fn into_raw(self) -> Result<Box<RawValue>, String> {
-        match self {
-            Self::Text(text) if text.get().starts_with('{') => Ok(text),
-            Self::Text(_) => Err("the arguments must be an object".to_owned()),
-            Self::Parsed(members) => to_raw_value(&members).map_err(|error| error.to_string()),
+        if self.0.get().starts_with('{') {
+            Ok(self.0)
+        } else {
+            Err("the arguments must be an object".to_owned())
         }
     }
 
@@ -142,17 +120,7 @@ impl Arguments {
             members: Map::new(),
             inner: Ok(Arguments::default()),
         };
-        match self {
-            Self::Parsed(mut members) => {
-                parsed.inner = match members.shift_remove(INNER_ARGUMENTS) {
-                    None | Some(Value::Null) => Ok(Arguments::default()),
-                    Some(Value::Object(inner)) => Ok(Arguments::Parsed(inner)),
-                    Some(_) => Err(NotAnObject),
-                };
-                parsed.members = members;
-            }
-            Self::Text(text) => parsed.add_members(&text)?,
-        }
+        parsed.add_members(&self.0)?;
         Ok(parsed)
     }
 }
@@ -167,7 +135,7 @@ impl BuiltinArguments {
             if name == INNER_ARGUMENTS {
                 self.inner = match value.get() {
                     "null" => Ok(Arguments::default()),
-                    inner if inner.starts_with('{') => Ok(Arguments::Text(value.to_owned())),
+                    inner if inner.starts_with('{') => Ok(Arguments(value.to_owned())),
                     _ => Err(NotAnObject),
                 };
             } else if value.get().len() > MAX_BUILTIN_ARGUMENT_BYTES {
@@ -188,15 +156,11 @@ impl BuiltinArguments {
     }
 }
 
-impl From<Map<String, Value>> for Arguments {
-    fn from(parsed: Map<String, Value>) -> Self {
-        Self::Parsed(parsed)
-    }
-}
-
 impl Default for Arguments {
     fn default() -> Self {
-        Self::from(Map::new())
+        // An empty object can always be written.
+        let text = RawValue::from_string("{}".to_owned());
+        Self(text.unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 }
 
@@ -266,12 +230,6 @@ mod tests {
         ] {
             assert_eq!(from_text(unnamed).session_argument(), None, "{unnamed}");
         }
-        let parsed = |value: Value| Arguments::from(value.as_object().unwrap().clone());
-        assert_eq!(
-            parsed(json!({"session_id": "a"})).session_argument(),
-            session("a")
-        );
-        assert_eq!(parsed(json!({"a": "session_id"})).session_argument(), None);
     }
 
     #[test]
@@ -311,9 +269,6 @@ mod tests {
             let inner = from_text(sent).into_builtin().unwrap().inner;
             assert_eq!(inner.is_ok(), is_object, "{sent}");
         }
-        let parsed = Arguments::from(json!({"arguments": {"n": 1}}).as_object().unwrap().clone());
-        let inner = parsed.into_builtin().unwrap().inner.unwrap();
-        assert_eq!(inner.into_raw().unwrap().get(), r#"{"n":1}"#);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use bridge_auth::RealmId;
 use bridge_protocol::QueryCaller;
 use bridge_realm::realm::QueryPage;
 
-use super::registry::AgentQueries;
+use super::active_queries::AgentQueries;
 
 impl AgentQueries {
     /// Builds what the agent is told of the page of a query and of its user.

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 
+use super::active_queries::AgentQueries;
 use super::agent_client::AgentAnswer;
 use super::direct_queries::{no_page_error, resolve_page};
 use super::media_type;
-use super::registry::AgentQueries;
 use crate::hub::Hub;
 
 /// The largest body of an error of the agent that is parsed, in bytes.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use bridge_protocol::{ErrorCode, QueryCaller, QueryId, SessionId};
 use dashmap::mapref::entry::Entry as MapEntry;
 
+use super::active_queries::{ActiveQuery, AgentQueries, id_taken_error};
 use super::query_lifetime::QueryLifetime;
-use super::registry::{ActiveQuery, AgentQueries, id_taken_error};
 use crate::hub::Hub;
 use bridge_auth::query_token::QueryToken;
 use bridge_auth::{Principal, RealmId};

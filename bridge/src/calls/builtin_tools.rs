@@ -10,7 +10,7 @@ use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::get_result::{GET_RESULT, get_result};
 use super::outcome::RoundOutcome;
-use super::page_tools::{Invocation, call_page_tool};
+use super::tools::{Invocation, call_page_tool};
 use crate::budget::WorkOrder;
 use crate::hub::Hub;
 use bridge_auth::RealmId;

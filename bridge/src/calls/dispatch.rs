@@ -11,8 +11,8 @@ use super::builtin_tools;
 use super::call_record::CallRecord;
 use super::call_request::CallRequest;
 use super::outcome::RoundOutcome;
-use super::page_tools::{Invocation, call_page_tool};
 use super::query_scope;
+use super::tools::{Invocation, call_page_tool};
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_results::request_error::RequestError;
@@ -28,7 +28,9 @@ pub(crate) async fn call_tool(
         tool,
         arguments,
     } = &mut request;
-    let record = CallRecord::begin(hub, CallKind::Tool, caller, tool, || arguments.to_json());
+    let record = CallRecord::begin(hub, CallKind::Tool, caller, tool, || {
+        Some(arguments.get().to_owned())
+    });
     let outcome = dispatch(hub, request).await;
     record.end(CountedEnd::from_tool_round(&outcome));
     outcome

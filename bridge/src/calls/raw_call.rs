@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::call_record::CallRecord;
 use super::{Arguments, CallOptions, RoundOutcome, in_flight};
-use crate::calls::page_tools::validate_input;
+use crate::calls::tools::validate_input;
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_realm::definition::tool::SharedTool;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use bridge_auth::RealmId;
 use bridge_compat::call_rejection::CallRejection;
 use bridge_compat::lists::{ItemList, LIST_SESSIONS, ToolList};
-use bridge_compat::page_entry::PageEntry;
+use bridge_compat::page_entry::ListedPage;
 use bridge_compat::page_selector::PageSelector;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::Session;
@@ -68,7 +68,7 @@ pub(super) fn prompts(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<
 fn selected_or_choices<'a>(
     pages: VisiblePages<'a>,
     wanted: &PageSelector,
-) -> Option<(Option<&'a Session>, Option<Vec<PageEntry>>)> {
+) -> Option<(Option<&'a Session>, Option<Vec<ListedPage>>)> {
     match pages.selected(wanted) {
         Some((_, page)) => Some((Some(page), None)),
         None if pages.count() < 2 => None,

@@ -9,9 +9,9 @@ mod scope;
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
-use bridge_compat::arguments::Arguments;
+use bridge_compat::arguments::CompatArguments;
 use bridge_compat::call_rejection::CallRejection;
-use bridge_compat::json_rpc::{self, Message, Params, Reply, RpcError};
+use bridge_compat::json_rpc::{self, CompatMessage, Params, Reply, RpcError};
 use bridge_compat::lists::{CONNECTION_STATUS, ItemList, NOT_CONNECTED, ToolList, empty_list};
 use bridge_compat::page_selector::PageSelector;
 use bridge_compat::results::{self, ResultWriter};
@@ -40,7 +40,7 @@ impl CompatService {
             Ok(scan_turn) => scan_turn,
             Err(error) => return error.into_reply(None),
         };
-        let message = Message::parse(request.body);
+        let message = CompatMessage::parse(request.body);
         drop(scan_turn);
         let Some(message) = message else {
             return RpcError::InvalidBody.into_reply(None);
@@ -141,7 +141,7 @@ impl CompatService {
     async fn dispatch(
         &self,
         scope: &RequestScope,
-        message: &Message<'_>,
+        message: &CompatMessage<'_>,
     ) -> Result<Reply, RpcError> {
         let (id, params) = (message.id, &message.params);
         let mut out = json_rpc::begin_response(id, 1024);
@@ -189,7 +189,7 @@ impl CompatService {
             .arguments
             .map_or(0, |arguments| arguments.get().len());
         let scan_turn = self.scan_turn(scope.realm(), bytes).await?;
-        let arguments = Arguments::parse(params.arguments);
+        let arguments = CompatArguments::parse(params.arguments);
         drop(scan_turn);
         let selector = match &arguments {
             Ok(arguments) => arguments.selector.clone(),

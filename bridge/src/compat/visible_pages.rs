@@ -1,7 +1,7 @@
 //! The pages that a request can see, and which of them it selects.
 
 use bridge_compat::json_rpc::Meta;
-use bridge_compat::page_entry::PageEntry;
+use bridge_compat::page_entry::ListedPage;
 use bridge_compat::page_selector::PageSelector;
 use bridge_protocol::{QueryId, SessionId};
 use bridge_realm::realm::{Realm, Session};
@@ -82,9 +82,9 @@ impl<'a> VisiblePages<'a> {
     }
 
     /// The entries of all pages for clients.
-    pub(super) fn entries(self) -> Vec<PageEntry> {
+    pub(super) fn entries(self) -> Vec<ListedPage> {
         self.iter()
-            .map(|(id, page)| PageEntry::new(page.summary(id), self.tool_names(page)))
+            .map(|(id, page)| ListedPage::new(page.summary(id), self.tool_names(page)))
             .collect()
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use bridge::{App, Config, ServerHandle, StartError};
+use bridge::{Config, MountedApp, ServerHandle, StartError};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -17,7 +17,7 @@ async fn start(bind: SocketAddr) -> ServerHandle {
                 bind,
                 ..Config::default()
             };
-            match bridge::serve(config, App::default()).await {
+            match bridge::serve(config, MountedApp::default()).await {
                 Ok(bridge) => return bridge,
                 Err(StartError::Bind { .. }) => tokio::task::yield_now().await,
                 Err(error) => panic!("{error}"),

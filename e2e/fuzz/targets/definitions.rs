@@ -5,7 +5,7 @@ mod schema;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{Definition as Sent, Kind};
-use bridge_realm::definition::{Definition, DefinitionRegistry};
+use bridge_realm::definition::{DefinitionRegistry, SharedDefinition};
 use bridge_schema::{Effort, ValidationFailure, Validator, dialect};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -120,7 +120,7 @@ fn register(
     registry: &DefinitionRegistry,
     kind: Kind,
     definition: Box<RawValue>,
-) -> Option<Definition> {
+) -> Option<SharedDefinition> {
     let bytes = definition.get().len();
     match registry.parse(&[Sent { kind, definition }]).remove(0) {
         Ok(definition) => {
@@ -141,14 +141,14 @@ fn register(
 
 fn check_published(
     registry: &DefinitionRegistry,
-    definition: &Definition,
+    definition: &SharedDefinition,
     choices: &mut Choices<'_>,
 ) {
     let published = definition.published().clone();
     let again = register_published(registry, definition.kind(), &published);
     assert_eq!(again.published_name(), definition.published_name());
     assert_eq!(json!(again.published()), json!(published));
-    if let Definition::Tool(tool) = definition {
+    if let SharedDefinition::Tool(tool) = definition {
         let legacy = definition.published_for(false).into_owned();
         register_published(registry, Kind::Tool, &legacy);
         let unparsed = tool.unparsed();
@@ -170,7 +170,7 @@ fn register_published(
     registry: &DefinitionRegistry,
     kind: Kind,
     published: &Map<String, Value>,
-) -> Definition {
+) -> SharedDefinition {
     let raw = serde_json::value::to_raw_value(published).unwrap();
     match registry
         .parse(&[Sent {

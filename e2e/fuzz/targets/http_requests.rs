@@ -5,7 +5,7 @@ mod request;
 use std::cell::RefCell;
 
 use agent::{ModelSettings, Provider};
-use bridge::{App, Compat, Config};
+use bridge::{Compat, Config, MountedApp};
 use bridge_protocol::BridgeToPage;
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -187,7 +187,7 @@ async fn serve_bridge(compat: Option<Compat>) -> std::net::SocketAddr {
         max_request_bytes: 128 * 1024,
         ..Config::default()
     };
-    let server = bridge::serve(config, App::default()).await.unwrap();
+    let server = bridge::serve(config, MountedApp::default()).await.unwrap();
     let address = server.local_addr();
     let mut page = Page::connect_to(address, "tab-1", TOKEN).await;
     page.send_json(page_message("register")).await;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bridge::in_memory::{ABNORMAL_CLOSURE, InMemoryBridge, Output, new_bridge};
+use bridge::in_memory::{ABNORMAL_CLOSURE, BridgeOutput, InMemoryBridge, new_bridge};
 use bridge::{Config, PageLimits, PageTimings};
 use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{BridgeToPage, CallId, Kind};
@@ -316,28 +316,28 @@ impl Run {
     }
 
     /// Checks what the bridge sends, and remembers what its peers would.
-    fn observe(&mut self, outputs: Vec<Output>) {
+    fn observe(&mut self, outputs: Vec<BridgeOutput>) {
         for output in outputs {
             match output {
-                Output::Frame { connection, text } => self.receive(connection, &text),
-                Output::Ping { connection, probe } => {
+                BridgeOutput::Frame { connection, text } => self.receive(connection, &text),
+                BridgeOutput::Ping { connection, probe } => {
                     assert!(self.connections.contains_key(&connection));
                     self.probes.push((connection, probe));
                 }
-                Output::Closed { connection, .. } => {
+                BridgeOutput::Closed { connection, .. } => {
                     let open = self.connections.remove(&connection);
                     assert!(open.is_some(), "a connection is closed twice");
                 }
-                Output::CallEnded { call, .. } => {
+                BridgeOutput::CallEnded { call, .. } => {
                     assert!(self.calls.remove(&call), "a call ends twice");
                 }
-                Output::CallEvent { call, .. }
-                | Output::ClientRequestsPending { call }
-                | Output::CallHandedOver { call } => {
+                BridgeOutput::CallerEvent { call, .. }
+                | BridgeOutput::ClientRequestsPending { call }
+                | BridgeOutput::CallHandedOver { call } => {
                     assert!(self.calls.contains(&call));
                 }
-                Output::ValidateInput { call } => self.validate(&call),
-                Output::ListChanged(_) | Output::ResourceUpdated { .. } => {}
+                BridgeOutput::ValidateInput { call } => self.validate(&call),
+                BridgeOutput::ListChanged(_) | BridgeOutput::ResourceUpdated { .. } => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 
-use bridge::{App, Config, PageLimits, PageTimings, ServerHandle};
+use bridge::{Config, MountedApp, PageLimits, PageTimings, ServerHandle};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use http_body_util::Full;
@@ -64,7 +64,7 @@ impl TestBridge {
             },
             ..Config::default()
         };
-        let server = runtime.block_on(bridge::serve(config, App::default()));
+        let server = runtime.block_on(bridge::serve(config, MountedApp::default()));
         Self {
             server: server.unwrap(),
             runtime,

@@ -35,7 +35,7 @@ pub enum Event {
         /// The request.
         id: u64,
         /// The error.
-        error: RequestError,
+        error: ErrorResponse,
     },
     /// A notification.
     Notification {
@@ -65,7 +65,7 @@ pub enum Event {
 
 /// A JSON-RPC error.
 #[derive(Debug, Serialize)]
-pub struct RequestError {
+pub struct ErrorResponse {
     /// The code.
     pub code: i32,
     /// What is wrong, and what to do.
@@ -75,7 +75,7 @@ pub struct RequestError {
     pub data: Option<Value>,
 }
 
-impl From<JsonRpcError> for RequestError {
+impl From<JsonRpcError> for ErrorResponse {
     fn from(error: JsonRpcError) -> Self {
         let JsonRpcError {
             code,

@@ -18,7 +18,7 @@ use bridge_realm::realm::{CallOutcome, CallerEvent, ClientId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::event::{Event, RequestError};
+use crate::event::{ErrorResponse, Event};
 use crate::limits::{MAX_REQUEST_BYTES, page_message_limits, realm_limits};
 use crate::outcome::{self, RequestTarget};
 use received_request::{ReceivedRequest, Started};
@@ -360,8 +360,8 @@ fn list_changed(kind: Kind) -> &'static str {
 }
 
 /// The bridge answers such a request over HTTP with 413.
-fn too_large(bytes: usize) -> RequestError {
-    RequestError {
+fn too_large(bytes: usize) -> ErrorResponse {
+    ErrorResponse {
         code: INVALID_REQUEST,
         message: format!(
             "the request has {bytes} bytes: a bridge takes at most {MAX_REQUEST_BYTES} (`max_request_bytes`)"
@@ -385,7 +385,7 @@ mod tests {
 
     const AT: Duration = Duration::from_secs(1);
 
-    fn error_of(events: &[Event]) -> &RequestError {
+    fn error_of(events: &[Event]) -> &ErrorResponse {
         match events {
             [Event::Error { error, .. }] => error,
             other => panic!("{other:?}"),

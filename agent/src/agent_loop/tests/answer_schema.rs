@@ -4,7 +4,7 @@ use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::model::{ArgumentsDelta, ModelEvent, ToolSelection};
 
 fn schema() -> Value {
@@ -24,7 +24,7 @@ async fn the_answer_is_a_value_and_tools_are_called_before() {
     answering.insert(0, Ok(ModelEvent::Arguments(piece)));
     let model = FakeModel::new([call_turn(&[("count", json!({}))]), answering]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             assert_eq!(page.serve_call(json!(2)).await.tool_name, "count");
         })
         .await;
@@ -50,7 +50,7 @@ async fn a_model_that_answers_in_text_must_call_the_tool() {
         call_turn(&[("answer", json!({ "late": 2 }))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result, Some(json!({ "late": 2 })));
     let forced = ToolSelection::Only("answer".to_owned());
@@ -64,7 +64,7 @@ async fn an_answer_that_does_not_fit_is_corrected_or_fails() {
     let right = call_turn(&[("answer", json!({ "late": 2 }))]);
     let model = FakeModel::new([wrong(), right]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result, Some(json!({ "late": 2 })));
     let results = model.last_results();
@@ -81,7 +81,7 @@ async fn an_answer_that_does_not_fit_is_corrected_or_fails() {
 
     let model = FakeModel::new([wrong(), wrong(), wrong()]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.code, ErrorCode::ModelAnswerInvalid);

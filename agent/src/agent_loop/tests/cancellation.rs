@@ -14,7 +14,7 @@ use super::test_bed::{UUID, query_input};
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::{QueryState, answer};
 use crate::bridge::{AgentBridge, QueryReporter};
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::failure::AgentFailure;
 use crate::mcp::AllowedTools;
 use crate::model::ModelEvent;
@@ -23,7 +23,7 @@ use crate::model::ModelEvent;
 async fn dropping_an_answer_cancels_its_calls_in_the_page() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&vec![("add", json!({})); 2])]);
-    let (limits, state) = (QueryLimits::default(), QueryState::new());
+    let (limits, state) = (AgentLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let calls = {
         let answering = answer(query_input(
@@ -49,7 +49,7 @@ async fn dropping_an_answer_cancels_its_calls_in_the_page() {
 async fn dropping_an_answer_drops_the_model_stream() {
     let bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([vec![Ok(ModelEvent::Text("I".to_owned()))]]);
-    let (limits, state) = (QueryLimits::default(), QueryState::new());
+    let (limits, state) = (AgentLimits::default(), QueryState::new());
     let (sender, mut progress) = mpsc::channel(16);
     {
         let answering = answer(query_input(
@@ -78,7 +78,7 @@ async fn a_bridge_that_stops_during_a_call_fails_the_query() {
         ..
     } = bed;
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
-    let (limits, state) = (QueryLimits::default(), QueryState::new());
+    let (limits, state) = (AgentLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let mut answering = std::pin::pin!(answer(query_input(
         &query, &tools, &model, &limits, &sender, &state
@@ -117,7 +117,7 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
         .await
         .unwrap();
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
-    let (limits, state) = (QueryLimits::default(), QueryState::new());
+    let (limits, state) = (AgentLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let answering = answer(query_input(
         &bed.query, &tools, &model, &limits, &sender, &state,

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::test_bed::query_input;
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::agent_loop::{QueryInput, QueryState, answer};
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::failure::AgentFailure;
 use crate::model::{CallResult, Media, ModelMessage, ModelTurn, UserMessage};
 
@@ -42,7 +42,7 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
     let mut bed = TestBed::with_query(&[], json!({})).await;
     bed.query.conversation = Some("c".to_owned());
     let model = FakeModel::new([text_turn("Yes.")]);
-    let (limits, state) = (QueryLimits::default(), QueryState::new());
+    let (limits, state) = (AgentLimits::default(), QueryState::new());
     let (sender, _progress) = mpsc::channel(16);
     let conversation = earlier("Is it late?", 10);
     let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
@@ -65,9 +65,9 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
 async fn a_long_conversation_is_shortened_and_the_page_hears_it() {
     let bed = TestBed::with_query(&[], json!({})).await;
     let state = QueryState::new();
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_history_bytes: 1_000,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let (sender, mut progress) = mpsc::channel(16);
     let model = FakeModel::new([text_turn("Yes.")]);
@@ -89,7 +89,7 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
     let list = || call_turn(&[("list", json!({}))]);
     let model = FakeModel::new([list(), list(), vec![Err(too_long())], text_turn("Long.")]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             for _ in 0..2 {
                 page.serve_call(json!("x".repeat(5_000))).await;
             }
@@ -110,16 +110,16 @@ async fn input_that_is_too_long_for_the_model_is_shortened_until_it_fits() {
 
     let model = FakeModel::new([vec![Err(too_long())]]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ModelInputTooLong);
 }
 
 #[tokio::test]
 async fn a_turn_that_is_repeated_with_less_input_is_one_round() {
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_rounds: 2,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let bed = TestBed::with_query(&[], json!({})).await;
     let state = QueryState::new();
@@ -155,7 +155,7 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
         media: vec![picture],
     });
     let conversation = [asked, ModelMessage::Model(ModelTurn::default())];
-    let limits = QueryLimits::default();
+    let limits = AgentLimits::default();
     let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
     let input = QueryInput {
         conversation: &conversation,
@@ -186,7 +186,7 @@ async fn what_the_service_says_to_the_model_is_not_remembered() {
     let model = FakeModel::new([text_turn("I will."), call_turn(&[("plan", json!({}))])]);
     let state = QueryState::new();
     let (sender, _progress) = mpsc::channel(16);
-    let limits = QueryLimits::default();
+    let limits = AgentLimits::default();
     let TestBed {
         query, tools, page, ..
     } = &mut bed;
@@ -218,7 +218,7 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     let mut bed = TestBed::with_query(&[tool_definition("draw")], more).await;
     let model = FakeModel::new([call_turn(&[("draw", json!({}))]), text_turn("A cat.")]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             let content = json!([
                 { "type": "text", "text": "Drawn" },

@@ -5,14 +5,14 @@ use serde_json::json;
 
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::agent_loop::prompt::ANSWER_NOW;
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::model::{ModelEvent, ToolSelection};
 
 #[tokio::test]
 async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_rounds: 2,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let add = || call_turn(&[("add", json!({}))]);
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
@@ -33,9 +33,9 @@ async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
 
 #[tokio::test]
 async fn the_last_turn_of_a_query_with_a_response_tool_must_call_it() {
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_rounds: 1,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let more = json!({ "responseTool": { "name": "plan" } });
     let mut bed = TestBed::with_query(&[tool_definition("plan")], more).await;
@@ -54,9 +54,9 @@ async fn the_last_turn_of_a_query_with_a_response_tool_must_call_it() {
 
 #[tokio::test]
 async fn calls_beyond_the_limit_are_not_made_and_the_model_answers() {
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_calls: 2,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let add = |n: usize| call_turn(&vec![("add", json!({})); n]);
     let serve = async |page: &mut Page| {
@@ -85,9 +85,9 @@ async fn calls_beyond_the_limit_are_not_made_and_the_model_answers() {
 
 #[tokio::test]
 async fn tokens_are_counted_over_all_turns() {
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_tokens: 20_000,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let mut costly = call_turn(&[("add", json!({}))]);
@@ -122,7 +122,7 @@ async fn only_restricted_tools_are_offered_and_the_bridge_refuses_others() {
         TestBed::with_query(&[tool_definition("add"), tool_definition("remove")], more).await;
     let model = FakeModel::new([text_turn("Done.")]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert!(answer.is_ok());
     let names: Vec<_> = model.requests()[0]
@@ -139,10 +139,10 @@ async fn only_restricted_tools_are_offered_and_the_bridge_refuses_others() {
 
 #[tokio::test]
 async fn a_model_without_tokens_for_another_turn_must_answer() {
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_tokens: 20_000,
         max_tool_result_bytes: 100_000,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let mut bed = TestBed::with_query(&[tool_definition("read")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("read", json!({}))]), text_turn("Long.")]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     FakeModel, Page, TestBed, call_input, call_turn, no_page_actions, text_turn, tool_definition,
 };
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::failure::AgentFailure;
 use crate::model::{ModelEvent, ModelMessage, ToolSelection};
 
@@ -27,7 +27,7 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
         ("add", json!({ "n": 3 })),
     ])]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             for _ in 0..2 {
                 assert_eq!(page.serve_call(json!(null)).await.tool_name, "add");
             }
@@ -60,7 +60,7 @@ async fn a_failed_response_call_goes_back_to_the_model() {
         call_turn(&[("plan", json!({ "n": 1 }))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.serve_call(json!(null)).await;
             assert_eq!(call_input(&call), json!({ "n": 1 }));
         })
@@ -79,7 +79,7 @@ async fn a_model_that_stops_without_the_response_tool_must_call_it() {
         call_turn(&[("plan", json!({}))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             page.serve_call(json!(null)).await;
         })
         .await;
@@ -110,7 +110,7 @@ async fn a_model_that_still_skips_the_response_tool_fails_the_query() {
     for [second, third] in [[text_turn("No."), wrong()], [wrong(), text_turn("No.")]] {
         let model = FakeModel::new([text_turn(""), second, third]);
         let (answer, _) = bed
-            .answer(&model, &QueryLimits::default(), no_page_actions)
+            .answer(&model, &AgentLimits::default(), no_page_actions)
             .await;
         let failure = answer.unwrap_err();
         assert_eq!(failure.code, ErrorCode::ResponseToolNotCalled);
@@ -137,7 +137,7 @@ async fn a_model_that_was_forced_and_called_another_tool_gets_one_more_try() {
         call_turn(&[("plan", json!({}))]),
     ]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             page.serve_call(json!(null)).await;
         })
         .await;
@@ -156,12 +156,12 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_fails() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([text_turn(""), text_turn("Done.")]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result, Some(json!("Done.")));
     let model = FakeModel::new([text_turn(""), text_turn(" \n")]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ModelAnswerEmpty);
 }
@@ -171,7 +171,7 @@ async fn a_missing_response_tool_fails_before_the_first_turn() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], with_response_tool()).await;
     let model = FakeModel::new([]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ToolNotFound);
     assert!(model.requests().is_empty());
@@ -184,7 +184,7 @@ async fn the_output_of_a_model_is_sent_before_its_failure() {
     let text = || Ok(ModelEvent::Text("I".to_owned()));
     let model = FakeModel::new([vec![text(), Err(broken.clone())]]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err(), broken);
     assert_eq!(progress, [json!({ "type": "text", "text": "I" })]);
@@ -198,7 +198,7 @@ async fn notes_and_thoughts_are_sent_to_the_page() {
     turn.insert(0, Ok(ModelEvent::Note("busy".to_owned())));
     let model = FakeModel::new([turn]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result, Some(json!("Yes.")));
     let kinds: Vec<_> = progress.iter().map(|event| &event["type"]).collect();

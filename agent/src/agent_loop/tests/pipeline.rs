@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::test_bed::query_input;
 use super::{FakeModel, Page, TestBed, call_turn, text_turn, with_deadline};
 use crate::agent_loop::{ClientResult, QueryInput, QueryState, answer};
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::model::ModelTool;
 use crate::tools::tests::{
     FakeSource, call, sources_with_audit, sources_without_audit, staff, use_shares,
@@ -229,7 +229,7 @@ async fn each_step_ends_the_calls_of_each_kind_of_tool_once() {
             }
         };
         let model = calls(&row);
-        let mut limits = QueryLimits::default();
+        let mut limits = AgentLimits::default();
         if row.hangs {
             limits.call_timeout = Duration::from_millis(500);
         }
@@ -283,7 +283,7 @@ async fn calls_that_are_cancelled_are_recorded_once_whatever_their_step_is() {
         let mut tools = ThreeTools::new(&row, folder.path()).await;
         let ThreeTools { bed, source, .. } = &mut tools;
         let page = &mut bed.page;
-        let (model, limits, state) = (calls(&row), QueryLimits::default(), QueryState::new());
+        let (model, limits, state) = (calls(&row), AgentLimits::default(), QueryState::new());
         let (sender, mut progress) = mpsc::channel(16);
         let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
         let answering = answer(QueryInput {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::tools::SourceAccess;
 use crate::tools::tests::{FakeSource, sources, staff};
 
@@ -47,7 +47,7 @@ async fn tools_of_the_page_and_of_a_source_are_used_in_one_turn() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             page.serve_call(json!("added")).await;
         })
         .await;
@@ -98,7 +98,7 @@ async fn a_tool_of_the_page_never_has_the_name_of_one_of_a_source() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.serve_call(json!("from the page")).await;
             assert_eq!(call.tool_name, "notes-read_file");
         })
@@ -131,7 +131,7 @@ async fn a_tool_of_the_page_has_no_name_of_a_tool_that_the_profile_does_not_gran
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.serve_call(json!("from the page")).await;
             assert_eq!(call.tool_name, "notes-write_file");
         })
@@ -152,7 +152,7 @@ async fn what_a_page_makes_the_model_request_is_denied_without_a_grant() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert!(answer.is_ok());
     assert!(!offered(&model).contains(&"notes-read_file".to_owned()));
@@ -175,7 +175,7 @@ async fn a_page_that_restricts_tools_names_those_of_sources_too() {
     bed.sources = access(folder.path(), "grant = ['read']");
     let model = FakeModel::new([text_turn("Done.")]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert!(answer.is_ok());
     assert_eq!(offered(&model), ["s-read", "add"]);
@@ -204,7 +204,7 @@ async fn what_a_page_has_not_named_is_not_called_whatever_the_profile_allows() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert!(answer.is_ok());
     assert!(!folder.path().join("new.md").exists());
@@ -231,7 +231,7 @@ async fn a_person_approves_what_the_profile_asks_for() {
         ]);
         bed.approves = is_approved;
         let (answer, progress) = bed
-            .answer(&model, &QueryLimits::default(), no_page_actions)
+            .answer(&model, &AgentLimits::default(), no_page_actions)
             .await;
         assert!(answer.is_ok());
         let asked = &progress[0];
@@ -259,7 +259,7 @@ async fn a_page_without_tools_has_those_of_sources() {
         text_turn("Done."),
     ]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     assert!(answer.is_ok());
     assert_eq!(model.last_results()[0].text, "plan.md (8 bytes)");
@@ -277,7 +277,7 @@ async fn a_result_for_the_page_has_at_most_two_kib() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), no_page_actions)
+        .answer(&model, &AgentLimits::default(), no_page_actions)
         .await;
     let shown = format!("{}…", "x".repeat(2048));
     assert_eq!(progress[1]["result"], shown);

@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fake_model::FakeModel;
 use crate::agent_loop::{ClientResult, FinalAnswer, QueryInput, QueryState, answer};
 use crate::bridge::AgentBridge;
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::failure::AgentFailure;
 use crate::mcp::AllowedTools;
 use crate::model::ModelTool;
@@ -56,7 +56,7 @@ pub(super) fn query_input<'a>(
     query: &'a Query,
     tools: &'a AllowedTools,
     model: &'a FakeModel,
-    limits: &'a QueryLimits,
+    limits: &'a AgentLimits,
     progress: &'a mpsc::Sender<QueryContent>,
     state: &'a QueryState,
 ) -> QueryInput<'a> {
@@ -118,7 +118,7 @@ impl TestBed {
     pub(super) async fn answer(
         &mut self,
         model: &FakeModel,
-        limits: &QueryLimits,
+        limits: &AgentLimits,
         play: impl AsyncFnOnce(&mut Page),
     ) -> (Result<FinalAnswer, AgentFailure>, Vec<Value>) {
         let (sender, mut receiver) = mpsc::channel(4);

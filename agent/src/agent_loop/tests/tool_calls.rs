@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fake_model::text_and_call_turn;
 use super::{FakeModel, Page, TestBed, call_input, call_turn, text_turn, tool_definition};
 use crate::agent_loop::FinalAnswer;
-use crate::config::QueryLimits;
+use crate::config::AgentLimits;
 use crate::model::ModelMessage;
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn progress_and_tool_calls_are_reported_in_order() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.serve_call(json!({ "id": 7 })).await;
             assert_eq!(
                 (call.tool_name.as_str(), &call_input(&call)),
@@ -63,7 +63,7 @@ async fn the_page_gets_a_note_about_tools_to_approve_that_it_does_not_have() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], approve).await;
     let model = FakeModel::new([text_turn("Done.")]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |_: &mut Page| {})
+        .answer(&model, &AgentLimits::default(), async |_: &mut Page| {})
         .await;
     assert!(answer.is_ok());
     let text = "`approve` names tools that this query does not have: `ad`";
@@ -75,7 +75,7 @@ async fn calls_of_a_turn_run_in_parallel_and_their_results_keep_the_order() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let six: Vec<_> = (1..=6).map(|n| ("add", json!({ "n": n }))).collect();
     let model = FakeModel::new([call_turn(&six), text_turn("Done.")]);
-    let limits = QueryLimits::default();
+    let limits = AgentLimits::default();
     let (answer, progress) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             let mut open = Vec::new();
@@ -124,7 +124,7 @@ async fn an_unknown_tool_and_bad_arguments_are_errors_for_the_model() {
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.serve_call(json!(null)).await;
             assert_eq!(
                 call_input(&call),
@@ -157,7 +157,7 @@ async fn answer_after_error(error: &str) -> (FakeModel, FinalAnswer, Vec<Value>)
         text_turn("It cannot be done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             let failure = json!({ "type": "call-error", "requestId": call.request_id,
                 "code": "HandlerFailed", "message": error });
@@ -195,9 +195,9 @@ async fn the_page_gets_the_beginning_of_a_long_error() {
 async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("add", json!({}))]), text_turn("Too slow.")]);
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         call_timeout: Duration::from_millis(200),
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
@@ -218,9 +218,9 @@ async fn a_tool_with_a_longer_timeout_of_its_own_is_not_cancelled() {
     let mut bed = TestBed::with_query(&[slow, tool_definition("add")], json!({})).await;
     let calls = call_turn(&[("render", json!({})), ("add", json!({}))]);
     let model = FakeModel::new([calls, text_turn("Done.")]);
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         call_timeout: Duration::from_millis(200),
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
@@ -243,9 +243,9 @@ async fn a_tool_with_a_longer_timeout_of_its_own_is_not_cancelled() {
 async fn a_long_result_is_truncated_with_a_note() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("add", json!({}))]), text_turn("Long.")]);
-    let limits = QueryLimits {
+    let limits = AgentLimits {
         max_tool_result_bytes: 1000,
-        ..QueryLimits::default()
+        ..AgentLimits::default()
     };
     let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
@@ -278,7 +278,7 @@ async fn tools_are_offered_without_bridge_additions_and_reported_by_registered_n
         text_turn("Done."),
     ]);
     let (answer, progress) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             assert_eq!(page.serve_call(json!(1)).await.tool_name, "add card");
         })
         .await;
@@ -291,7 +291,7 @@ async fn tools_that_a_call_registers_are_offered_in_the_next_turn() {
     let mut bed = TestBed::with_query(&[tool_definition("open")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("open", json!({}))]), text_turn("Opened.")]);
     let (answer, _) = bed
-        .answer(&model, &QueryLimits::default(), async |page: &mut Page| {
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             page.register(&[tool_definition("save")]).await;
             page.respond(&call, json!(null)).await;

@@ -229,13 +229,13 @@ pub struct Authenticated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_expires_in_ms: Option<u64>,
     /// The limits that the page must obey.
-    pub limits: PageLimits,
+    pub limits: Limits,
 }
 
 /// The limits of a bridge that concern a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PageLimits {
+pub struct Limits {
     /// The largest tool result, in bytes of JSON.
     pub max_result_bytes: usize,
     /// The largest frame, in bytes.

@@ -81,7 +81,7 @@ pub(super) enum CallerState {
 
 /// A call in flight: its request, its timeouts, and the requests of its handler to the client.
 #[derive(Debug)]
-pub struct OpenCall {
+pub struct RealmCall {
     pub(super) session: SessionId,
     pub(super) request: PageRequest,
     pub(super) context: CallContext,
@@ -108,7 +108,7 @@ pub struct OpenCall {
     receipt_timeout: Duration,
 }
 
-impl OpenCall {
+impl RealmCall {
     pub(super) fn new(
         call: NewCall,
         abilities: PageAbilities,
@@ -297,7 +297,7 @@ impl OpenCall {
     }
 
     /// The failure of the call when the page does not acknowledge it while it runs another call.
-    pub(super) fn busy_failure(&self, with: &OpenCall) -> CallFailure {
+    pub(super) fn busy_failure(&self, with: &RealmCall) -> CallFailure {
         CallFailure::new(
             ErrorCode::PageBusy,
             format!(

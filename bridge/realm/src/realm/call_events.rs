@@ -8,8 +8,8 @@ use bridge_protocol::{
 use super::call::CallerState;
 use super::deadlines::Deadline;
 use super::{
-    CallFailure, CallOutcome, CallerEvent, ConnectionId, Effect, Effects, NewCall, Now, OpenCall,
-    PageAnswer, PageRequest, Phase, Realm, Receipt,
+    CallFailure, CallOutcome, CallerEvent, ConnectionId, Effect, Effects, NewCall, Now, PageAnswer,
+    PageRequest, Phase, Realm, RealmCall, Receipt,
 };
 
 impl Realm {
@@ -38,7 +38,7 @@ impl Realm {
             return Err(CallFailure::page_gone());
         };
         let id = call.id.clone();
-        let mut call = OpenCall::new(
+        let mut call = RealmCall::new(
             call,
             session.abilities(),
             session_id.clone(),
@@ -68,7 +68,7 @@ impl Realm {
     /// The page has acknowledged the call.
     pub fn call_received(&mut self, id: &SessionId, connection: ConnectionId, call: &CallId) {
         if self.call_on(id, connection, call).is_some() {
-            self.update_call(call, OpenCall::acknowledge);
+            self.update_call(call, RealmCall::acknowledge);
         }
     }
 
@@ -245,7 +245,7 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         call: &CallId,
-    ) -> Option<&mut OpenCall> {
+    ) -> Option<&mut RealmCall> {
         self.session_on(id, connection)?;
         let open = self.calls.get_mut(call);
         open.filter(|call| call.session == *id && !call.receipt.awaits_document())

@@ -6,7 +6,7 @@ use bridge_protocol::{
 
 use super::call::CallerState;
 use super::deadlines::Deadline;
-use super::{ConnectionId, Effect, Effects, Now, OpenCall, PageRequest, Realm};
+use super::{ConnectionId, Effect, Effects, Now, PageRequest, Realm, RealmCall};
 use crate::realm::client_requests::{PendingClientRequests, parse_capabilities};
 
 impl Realm {
@@ -145,7 +145,7 @@ impl Realm {
     pub(super) fn update_call<T>(
         &mut self,
         id: &CallId,
-        change: impl FnOnce(&mut OpenCall) -> T,
+        change: impl FnOnce(&mut RealmCall) -> T,
     ) -> Option<T> {
         let call = self.calls.get_mut(id)?;
         let due = call.deadline();

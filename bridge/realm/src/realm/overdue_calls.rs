@@ -36,7 +36,7 @@
 use bridge_protocol::{CallId, SessionId};
 
 use super::receipt::{PROBE_RETRY_DELAY, PROBE_ROUNDS, PROBE_TIMEOUT};
-use super::{CallFailure, ConnectionId, Effect, Effects, Now, OpenCall, Realm, Receipt};
+use super::{CallFailure, ConnectionId, Effect, Effects, Now, Realm, RealmCall, Receipt};
 
 /// The answer to a ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Realm {
             self.update_call(id, |call| call.final_read = Some((probe, until)));
             return effects;
         }
-        let failure = self.calls.get(id).map(OpenCall::timeout_failure);
+        let failure = self.calls.get(id).map(RealmCall::timeout_failure);
         failure.map_or_else(Effects::new, |failure| self.abort_call(id, failure, now))
     }
 
@@ -114,7 +114,7 @@ impl Realm {
         };
         let session = call.session.clone();
         let Some((probe, effects)) = self.send_probe(&session, now) else {
-            let failure = self.calls.get(id).map(OpenCall::may_have_run_failure);
+            let failure = self.calls.get(id).map(RealmCall::may_have_run_failure);
             return failure.map_or_else(Effects::new, |failure| {
                 self.receipt_missing(id, failure, now)
             });
@@ -226,7 +226,7 @@ impl Realm {
     }
 
     /// The failure of a call that the page has not started and never will.
-    fn not_started_failure(&self, call: &OpenCall) -> CallFailure {
+    fn not_started_failure(&self, call: &RealmCall) -> CallFailure {
         let session = self.sessions.get(&call.session);
         let calls = session.into_iter().flat_map(|session| &session.calls);
         let mut others = calls.filter_map(|id| self.calls.get(id));
@@ -261,6 +261,6 @@ impl Realm {
     }
 }
 
-fn is_probed_by(call: &OpenCall, answered: u64) -> bool {
+fn is_probed_by(call: &RealmCall, answered: u64) -> bool {
     matches!(call.receipt, Receipt::Probed { probe, .. } if probe <= answered)
 }

@@ -12,7 +12,7 @@ use web_time::Instant;
 use bridge_protocol::{Query, QueryId, QueryTool, SessionId};
 use serde_json::value::RawValue;
 
-use super::{CallOutcome, Now, OpenCall, PageAbilities, QueryLimits};
+use super::{CallOutcome, Now, PageAbilities, QueryLimits, RealmCall};
 
 pub(super) use approvals::{AfterSending, Approvals, with_time_left};
 pub(super) use delivery::QueryDelivery;
@@ -196,7 +196,7 @@ impl RunningQuery {
     }
 
     /// Whether this is a successful call of the response tool.
-    pub(super) fn is_response(&self, call: &OpenCall, outcome: &CallOutcome) -> bool {
+    pub(super) fn is_response(&self, call: &RealmCall, outcome: &CallOutcome) -> bool {
         matches!(outcome, CallOutcome::Answered(_))
             && self.response_tool() == Some(call.request.name())
     }

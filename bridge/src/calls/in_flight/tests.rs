@@ -8,7 +8,7 @@ use bridge_protocol::{
     BridgeToPage, CallContext, CallProgress, ClientRequest, ClientResponse, Definition as Sent,
     Kind, RegistrationId, ToolCall,
 };
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::*;
@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{CallerEvent, ConnectionId, PageAbilities, PageAnswer, PageHello};
+use bridge_results::arguments::Arguments;
 use bridge_results::tool_result::CallToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -184,7 +185,7 @@ async fn call_with_progress(
     let request = CallRequest {
         caller,
         tool: tool.to_owned(),
-        arguments: arguments.as_object().cloned().unwrap_or_default().into(),
+        arguments: Arguments::from_raw(to_raw_value(&arguments).unwrap()),
     };
     match call_tool(hub, request).await.unwrap() {
         RoundOutcome::Complete(result) => result,

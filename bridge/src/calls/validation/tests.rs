@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::agent_queries::AgentQueries;
 use crate::budget::occupy;
-use crate::calls::page_tools::validate_input;
 use crate::calls::tool_outcome::finish_result;
+use crate::calls::tools::validate_input;
 use crate::config::Config;
 use bridge_results::arguments::Arguments;
 

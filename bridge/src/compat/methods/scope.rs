@@ -1,6 +1,6 @@
 //! Authentication of requests, and the pages that they can see.
 
-use bridge_compat::json_rpc::{Message, RpcError};
+use bridge_compat::json_rpc::{CompatMessage, RpcError};
 use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionId};
 use tokio_util::sync::CancellationToken;
 
@@ -140,7 +140,7 @@ impl CompatService {
     pub(super) async fn resolve_scope(
         &self,
         request: &CompatRequest<'_>,
-        message: &Message<'_>,
+        message: &CompatMessage<'_>,
     ) -> Result<RequestScope, RpcError> {
         let required_scope = Some(match message.method.as_ref() {
             "tools/call" => Scope::ToolsCall,

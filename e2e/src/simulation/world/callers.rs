@@ -99,7 +99,7 @@ impl World {
                 }
                 // All documents of a schedule register the same definitions.
                 BridgeOutput::ValidateInput { call } => panic!("{call} has another tool"),
-                BridgeOutput::CallEvent { .. }
+                BridgeOutput::CallerEvent { .. }
                 | BridgeOutput::ListChanged(_)
                 | BridgeOutput::ResourceUpdated { .. } => {}
             }

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::received_request::{ReceivedRequest, Started};
 use super::{OpenRequest, Server};
-use crate::event::RequestError;
+use crate::event::ErrorResponse;
 use crate::limits::{CALL_TIMEOUT, MAX_CALL_TIMEOUT};
 use crate::outcome::{RequestTarget, to_raw, validate_input};
 use crate::params::{
@@ -39,7 +39,7 @@ impl Server {
         &mut self,
         method: &str,
         request: ReceivedRequest<'_>,
-    ) -> Result<Started, RequestError> {
+    ) -> Result<Started, ErrorResponse> {
         let list = |field: &str, kind| {
             let items = self.bridge.listed(kind).join(",");
             raw(format!("{{\"{field}\":[{items}]}}"))
@@ -59,7 +59,7 @@ impl Server {
             "resources/subscribe" => self.subscribe(request),
             "resources/unsubscribe" => self.unsubscribe(request),
             _ => {
-                return Err(RequestError {
+                return Err(ErrorResponse {
                     code: METHOD_NOT_FOUND,
                     message: format!("the test kit has no method `{method}`"),
                     data: None,

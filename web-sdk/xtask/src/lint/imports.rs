@@ -1,6 +1,6 @@
 //! Checks which file imports which: the files of a crate have no cycles, foreign crates are
 //! imported only where the rules allow it, and no module of the bridge imports one of a higher
-//! layer.
+//! layer. The same syntax shows `type_names` which names several types have.
 //!
 //! An *import* goes from the file that uses a name to the file that defines it, whatever path the
 //! name is used by: a re-export is not a definition, and a path to a module alone is not an import.
@@ -25,6 +25,7 @@ mod scope;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod type_names;
 mod visitor;
 
 use std::fmt::Write as _;
@@ -35,14 +36,18 @@ use crate::Workspace;
 use crate::step::{Outcome, step};
 use cycles::{components, shortest_cycle};
 use import_graph::ImportGraph;
+use type_names::TypeNames;
 
 /// Prints a summary of each crate's imports and all violations, and fails if there are any.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     step("imports between files", || {
         let mut graphs = Vec::new();
         let mut all_cycles = Vec::new();
+        let mut type_names = TypeNames::default();
         for roots in crates::all(workspace)? {
-            let graph = ImportGraph::new(load::load(workspace.root(), &roots.files)?);
+            let tree = load::load(workspace.root(), &roots.files)?;
+            type_names.add_crate(&tree);
+            let graph = ImportGraph::new(tree);
             let cycles = cycles(&graph);
             println!("    {}: {}", roots.name, summary([&graph], cycles.len()));
             for (file, location) in &graph.unresolved {
@@ -67,10 +72,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
             .iter()
             .flat_map(|graph| layers::violations(graph, layers::FOLDER, layers::LAYERS))
             .collect();
+        type_names.add_typescript(workspace.root())?;
         report(&[
             ("cycles between files", all_cycles),
             ("violations of the rules for foreign crates", foreign),
             ("imports from a higher layer", upward),
+            ("type names with several owners", type_names.violations()),
         ])?;
         Ok(Outcome::Done(()))
     })

@@ -5,7 +5,7 @@ use bridge_protocol::{ErrorCode, QueryId, SessionId};
 use super::{QueryOutcome, ReportRejected};
 use crate::realm::query::PagePresence;
 use crate::realm::{
-    CallFailure, CallOutcome, CompletedQuery, Effects, Now, OpenCall, Realm, SessionSummary,
+    CallFailure, CallOutcome, CompletedQuery, Effects, Now, Realm, RealmCall, SessionSummary,
 };
 
 /// The rejection of a tool that a query may not call.
@@ -84,7 +84,7 @@ impl Realm {
     /// caller receives the result.
     pub(in crate::realm) fn query_call_ended(
         &mut self,
-        call: &OpenCall,
+        call: &RealmCall,
         outcome: &CallOutcome,
         now: Now,
     ) -> Effects {

@@ -40,6 +40,8 @@ pub(super) struct Definition {
     pub(super) module: Option<ModuleId>,
     pub(super) namespaces: Namespaces,
     pub(super) is_private: bool,
+    /// Whether the whole crate, or other crates, can see it: `pub` or `pub(crate)`.
+    pub(super) is_crate_wide: bool,
 }
 
 /// A `use` declaration of one name, or with `::*` of all names of a module.

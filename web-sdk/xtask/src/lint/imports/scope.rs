@@ -36,6 +36,7 @@ impl Scope<'_> {
                 module: Some(child),
                 namespaces: Namespaces::TYPES,
                 is_private: is_private(&item.vis),
+                is_crate_wide: is_crate_wide(&item.vis),
             },
         );
         child
@@ -84,6 +85,7 @@ impl Scope<'_> {
                 module: None,
                 namespaces,
                 is_private: is_private(visibility),
+                is_crate_wide: is_crate_wide(visibility),
             },
         );
     }
@@ -174,4 +176,12 @@ impl Scope<'_> {
 
 fn is_private(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Inherited)
+}
+
+fn is_crate_wide(visibility: &Visibility) -> bool {
+    match visibility {
+        Visibility::Public(_) => true,
+        Visibility::Restricted(it) => it.path.is_ident("crate"),
+        Visibility::Inherited => false,
+    }
 }
