@@ -1,7 +1,7 @@
 //! The tools that the operator has added to those of the page, and the pipeline of all calls.
 //!
 //! Nothing here is on by default. A page is not the operator: it may name tools, and a model may
-//! request them, but only a [`Profile`] grants them.
+//! request them, but only a [`ToolProfile`] grants them.
 //!
 //! 1. [`tools_file`] has the sources and the profiles.
 //! 2. [`source`] is what a source is; [`managed_source`] starts it when it is needed first, by a
@@ -12,13 +12,13 @@
 //!    ([`name_patterns`]). [`report`] describes all of them for the operator.
 //! 5. [`pipeline`] makes each call, also those of pages and clients: its steps are listed there, and
 //!    [`call_profile`] says which of them apply to a tool. [`refusal`] has their texts for the model.
-//! 6. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and [`user_shares`] bound
-//!    what one user may do.
+//! 6. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and
+//!    [`user_shares`] bound what one user may do.
 //! 7. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
 //!    tools ([`server_tool`]) that the operator has looked at.
-//! 8. [`database`], [`filesystem`], [`websearch`] and [`github`] are built-in sources; [`builtin_tool`] describes
-//!    their tools, and [`http_api`] is what those over HTTP share. [`served_source`] is one of them that
-//!    another program uses on its own.
+//! 8. [`database`], [`filesystem`], [`websearch`] and [`github`] are built-in sources;
+//!    [`builtin_tool`] describes their tools, and [`http_api`] is what those over HTTP share.
+//!    [`served_source`] is one of them that another program uses on its own.
 
 mod access;
 mod approval;

@@ -4,12 +4,13 @@
 //! A budget is held by a [`Party`]: an address, and within it a token or the origin of a page. A party
 //! may use all of a budget that no other party needs. When a budget is used up, the address that holds
 //! the most makes room for a newcomer, and there the token or origin that holds the most. A party
-//! never loses anything because others hold more. [`Holdings`] records how much each party holds.
-//! There are three ways to hold a part of a budget:
+//! loses nothing to a party that holds more. [`Holdings`] records how much each party holds. There
+//! are three ways to hold a part of a budget:
 //!
 //! - an entry of a [`SharedPool`]. Idle entries make room first;
 //! - a [lease](ByteLease) on bytes of a [`ByteBudget`]. Bytes in use cannot make room, so a party that
-//!   holds many already is refused more;
+//!   holds many already is refused more. What is only kept for later (closed apps, results, events)
+//!   makes room: it is dropped;
 //! - a turn in the [`CpuPool`], whose queue is fair to tokens.
 //!
 //! [`RefusalLog`] logs and counts what is refused.
@@ -30,7 +31,9 @@
 //! | turns of processors, and the JSON that waits for them | token | with work of more than about a millisecond | |
 //! | requests for conversations | token | with each request | |
 //!
-//! "Page" means the address and origin of a page, "token" an address and a token.
+//! "Page" means the address and origin of a page, "token" an address and a token. Turns and requests
+//! for conversations do not depend on the address. Clients of mcp-web 0.1 have as many MCP sessions
+//! of their own.
 //!
 //! A `tools/call` of ordinary size takes no lock of a budget: its body, its arguments, the message to
 //! the page and its answer are only compared with the size from which they count. A large one asks
@@ -75,7 +78,7 @@ pub(crate) use cpu_pool::{ScanTurn, WorkError, is_multi_threaded};
 pub(crate) use holdings::Holdings;
 pub(crate) use party::{PageParty, Party};
 pub(crate) use pending_pages::PendingPagePermit;
-pub(crate) use pool::{PoolPermit, PoolUse, SharedPool};
+pub(crate) use pool::{Evictable, PoolPermit, PoolUse, SharedPool};
 pub(crate) use realm_slots::{RealmClass, RealmPermit};
 pub(crate) use refusals::{RefusalKind, RefusalRecord};
 pub(crate) use unread_answers::{AnswerBody, AnswerLease, UnreadAnswers};

@@ -3,8 +3,7 @@
 //!
 //! [`service`] is the endpoint, [`methods`] answers the methods of their JSON-RPC, [`visible_pages`]
 //! and [`lists`] collect what a request can see, and [`sessions`] stores their MCP sessions. Their
-//! texts are in the crate `bridge-compat`. No code outside this module and its HTTP routes depends
-//! on it.
+//! texts are in the crate `bridge-compat`. Only the routes of HTTP use this module.
 
 mod lists;
 mod methods;

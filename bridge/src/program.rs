@@ -93,7 +93,7 @@ impl ProgramSettings {
 /// # async fn start() -> std::process::ExitCode {
 /// let Arguments { settings } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
 /// let listening = |server: &bridge::ServerHandle| format!("listening on {}", server.url());
-/// bridge::run(settings, bridge::App::default(), listening).await
+/// bridge::run(settings, bridge::MountedApp::default(), listening).await
 /// # }
 /// ```
 pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {

@@ -51,7 +51,7 @@ const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let config = bridge::Config { bind: ([127, 0, 0, 1], 0).into(), ..Default::default() };
-/// let bridge = bridge::serve(config, bridge::App::default()).await.unwrap();
+/// let bridge = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
 /// assert!(bridge.url().starts_with("http://127.0.0.1:"));
 /// bridge.shutdown().await;
 /// # });

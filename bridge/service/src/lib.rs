@@ -9,8 +9,8 @@
 //! - [`settings`] loads the settings of a program from flags, the environment and a file, and
 //!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
 //!   bridge and an agent of one user share, and [`warning_if_open_to_all`] checks other files with
-//!   tokens. [`TokenHash`] is what is stored instead of a token. [`raise_open_file_limit`] prepares the process for many connections, and
-//!   [`lower_thread_priority`] a thread for long computations.
+//!   tokens. [`TokenHash`] is what is stored instead of a token. [`raise_open_file_limit`] prepares
+//!   the process for many connections, and [`lower_thread_priority`] a thread for long computations.
 //! - [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
 //! This crate depends on hyper and reqwest, but not on axum or MCP.

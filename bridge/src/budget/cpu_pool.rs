@@ -1,9 +1,10 @@
 //! Runs work that would block the threads that serve sockets: parsing, validating, encoding and
 //! measuring long JSON, and reading the definitions of pages.
 //!
-//! Tokens take turns, and the work of one token never occupies every thread ([`fair_queue`](super::fair_queue)), so
-//! that the others wait for a single piece of it at most. Short and long work have threads of their
-//! own: however much long work there is, short work waits for short work only. On Linux, all of them
+//! Tokens take turns, and the work of one token never occupies every thread
+//! ([`fair_queue`](super::fair_queue)), so that the others wait for a single piece of it at most.
+//! Short and long work have threads of their own: however much long work there is, short work waits
+//! for short work only. On Linux, all of them
 //! make way for the threads that serve sockets. What waits is the text of the work and not a parsed
 //! value, which takes many times the memory.
 //!

@@ -40,6 +40,14 @@ pub(crate) struct PoolPermit<M: Clone + Ord + Hash, T> {
     number: u64,
 }
 
+/// An entry that makes room for another.
+#[derive(Debug)]
+pub(crate) struct Evictable<T> {
+    pub(crate) entry: T,
+    /// Whether it was idle when it was chosen.
+    pub(crate) is_idle: bool,
+}
+
 /// How many entries a pool has, and how many of them a party has, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PoolUse {
@@ -107,10 +115,11 @@ impl<M: Clone + Ord + Hash, T: Clone> SharedPool<M, T> {
         &self,
         newcomer: &Party<M>,
         idle_since: impl Fn(&T) -> Option<Instant>,
-    ) -> Option<T> {
+    ) -> Option<Evictable<T>> {
         let state = self.lock();
-        let (party, number) = state.find_evictable(newcomer, idle_since)?;
-        state.entries.get(&party)?.get(&number).cloned()
+        let (party, number, is_idle) = state.find_evictable(newcomer, idle_since)?;
+        let entry = state.entries.get(&party)?.get(&number)?.clone();
+        Some(Evictable { entry, is_idle })
     }
 
     /// Removes the entry that [`Self::entry_to_evict`] returns.
@@ -120,7 +129,7 @@ impl<M: Clone + Ord + Hash, T: Clone> SharedPool<M, T> {
         idle_since: impl Fn(&T) -> Option<Instant>,
     ) -> Option<T> {
         let mut state = self.lock();
-        let (party, number) = state.find_evictable(newcomer, idle_since)?;
+        let (party, number, _) = state.find_evictable(newcomer, idle_since)?;
         state.remove(&party, number)
     }
 
@@ -147,19 +156,21 @@ impl<M, T> SharedPool<M, T> {
 }
 
 impl<M: Clone + Ord + Hash, T: Clone> PoolState<M, T> {
+    /// Finds an entry, by its party and number, and whether it is idle.
     fn find_evictable(
         &self,
         newcomer: &Party<M>,
         idle_since: impl Fn(&T) -> Option<Instant>,
-    ) -> Option<(Party<M>, u64)> {
+    ) -> Option<(Party<M>, u64, bool)> {
         let in_use = self.find_in_use(newcomer);
         // Where somebody else fills the pool, a party does not lose what it has just used.
         let min_own_idle = match &in_use {
             Some((party, _)) if party.address != newcomer.address => LONG_IDLE,
             _ => Duration::ZERO,
         };
-        self.find_idle(newcomer, min_own_idle, idle_since)
-            .or(in_use)
+        let idle = self.find_idle(newcomer, min_own_idle, idle_since);
+        let idle = idle.map(|(party, number)| (party, number, true));
+        idle.or(in_use.map(|(party, number)| (party, number, false)))
     }
 
     fn find_idle(
@@ -264,7 +275,9 @@ mod tests {
     }
 
     fn evicted(pool: &Pool, newcomer: &Party<char>) -> Option<Entry> {
-        pool.entry_to_evict(newcomer, |since| *since)
+        let evictable = pool.entry_to_evict(newcomer, |since| *since)?;
+        assert_eq!(evictable.is_idle, evictable.entry.is_some());
+        Some(evictable.entry)
     }
 
     #[tokio::test(start_paused = true)]

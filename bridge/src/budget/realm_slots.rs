@@ -127,7 +127,7 @@ impl RealmSlots {
                 .slots(class)
                 .entry_to_evict(party, |slot| Some(slot.acquired_at)),
         };
-        slot.map(|slot| slot.realm)
+        slot.map(|slot| slot.entry.realm)
     }
 
     /// Returns how many tokens with pages the party has.

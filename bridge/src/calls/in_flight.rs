@@ -124,7 +124,7 @@ pub(super) fn begin(
 /// Returns the timeout of a call. A tool may set its own, up to `max_call_timeout`.
 fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
     let requested = match request {
-        PageRequest::SharedTool { tool, .. } => tool.timeout(),
+        PageRequest::Tool { tool, .. } => tool.timeout(),
         _ => None,
     };
     let max = hub.config.results.max_call_timeout;

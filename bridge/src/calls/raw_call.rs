@@ -22,13 +22,13 @@ pub(crate) async fn call_raw(
     request: PageRequest,
 ) -> CallOutcome {
     let kind = match &request {
-        PageRequest::SharedTool { .. } => CallKind::Tool,
+        PageRequest::Tool { .. } => CallKind::Tool,
         PageRequest::Prompt { .. } => CallKind::Prompt,
         PageRequest::Resource { .. } => CallKind::Resource,
         PageRequest::Completion { .. } => CallKind::Completion,
     };
     let arguments = || match &request {
-        PageRequest::SharedTool { input, .. } => Some(input.get().to_owned()),
+        PageRequest::Tool { input, .. } => Some(input.get().to_owned()),
         _ => None,
     };
     let record = CallRecord::begin(hub, kind, &mut caller, request.name(), arguments);

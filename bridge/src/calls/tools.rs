@@ -113,9 +113,7 @@ async fn start_or_resume(
         return start_call(hub, request).await;
     };
     match in_flight::resume(hub, &mut request.caller, resume_token)? {
-        (PageRequest::SharedTool { tool, .. }, in_flight) => {
-            Ok(CallStart::Started(tool, in_flight))
-        }
+        (PageRequest::Tool { tool, .. }, in_flight) => Ok(CallStart::Started(tool, in_flight)),
         _ => Err(RequestError::NothingToResume),
     }
 }
@@ -154,7 +152,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
         Ok(input) => input,
         Err(failure) => return Ok(CallStart::from(&failure)),
     };
-    let page_request = PageRequest::SharedTool {
+    let page_request = PageRequest::Tool {
         tool: Arc::clone(&tool),
         input,
     };

@@ -243,7 +243,7 @@ impl CompatService {
             Ok(input) => input,
             Err(failure) => return CallOutcome::Failed(failure),
         };
-        let request = PageRequest::SharedTool { tool, input };
+        let request = PageRequest::Tool { tool, input };
         calls::call_raw(&self.hub, scope.call_options(), &target.session, request).await
     }
 

@@ -156,6 +156,19 @@ fn session_not_found() -> Response {
         .into_response()
 }
 
+/// The response to a request that would have to be in an MCP session and is in none. rmcp looks for
+/// the session of such a request, or opens one, and responds with 500 because it has none.
+fn no_session(headers: &HeaderMap) -> Response {
+    let message = match unknown_version(headers) {
+        Some(version) => format!("Bad Request: Unsupported MCP-Protocol-Version: {version}").into(),
+        None if session_id_header(headers).is_some() => return session_not_found(),
+        None => "Bad Request: this version of MCP has no `initialize`: send each request with the \
+                 header `Mcp-Method` and the version in `_meta`"
+            .into(),
+    };
+    InvalidMessage::InvalidRequest(message).into_response()
+}
+
 fn rejected(rejection: impl IntoResponse) -> Box<Response> {
     Box::new(rejection.into_response())
 }
@@ -212,11 +225,6 @@ async fn serve_post(
         });
     };
     if method == "initialize" && session_id_header(headers).is_none() {
-        // If `_meta` names this version as well, rmcp does not refuse it.
-        if let Some(version) = unknown_version(headers) {
-            let message = format!("Bad Request: Unsupported MCP-Protocol-Version: {version}");
-            return Err(rejected(InvalidMessage::InvalidRequest(message.into())));
-        }
         let opened = initialize::serve(mcp, headers, id, body, principal, address);
         return Ok(opened.map_or(Served::BY_RMCP, Served::Response));
     }
@@ -371,9 +379,13 @@ async fn serve_with_rmcp(
     parts.extensions.insert(principal);
     parts.extensions.insert(address);
     let has_session = session.is_some();
+    let without_session = (!has_session).then(|| no_session(&parts.headers));
     let _activity = session.as_ref().map(McpSession::begin_activity);
     let served = mcp.rmcp.serve(parts, body, session, accepts, scan_turn);
     let (response, large_body) = served.await;
+    if let Some(refusal) = without_session.filter(|_| response.status().is_server_error()) {
+        return refusal;
+    }
     let is_stream = response
         .headers()
         .get(CONTENT_TYPE)

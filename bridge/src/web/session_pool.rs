@@ -1,21 +1,18 @@
 //! The open MCP sessions of clients: how many there may be, which one makes room for another, and
 //! when an idle one ends.
 
-use std::cell::RefCell;
-use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
 use dashmap::DashMap;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::sessions_by_realm::IdsByRealm;
-use crate::budget::{Party, PoolPermit, PoolUse, SharedPool};
+use crate::budget::{Evictable, Party, PoolPermit, PoolUse, SharedPool};
 
-/// How often expired sessions are removed, at most. An expired session cannot be used even before
-/// that.
+/// The longest time until an expired session is removed. It cannot be used even before that.
 pub(crate) const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A short idle timeout is divided into this number of intervals.
@@ -116,19 +113,21 @@ impl<S: PooledSession> SessionPool<S> {
         self.sessions.insert(id, Entry { session, permit });
     }
 
-    /// Calls `connect` again as long as it fails and a session of this realm can be evicted: at a
-    /// limit of the realm, its session that has been idle for longest makes room.
+    /// Calls `connect` again if it fails and a session of this realm can be evicted, at most
+    /// [`MAX_EVICTIONS`] times: at a limit of the realm, its session that has been idle for longest
+    /// makes room.
     pub(crate) fn evicting_idle<T, E>(
         &self,
         realm: RealmId,
         mut connect: impl FnMut() -> Result<T, E>,
     ) -> Result<T, E> {
-        loop {
+        for _ in 0..MAX_EVICTIONS {
             match connect() {
                 Err(_) if self.evict_idle(realm) => {}
                 connected => return connected,
             }
         }
+        connect()
     }
 
     /// Calls `act` with a session, unless it has expired. Meanwhile the session is not removed.
@@ -170,18 +169,13 @@ impl<S: PooledSession> SessionPool<S> {
     /// Ends the session that makes room for one of this party, see [`SharedPool::entry_to_evict`].
     /// Returns false when there is none.
     fn evict_for(&self, party: &Party<RealmId>) -> bool {
-        let idle = RefCell::new(HashSet::new());
-        let idle_since = |id: &Arc<str>| {
-            let since = self.sessions.get(id)?.idle_since()?;
-            idle.borrow_mut().insert(Arc::clone(id));
-            Some(since)
-        };
-        let Some(id) = self.slots.entry_to_evict(party, idle_since) else {
+        let idle_since = |id: &Arc<str>| self.sessions.get(id)?.idle_since();
+        let Some(Evictable { entry: id, is_idle }) = self.slots.entry_to_evict(party, idle_since)
+        else {
             return false;
         };
-        let was_in_use = !idle.borrow().contains(&id);
         // A request may have arrived meanwhile, or another party has ended the session.
-        if self.end_if(&id, |entry| was_in_use || entry.idle_since().is_some()) {
+        if self.end_if(&id, |entry| !is_idle || entry.idle_since().is_some()) {
             tracing::debug!("an MCP session made room for one of another party");
         }
         true
@@ -221,9 +215,11 @@ async fn sweep<S: PooledSession>(pool: Weak<SessionPool<S>>, idle_timeout: Durat
     let interval = SWEEP_INTERVAL.min(idle_timeout / SWEEPS_PER_TIMEOUT);
     let interval = interval.max(Duration::from_millis(1));
     let mut ticks = interval_at(Instant::now() + interval, interval);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let Some(pool) = pool.upgrade() else { return };
+        // The pool aborts this task when it is dropped. Before it is there, it has no sessions.
+        let Some(pool) = pool.upgrade() else { continue };
         for id in pool.expired_ids() {
             pool.end_if_expired(&id);
         }

@@ -263,6 +263,32 @@ async fn each_step_ends_the_calls_of_each_kind_of_tool_once() {
 }
 
 #[tokio::test]
+async fn a_change_of_the_shared_state_is_recorded_as_a_call_of_the_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = ThreeTools::new(&Row::default(), folder.path()).await;
+    let changes = [
+        json!({ "changes": { "total": 2 } }),
+        json!({ "changes": "none" }),
+    ];
+    let calls = changes.map(|changes| ("update_state", changes));
+    let model = FakeModel::new([call_turn(&calls), text_turn("Done.")]);
+    let (limits, state) = (AgentLimits::default(), QueryState::new());
+    state.shared.share(&json!({ "total": 1 }));
+    let (sender, _progress) = mpsc::channel(16);
+    let bed = &tools.bed;
+    let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+    let answering = answer(QueryInput {
+        sources: &bed.sources,
+        client_tools: &bed.client_tools,
+        ..input
+    });
+    assert!(with_deadline("an answer", answering).await.is_ok());
+    assert_eq!(state.shared.take_change(), Some(json!({ "total": 2 })));
+    let lines = ["ok", "tool_error"].map(|end| ("client".to_owned(), end.to_owned()));
+    assert_eq!(tools.audit_lines().await, lines);
+}
+
+#[tokio::test]
 async fn calls_that_are_cancelled_are_recorded_once_whatever_their_step_is() {
     let folder = tempfile::tempdir().unwrap();
     let asks = |step| Row {

@@ -34,7 +34,7 @@ impl InMemoryBridge {
             client: Some(capable_client().into()),
             ..CallContext::default()
         };
-        let request = PageRequest::SharedTool { tool, input };
+        let request = PageRequest::Tool { tool, input };
         self.start_call(&session, request, context, timeout, at)
             .map_err(|failure| failure.code)
     }

@@ -8,8 +8,8 @@ use super::{Phase, Realm};
 
 impl Realm {
     /// Extends the timeouts of calls and queries, the grace periods and the times for pages to
-    /// register by a time in which the bridge did not run. Must be called before [`Realm::deadline_passed`]. Tokens and the maximum duration
-    /// of sessions end as before.
+    /// register by a time in which the bridge did not run. Must be called before
+    /// [`Realm::deadline_passed`]. Tokens and the maximum duration of sessions end as before.
     pub fn bridge_stalled(&mut self, stall: Duration) {
         for (id, call) in &mut self.calls {
             self.deadlines

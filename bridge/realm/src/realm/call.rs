@@ -33,7 +33,7 @@ pub struct NewCall {
 /// The request of a call to the page.
 #[derive(Clone, Debug)]
 pub enum PageRequest {
-    SharedTool {
+    Tool {
         tool: Arc<SharedTool>,
         input: Box<RawValue>,
     },
@@ -57,7 +57,7 @@ impl PageRequest {
     /// The name of the requested item, for messages.
     pub fn name(&self) -> &str {
         match self {
-            PageRequest::SharedTool { tool, .. } => tool.name(),
+            PageRequest::Tool { tool, .. } => tool.name(),
             PageRequest::Prompt { name, .. } => name,
             PageRequest::Resource { uri, .. } => uri,
             PageRequest::Completion { reference, .. } => &reference.name,
@@ -229,7 +229,7 @@ impl RealmCall {
             context.timeout_ms = u64::try_from(remaining.as_millis()).ok();
         }
         match self.request.clone() {
-            PageRequest::SharedTool { tool, input } => BridgeToPage::ToolCall(ToolCall {
+            PageRequest::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
                 tool_name: tool.name().to_owned(),
                 tool_input: input,
@@ -273,7 +273,7 @@ impl RealmCall {
     /// What the caller should do after a call that may have run.
     pub(super) fn retry_advice(&self) -> &'static str {
         let is_idempotent = match &self.request {
-            PageRequest::SharedTool { tool, .. } => tool.is_idempotent(),
+            PageRequest::Tool { tool, .. } => tool.is_idempotent(),
             // MCP defines prompts, resources and completions as reads.
             _ => true,
         };
@@ -396,7 +396,7 @@ impl RealmCall {
     fn timeout_remedy(&self) -> &'static str {
         match &self.request {
             _ if self.has_fixed_timeout => "let the page load the SDK of this bridge",
-            PageRequest::SharedTool { tool, .. } => match tool.timeout() {
+            PageRequest::Tool { tool, .. } => match tool.timeout() {
                 Some(own) if own <= self.timeout => {
                     "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
                 }

@@ -42,9 +42,25 @@ impl Realm {
     pub(super) fn former_items_expired(&mut self, id: &SessionId) -> Effects {
         let former = self.update_session(id, Session::take_former_items);
         let app = self.sessions.get(id).and_then(Session::app);
+        // Another page of the app may have connected later.
+        let app = app.filter(|app| !self.is_registration_expected(app));
         let catalogued = app.and_then(|app| self.remove_from_catalogue(&app));
         let lists = former.flatten().into_iter().chain(catalogued);
         list_changed_effects(lists.flat_map(ListHashes::into_keys).collect())
+    }
+
+    /// Returns whether a page of the app has connected and may still register something.
+    fn is_registration_expected(&self, app: &AppKey) -> bool {
+        self.sessions.values().any(|session| {
+            let is_expected = matches!(
+                session.phase,
+                Phase::Connected {
+                    former_items_until: Some(_),
+                    ..
+                }
+            );
+            is_expected && session.app().as_ref() == Some(app)
+        })
     }
 
     /// The time of an app in the catalogue has passed, so its definitions are no longer listed.

@@ -176,7 +176,7 @@ impl Realm {
     /// these arguments.
     pub fn input_to_validate(&self, call: &CallId) -> Option<(Arc<SharedTool>, Box<RawValue>)> {
         let open = self.calls.get(call)?;
-        let PageRequest::SharedTool { input, .. } = &open.request else {
+        let PageRequest::Tool { input, .. } = &open.request else {
             return None;
         };
         let session = self.sessions.get(&open.session)?;
@@ -208,7 +208,7 @@ impl Realm {
             return self.end_call(call, CallOutcome::Failed(failure), now);
         }
         if let Some(open) = self.calls.get_mut(call)
-            && let PageRequest::SharedTool { tool, .. } = &mut open.request
+            && let PageRequest::Tool { tool, .. } = &mut open.request
         {
             *tool = current;
         }
@@ -290,7 +290,7 @@ impl Session {
         let validates = !self.abilities().validates_arguments;
         let found = match request {
             _ if self.items_are_former() => false,
-            PageRequest::SharedTool { tool, .. } => match self.item(Kind::Tool, tool.name()) {
+            PageRequest::Tool { tool, .. } => match self.item(Kind::Tool, tool.name()) {
                 Some(SharedDefinition::Tool(found)) if validates && found.hash != tool.hash => {
                     return RequestedItem::Changed(found);
                 }

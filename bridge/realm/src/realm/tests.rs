@@ -118,7 +118,7 @@ pub(super) fn raw(json: &str) -> Box<RawValue> {
 pub(super) fn new_call(id: &str, tool: SharedDefinition) -> NewCall {
     NewCall {
         id: CallId::from(id),
-        request: PageRequest::SharedTool {
+        request: PageRequest::Tool {
             tool: into_tool(tool),
             input: raw("{}"),
         },

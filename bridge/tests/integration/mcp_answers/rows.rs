@@ -393,6 +393,35 @@ fn add_bodies(rows: &mut Vec<Row>) {
                 .body(body)
         },
     ));
+    rows.push(row(
+        "initialize with an unknown revision in header, params and _meta, in a session",
+        &SESSIONS[..1],
+        call(),
+        move |it| it.header("mcp-protocol-version", "1999-01-01").body(body),
+    ));
+    let newest = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"n","version":"1"}}}"#;
+    for (name, session) in [("without", None), ("with an unknown", Some("nobody's"))] {
+        rows.push(row(
+            format!("initialize of 2026-07-28 without Mcp-Method, {name} session"),
+            &SESSIONS[..1],
+            call(),
+            move |it| {
+                let it = it.without("mcp-session-id").without("mcp-method");
+                let it = it.header("mcp-protocol-version", "2026-07-28").body(newest);
+                match session {
+                    Some(session) => it.header("mcp-session-id", session),
+                    None => it,
+                }
+            },
+        ));
+    }
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"}}}"#;
+    rows.push(row(
+        "ping with an unknown revision in header and _meta, in a session",
+        &SESSIONS[..1],
+        call(),
+        move |it| it.header("mcp-protocol-version", "1999-01-01").body(ping),
+    ));
     for method in [Method::GET, Method::DELETE] {
         for (name, change) in [
             (

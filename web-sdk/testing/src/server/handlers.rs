@@ -81,7 +81,7 @@ impl Server {
         };
         let input = arguments.into_raw().map_err(invalid_arguments);
         let request = match input.and_then(|input| validate_input(&tool, input)) {
-            Ok(input) => PageRequest::SharedTool {
+            Ok(input) => PageRequest::Tool {
                 tool: Arc::clone(&tool),
                 input,
             },

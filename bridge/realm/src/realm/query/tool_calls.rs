@@ -32,7 +32,7 @@ impl ToolCalls {
     /// Records a finished call. If `max_bytes` is exceeded, its result, and then also its
     /// arguments, are replaced by a short note or an empty object.
     pub(in crate::realm) fn record(&mut self, request: &PageRequest, outcome: &CallOutcome) {
-        let PageRequest::SharedTool { tool, input } = request else {
+        let PageRequest::Tool { tool, input } = request else {
             return;
         };
         self.push(tool.name(), None, input, outcome_bytes(outcome), || {

@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         crates: &["bridge_compat"],
-        reason: "mcp-web 0.1 ends at the edge: realms, the hub and calls know only what a page can do.",
+        reason: "mcp-web 0.1 ends at the edge: realms and the hub know only what a page can do, and calls only the old name of a builtin tool.",
         importers: &[
             "bridge/src/calls/builtin_tools.rs",
             "bridge/src/calls/dispatch.rs",

@@ -64,6 +64,18 @@ fn registered_items_do_not_expire() {
 }
 
 #[test]
+fn each_page_of_an_app_has_its_own_time_to_register() {
+    let mut scene = reconnected_page(Disconnect::DocumentGone, Duration::from_secs(3600));
+    let ttl = FORMER_ITEMS_TTL.as_secs_f32();
+    scene.advance_to(ttl - 1.0);
+    try_connect(&mut scene, 3, app_page("other", None)).unwrap();
+    scene.advance_to(2.0 * ttl - 1.5);
+    assert_eq!(listed_tools(&scene), ["echo"]);
+    scene.advance_to(2.0 * ttl - 1.0);
+    assert_eq!(listed_tools(&scene), Vec::<String>::new());
+}
+
+#[test]
 fn a_stall_of_the_bridge_extends_the_time_to_register() {
     let mut scene = reconnected_page(Disconnect::ConnectionLost, Duration::from_secs(3600));
     scene.realm.bridge_stalled(Duration::from_secs(10));
