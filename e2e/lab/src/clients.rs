@@ -103,6 +103,13 @@ pub(crate) const VS_CODE: Client = Client {
     call_meta: r#"{"progressToken":"236b9c2e-c802-4b2e-96d9-d6f9a97bc75d","vscode.conversationId":"ba971ddd-9344-437e-b846-3ea1de5cbcd8","vscode.requestId":"f8970589-c63e-47c7-8f30-46385c2f6829"}"#,
 };
 
+/// VS Code, if it declared nothing: what its capabilities cost is the difference.
+pub(crate) const VS_CODE_WITHOUT_CAPABILITIES: Client = Client {
+    name: "VS Code, without capabilities",
+    capabilities: "{}",
+    ..VS_CODE
+};
+
 /// Traces of Cursor over Streamable HTTP, and a probe of version 3.20.17: it is the TypeScript SDK
 /// with these capabilities. apify/mcp-client-capabilities lists the same ones.
 pub(crate) const CURSOR: Client = Client {

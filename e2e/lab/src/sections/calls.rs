@@ -6,7 +6,7 @@ use anyhow::Result;
 use e2e::LargeResult;
 
 use crate::caller::Route;
-use crate::clients::{REAL_CLIENTS, STATELESS, WITHOUT_CAPABILITIES};
+use crate::clients::{REAL_CLIENTS, STATELESS, VS_CODE_WITHOUT_CAPABILITIES, WITHOUT_CAPABILITIES};
 use crate::load::{Figures, Load, Target};
 use crate::table::{Table, ratio, time};
 use crate::tools::{LoadTools, payload};
@@ -25,7 +25,9 @@ fn targets() -> Vec<Target> {
     let mut targets = vec![target("the floor", Route::Floor, schemas)];
     let clients = REAL_CLIENTS.into_iter();
     targets.extend(clients.map(|client| target(client.name, Route::Mcp(client), schemas)));
+    let undeclared = &VS_CODE_WITHOUT_CAPABILITIES;
     targets.extend([
+        target(undeclared.name, Route::Mcp(undeclared), schemas),
         target("`POST /tool-call`", Route::ToolCall, schemas),
         target(WITHOUT_CAPABILITIES.name, plain, schemas),
         target(STATELESS.name, stateless, schemas),
