@@ -32,8 +32,8 @@
 //! | requests for conversations | token | with each request | |
 //!
 //! "Page" means the address and origin of a page, "token" an address and a token. Turns and requests
-//! for conversations do not depend on the address. Clients of mcp-web 0.1 have as many MCP sessions
-//! of their own.
+//! for conversations do not depend on the address. Sessions of mcp-web 0.1 are counted separately,
+//! with the same limit.
 //!
 //! A `tools/call` of ordinary size takes no lock of a budget: its body, its arguments, the message to
 //! the page and its answer are only compared with the size from which they count. A large one asks

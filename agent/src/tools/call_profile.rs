@@ -24,7 +24,7 @@ use crate::secrets::SecretStore;
 pub(crate) struct CallProfile<'a> {
     /// Whether the caller may use the tool.
     pub(super) is_allowed: bool,
-    /// Checks the arguments, unless whoever runs the tool does.
+    /// Checks the arguments. `None` if the page or the client checks them.
     pub(super) validator: Option<&'a Arc<Validator>>,
     /// How long a person is asked, if one must approve the calls.
     pub(super) approval_timeout: Option<Duration>,
@@ -38,7 +38,7 @@ pub(crate) struct CallProfile<'a> {
     pub(super) time: Option<Duration>,
     /// What the audit file and the metrics say of a call.
     pub(super) recorded: Option<RecordedCall<'a>>,
-    /// The secrets that results do not have.
+    /// The secrets to remove from results.
     pub(super) secrets: Option<&'a SecretStore>,
     pub(super) user: &'a str,
     pub(super) source: &'a str,
@@ -101,14 +101,13 @@ impl SourceAccess {
         CallProfile {
             // The token of the query has the tools that it may use.
             is_allowed: true,
-            // The bridge does, for every client of a page, with the schema that the page has at the
-            // moment.
+            // The bridge checks them for every client of a page, with the page's current schema.
             validator: None,
             approval_timeout: (limits.must_be_approved).then_some(limits.approval_timeout),
             // Rates are for what the operator pays for. The app is that of the user.
             rates: None,
             shares: Some(shares),
-            // The calls that it waits for are those of the same turn, each with its own time.
+            // It waits only for calls of the same turn, each with its own time.
             is_wait_timed: false,
             time: Some(limits.time),
             recorded: Some(RecordedCall {
@@ -135,9 +134,9 @@ impl SourceAccess {
         class: ToolClass,
     ) -> CallProfile<'a> {
         CallProfile {
-            // The client has brought it along.
+            // The client itself offers the tool.
             is_allowed: true,
-            // The client does: it knows more of its tool than the schema says.
+            // The client checks them: it knows more about its tool than the schema.
             validator: None,
             // The client asks its user itself.
             approval_timeout: None,
@@ -189,8 +188,8 @@ impl<'a> CallProfile<'a> {
         }
     }
 
-    /// Returns until when a call that begins now must end. `None` if it has no time of its own, or one
-    /// that is longer than any clock.
+    /// Returns the deadline of a call that begins now. `None` if only the time of the query limits it,
+    /// or if its time is longer than any clock.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.time.and_then(|time| Instant::now().checked_add(time))
     }

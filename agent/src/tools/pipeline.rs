@@ -24,7 +24,7 @@ use super::refusal::{
 };
 use super::user_shares::CallPermit;
 
-/// What the pipeline needs of whoever makes a call.
+/// What the pipeline needs from the maker of a call.
 pub(crate) trait CallSteps: Send {
     /// The result of a call, in the shape that its reader needs.
     type Output;
@@ -123,7 +123,7 @@ async fn validate(
     }
 }
 
-/// Lets a person approve the call, and records what the person has said.
+/// Lets a person approve the call, and records the answer.
 async fn approve(
     profile: &CallProfile<'_>,
     record: Option<&mut AuditedCall<'_>>,
@@ -151,8 +151,8 @@ fn rate(profile: &CallProfile<'_>) -> Result<(), CallOutput> {
     checked.map_err(rate_limited)
 }
 
-/// Waits until few enough calls of the user, and of all users, run at the same time. Also returns until
-/// when the call must end, if its time has begun.
+/// Waits until few enough calls of the user, and of all users, run at the same time. Also returns the
+/// deadline of the call, if its time has begun.
 async fn share(
     profile: &CallProfile<'_>,
 ) -> Result<(Option<CallPermit>, Option<Instant>), CallOutput> {

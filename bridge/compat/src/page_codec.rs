@@ -236,7 +236,7 @@ fn tool_rejection(registered: &Registered) -> Option<Outbound<'_>> {
     })
 }
 
-/// The rejection of a resource, for the log: there is no message for it.
+/// The rejection of a resource, for the log. mcp-web 0.1 has no message for it.
 pub fn resource_rejection(message: &BridgeToPage) -> Option<&RegistrationFailure> {
     match message {
         BridgeToPage::Registered(answer)

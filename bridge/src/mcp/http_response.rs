@@ -78,16 +78,16 @@ fn to_single_line(mut json: Vec<u8>) -> Bytes {
             *byte = b' ';
         }
     };
-    let to_line = || {
-        json.iter_mut().for_each(replace_line_break);
-        json.shrink_to_fit();
-        Bytes::from(json)
-    };
     if is_long {
-        block_in_place(to_line)
-    } else {
-        to_line()
+        return block_in_place(|| {
+            json.iter_mut().for_each(replace_line_break);
+            json.shrink_to_fit();
+            Bytes::from(json)
+        });
     }
+    json.iter_mut().for_each(replace_line_break);
+    // Shrinking many short texts, which a log may keep, would leave a hole behind each of them.
+    Bytes::copy_from_slice(&json)
 }
 
 /// Returns the response as a JSON body, or as a stream with one event if the client needs that.

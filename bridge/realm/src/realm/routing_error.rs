@@ -12,7 +12,7 @@ use crate::definition::tool::SESSION_ARGUMENT;
 pub enum RoutingError {
     /// No page is connected.
     NoSessions,
-    /// There is no session with the given id or name.
+    /// No session has the given id or name.
     SessionNotFound {
         session: SessionId,
         available: Vec<SessionSummary>,

@@ -1,4 +1,4 @@
-//! Read access to sessions for interfaces that list and route by rules of their own.
+//! Read access to sessions, for interfaces with their own rules for lists and routes.
 
 use std::sync::Arc;
 
