@@ -1,4 +1,15 @@
 //! Conversions between the bridge's types and rmcp's model.
+//!
+//! Some parts are lost:
+//!
+//! - Prompts, resources and resource templates are listed without fields that the model does not
+//!   have. Of `annotations` and `icons`, only the fields of MCP are listed, in rmcp's order.
+//! - `elicitation/create` of MCP 2026-07-28 keeps only those parts of `requestedSchema` that MCP's
+//!   restricted schema has.
+//! - In lists, numbers beyond i64, u64 and f64 lose digits. Half of a surrogate pair becomes U+FFFD.
+//!
+//! Tools and the answers of pages keep all their fields, and schemas and `_meta` the order of their
+//! keys.
 
 use bridge_protocol::{
     Argument, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item, Kind,
@@ -29,7 +40,7 @@ pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> R
 }
 
 /// Converts a definition to rmcp's model. Fields that the model does not know are left out: see
-/// "What is lost in conversion" in ARCHITECTURE.md.
+/// the comment of this module.
 pub(super) fn to_model<T: DeserializeOwned>(
     definition: &Map<String, Value>,
 ) -> Result<T, serde_json::Error> {

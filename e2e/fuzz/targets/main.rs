@@ -9,6 +9,19 @@
 //! The input of `json_text`, `event_streams` and `settings` is text. The other targets read their
 //! input as a list of decisions ([`choices`]), by which they build messages from the examples of
 //! the protocol and change some of their values ([`mutation`]).
+//!
+//! Each target compares the project with something else: another implementation, the same input in
+//! another form, or a rule that always holds.
+//!
+//! | target | what is checked |
+//! |---|---|
+//! | `json_text` | the scanner of raw JSON and the decoder of messages agree with serde_json |
+//! | `page_frames` | `Realm::check_invariants` after each step; each call ends once; nothing remains of pages that are gone |
+//! | `page_socket` | the bridge answers or closes, and then answers others |
+//! | `http_requests` | no 500, no panic, and errors that a program can read |
+//! | `definitions` | what is published can be registered again unchanged; an upgraded schema accepts the same values |
+//! | `event_streams` | both decoders agree with the text of the standard, whatever the chunks |
+//! | `settings` | printed settings can be loaded again; errors name the setting and contain no secret |
 #![allow(clippy::print_stderr)]
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,19 @@
 //! Calls that outlive their document: they are armed, handed over when the document ends, and sent
 //! to the next document of the session as soon as it has registered their items.
+//!
+//! 1. `call-hand-over` arms a call with a state, and `leaving` names the armed calls. They wait for
+//!    the next document, for at most `page_return`. Such a call counts as unreceived, its requests to
+//!    the client end, and messages of the former document about it change nothing.
+//! 2. After `register`, the call is sent to the next document with its state. If the tool has
+//!    another definition, the effect `ValidateInput` lets the task of the call validate the
+//!    arguments first, because a realm does not validate.
+//! 3. The socket of the next document may overtake `leaving`, and a newer state may be on its way.
+//!    The bridge then closes the socket of the former document, and reads for a while what that has
+//!    sent before (`HandOver::unconfirmed_on`).
+//!
+//! A document with the same id is a reconnect and gets none of these calls. A document runs a call
+//! once for each number of hand-overs. A document in the back/forward cache can therefore continue
+//! its own call, and a copy of the message cannot run it twice.
 
 use std::sync::Arc;
 

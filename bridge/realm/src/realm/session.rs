@@ -1,4 +1,9 @@
 //! A session: one tab of a browser, with one connection at a time.
+//!
+//! A socket that breaks without a close frame leaves the session [`Phase::Disconnected`] for
+//! `page_grace`: its tools stay listed, new calls wait, and answers are accepted on the next socket.
+//! Close codes 1000 and 1001 and the message `leaving` mean that the document is gone, which the
+//! module `document_gone` handles.
 
 mod item_map;
 mod items;

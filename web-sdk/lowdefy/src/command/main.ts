@@ -1,4 +1,13 @@
-/** The command `mcp-web-lowdefy`. */
+/**
+ * The command `mcp-web-lowdefy`.
+ *
+ * `command` (options, tokens, `--watch`, the private bridge of `--stdio`) starts a `host` for each user (tools, settings,
+ * sessions). The host uses `processes`: a process for each user, which is not trusted and has no secrets. Such a process
+ * (`session-process.ts`) has a `driver` (the page as a tree, actions) over the `engine` (build, pages, requests). `stores` keeps
+ * the sessions in files or Redis.
+ *
+ * Only `engine` knows Lowdefy's vocabulary, except the tables of `driver` for block types. `engine` and `stores` know no MCP.
+ */
 
 import { createHash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
