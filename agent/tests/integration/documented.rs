@@ -1,4 +1,4 @@
-//! Checks docs/agent.md and docs/agent-tools.md: settings, limits, and the example request.
+//! Checks docs/agent.md: settings, limits, and the example request.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -9,14 +9,8 @@ use crate::kit::*;
 
 const DOCUMENT: &str = include_str!("../../../docs/agent.md");
 
-const TOOLS_DOCUMENT: &str = include_str!("../../../docs/agent-tools.md");
-
 fn section(heading: &str) -> &'static str {
-    section_of(DOCUMENT, heading)
-}
-
-fn section_of(document: &'static str, heading: &str) -> &'static str {
-    let (_, text) = document.split_once(heading).unwrap();
+    let (_, text) = DOCUMENT.split_once(heading).unwrap();
     text.split("\n#").next().unwrap()
 }
 
@@ -33,7 +27,6 @@ fn code(cell: &'static str) -> &'static str {
 
 /// A row of the table of limits.
 struct LimitRow {
-    /// A setting, or `fixed`.
     key: &'static str,
     default: &'static str,
     /// What happens over the limit.
@@ -41,18 +34,13 @@ struct LimitRow {
 }
 
 fn limits() -> Vec<LimitRow> {
-    let documents = [DOCUMENT, TOOLS_DOCUMENT].into_iter();
-    let rows = documents.flat_map(|document| rows(section_of(document, "\n## Limits\n")));
-    rows.map(|row| LimitRow {
-        key: code(row[1]),
-        default: code(row[2]),
-        effect: row[3],
-    })
-    .collect()
-}
-
-fn is_key(key: &str) -> bool {
-    key != "fixed"
+    rows(section("\n## Limits\n"))
+        .map(|row| LimitRow {
+            key: code(row[0]),
+            default: code(row[1]),
+            effect: row[3],
+        })
+        .collect()
 }
 
 fn program_output(argument: &str) -> String {
@@ -93,8 +81,7 @@ fn every_setting_has_a_flag_and_a_variable_of_its_name() {
 fn every_setting_is_documented_once_with_its_default() {
     let settings = rows(section("\n## Settings\n"));
     let settings = settings.map(|row| (code(row[0]), code(row[1])));
-    let limits = limits().into_iter().filter(|row| is_key(row.key));
-    let limits = limits.map(|row| (row.key, row.default));
+    let limits = limits().into_iter().map(|row| (row.key, row.default));
     let mut documented: Vec<_> = settings
         .chain(limits)
         .map(|(key, default)| (key.to_owned(), default.to_owned()))

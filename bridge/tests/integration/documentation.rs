@@ -6,18 +6,11 @@ use std::process::Command;
 
 const DOCUMENT: &str = include_str!("../../../docs/configuration.md");
 
-/// A row of a table of limits.
+/// A row of the table of limits.
 struct Limit {
     key: &'static str,
     default: &'static str,
     over_limit: &'static str,
-}
-
-impl Limit {
-    /// Whether its key is one of the bridge: others are fixed, or set in a page or a client.
-    fn is_setting(&self) -> bool {
-        self.key.starts_with('`') && !self.key.starts_with("`--") && !self.key.contains(' ')
-    }
 }
 
 fn section(heading: &str) -> &'static str {
@@ -44,19 +37,10 @@ fn settings() -> Vec<(&'static str, &'static str)> {
 }
 
 fn limits() -> Vec<Limit> {
-    let headings = [
-        "\n## Limits\n",
-        "\n### Shares\n",
-        "\n### In the page\n",
-        "\n### Its limits\n",
-    ];
-    let rows = headings
-        .into_iter()
-        .flat_map(|heading| rows(section(heading)));
-    let rows = rows.filter(|row| !row[0].starts_with("**"));
+    let rows = rows(section("\n## Limits\n")).filter(|row| !row[0].starts_with("**"));
     let limit = |row: Vec<&'static str>| Limit {
-        key: row[1],
-        default: strip_backticks(row[2]),
+        key: strip_backticks(row[0]),
+        default: strip_backticks(row[1]),
         over_limit: row[3],
     };
     rows.map(limit).collect()
@@ -82,8 +66,7 @@ fn printed_settings() -> BTreeMap<String, String> {
 fn every_setting_is_documented_once_with_its_default() {
     let mut documented = settings();
     let limits = limits();
-    let keys = limits.iter().filter(|limit| limit.is_setting());
-    documented.extend(keys.map(|limit| (strip_backticks(limit.key), limit.default)));
+    documented.extend(limits.iter().map(|limit| (limit.key, limit.default)));
     documented.sort_unstable();
     let documented: Vec<_> = documented
         .into_iter()
