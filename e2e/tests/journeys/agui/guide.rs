@@ -88,40 +88,27 @@ async fn wait_for_text(browser: &Browser, selector: &str, text: &str) {
     browser.wait_for(&condition).await;
 }
 
-/// Each block of code is a part of the pages that the tests build and use.
 #[test]
-fn the_guide_shows_parts_of_the_pages() {
+fn the_guide_links_the_tested_pages_with_their_versions() {
     let folder = program_paths::workspace().join("e2e/agui");
-    let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
-    let section = level_3();
-    for (language, sources, count) in [
-        ("ts", read("notes.ts") + &read("http-agent/main.ts"), 3),
+    for (page, package, name) in [
+        ("http-agent/main.ts", "@ag-ui/client", "`@ag-ui/client`"),
         (
-            "tsx",
-            read("copilotkit/main.tsx") + &read("assistant-ui/main.tsx"),
-            3,
+            "copilotkit/main.tsx",
+            "@copilotkit/react-core",
+            "CopilotKit",
+        ),
+        (
+            "assistant-ui/main.tsx",
+            "@assistant-ui/react",
+            "assistant-ui",
         ),
     ] {
-        let fence = format!("\n```{language}\n");
-        let blocks = section.split(&fence).skip(1);
-        let blocks: Vec<_> = blocks
-            .map(|rest| rest.split("```").next().unwrap())
-            .collect();
-        assert_eq!(blocks.len(), count);
-        for block in blocks {
-            assert!(sources.contains(block), "no page has this part:\n{block}");
-        }
-    }
-}
-
-#[test]
-fn the_guide_names_the_tested_versions() {
-    for (client, package, name) in [
-        ("http-agent", "@ag-ui/client", "`@ag-ui/client`"),
-        ("copilotkit", "@copilotkit/react-core", "CopilotKit"),
-        ("assistant-ui", "@assistant-ui/react", "assistant-ui"),
-    ] {
-        let manifest = program_paths::workspace().join(format!("e2e/agui/{client}/package.json"));
+        let page = folder.join(page);
+        assert!(page.is_file(), "{}", page.display());
+        let link = page.strip_prefix(program_paths::workspace()).unwrap();
+        assert!(GUIDE.contains(&format!("(../{})", link.display())));
+        let manifest = page.with_file_name("package.json");
         let manifest: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(manifest).unwrap()).unwrap();
         let version = manifest["dependencies"][package].as_str().unwrap();
