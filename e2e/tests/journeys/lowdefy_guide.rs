@@ -1,5 +1,5 @@
-//! docs/lowdefy.md from an empty folder: the files, commands and answers are those of the guide, and
-//! only the paths, the addresses and the ids of sessions differ.
+//! docs/lowdefy.md from an empty folder: the files are those of the example, the commands and answers
+//! those of the guide, and only the paths, the addresses and the ids of sessions differ.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,6 +12,9 @@ use tokio::process::Command;
 use crate::{COMMAND_TIMEOUT, code_block, stdout_of};
 
 const GUIDE: &str = include_str!("../../../docs/lowdefy.md");
+const APP: &str = include_str!("../../../demo-app/examples/lowdefy/lowdefy.yaml");
+const CLIENT: &str = include_str!("../../../demo-app/examples/lowdefy/call.mjs");
+const STOCK: &str = include_str!("../../../demo-app/examples/lowdefy/stock.mjs");
 
 /// The folder in which a person follows the guide, with the packages of Lowdefy.
 struct Folder {
@@ -104,8 +107,8 @@ async fn from_an_empty_folder_to_a_request() {
     for install in ["target/sdk", "@lowdefy/connection-axios-http@4.0.0-rc.11"] {
         assert!(code_block(GUIDE, "sh", install).contains("npm install"));
     }
-    folder.write("lowdefy.yaml", code_block(GUIDE, "yaml", "name: Orders"));
-    folder.write("call.mjs", code_block(GUIDE, "js", "AUTH_TOKEN"));
+    folder.write("lowdefy.yaml", APP);
+    folder.write("call.mjs", CLIENT);
 
     let start = code_block(GUIDE, "sh", "npx mcp-web-lowdefy");
     let mut host = ProcessGroup::start("the host", folder.shell(start));
@@ -131,8 +134,7 @@ async fn from_an_empty_folder_to_a_request() {
     host.interrupt();
     assert!(host.wait_for_end(COMMAND_TIMEOUT).await, "{}", host.log());
 
-    let stock = code_block(GUIDE, "js", "createServer");
-    folder.write("stock.mjs", &stock.replace("listen(4000", "listen(0"));
+    folder.write("stock.mjs", &STOCK.replace("listen(4000", "listen(0"));
     let mut stock = folder.project.node("stock.mjs", &["stock.mjs"]);
     let line = stock.wait_for_line("stock at ").await;
     let port = line.rsplit(' ').next().unwrap();
@@ -141,9 +143,8 @@ async fn from_an_empty_folder_to_a_request() {
     let start = code_block(GUIDE, "sh", "LOWDEFY_SECRET_STOCK_KEY");
     let mut host = ProcessGroup::start("the host", folder.shell(start));
     host.wait_for_line("connected: AI clients").await;
-    let app = code_block(GUIDE, "yaml", "name: Orders");
     let addition = code_block(GUIDE, "yaml", "id: warehouse");
-    folder.write("lowdefy.yaml", &format!("{app}\n{addition}\n"));
+    folder.write("lowdefy.yaml", &format!("{APP}{addition}\n"));
     host.wait_for_line("the app was built again").await;
     let stock_page = code_block(GUIDE, "text", "bolt | 120");
     folder.check_call(r#""pageId": "stock""#, stock_page).await;
@@ -158,7 +159,7 @@ async fn one_entry_of_a_desktop_client() {
         project,
         replaced: Vec::new(),
     };
-    folder.write("lowdefy.yaml", code_block(GUIDE, "yaml", "name: Orders"));
+    folder.write("lowdefy.yaml", APP);
     let entry = code_block(GUIDE, "json", "--stdio").replace("/path/to/orders", &app);
     let entry: Value = serde_json::from_str(&entry).unwrap();
     let entry = &entry["mcpServers"]["orders"];
