@@ -2,9 +2,9 @@
 
 use e2e::program_paths;
 
-use super::Transcript;
+use super::{DEMO, Transcript};
 
-/// A page of `docs/`.
+/// A page of `docs/`, or the README of the demo.
 pub(super) struct Guide {
     /// The `##` sections with at least one step.
     pub(super) sections: Vec<Section>,
@@ -28,7 +28,11 @@ pub(super) enum Step {
 
 impl Guide {
     pub(super) fn load(name: &str) -> Self {
-        let path = program_paths::workspace().join(format!("docs/{name}.md"));
+        let path = match name {
+            DEMO => "demo-app/README.md".to_owned(),
+            _ => format!("docs/{name}.md"),
+        };
+        let path = program_paths::workspace().join(path);
         let text = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let sections = text.split("\n## ").map(Section::parse);
