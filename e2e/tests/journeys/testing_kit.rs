@@ -78,7 +78,6 @@ fn the_guide_shows_the_tests_of_the_example() {
     for file in [
         "vite.config.ts",
         "src/ShoppingList.test.tsx",
-        "playwright.config.ts",
         "tests/shopping-list.spec.ts",
     ] {
         let path = workspace.join("demo-app/examples/react").join(file);
