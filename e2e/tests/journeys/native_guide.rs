@@ -55,9 +55,11 @@ impl Folder {
         stdout
     }
 
-    /// Sends a request of the guide until the program has registered its tool.
-    async fn call(&self, data: &str) -> Value {
-        let script = code_block(GUIDE, "sh", data).replace("~/", &self.home_prefix());
+    /// Sends the request of the guide, with another number, until the program has registered its tool.
+    async fn call(&self, by: u32) -> Value {
+        let script = code_block(GUIDE, "sh", r#""by": 2"#)
+            .replace(r#""by": 2"#, &format!(r#""by": {by}"#))
+            .replace("~/", &self.home_prefix());
         with_deadline("the tool to be registered", async {
             loop {
                 let answer = self.run(&script, &self.project()).await;
@@ -101,11 +103,11 @@ async fn from_an_empty_folder_to_a_call() {
     let line = app.wait_for_line("MCP server: ").await;
     assert!(line.ends_with("/mcp"), "{line}");
 
-    let answer = folder.call(r#""by": 2"#).await;
+    let answer = folder.call(2).await;
     let expected: Value =
         serde_json::from_str(code_block(GUIDE, "json", "structuredContent")).unwrap();
     assert_eq!(answer, expected);
-    let refused = folder.call(r#""by": 256"#).await;
+    let refused = folder.call(256).await;
     assert_eq!(
         refused["_meta"]["mcp-web/error"]["code"], "InvalidArguments",
         "{refused}"
