@@ -1,6 +1,6 @@
 //! Large results of tools.
 
-use mcp_web::{Handle, McpWeb, NoArguments, Tool};
+use mcp_web_sdk::{Handle, McpWeb, NoArguments, Tool};
 use serde_json::{Value, json};
 
 /// The kind of a large result.

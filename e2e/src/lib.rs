@@ -1,7 +1,7 @@
 //! Test kit for journeys through the whole system, in which everything runs for real.
 //!
 //! A journey starts a [`TestBed`] (the bridge or the demo as a child process on a free port), opens
-//! pages in it ([`Browser`]: headless Chromium; [`native_program`]: a program of the crate `mcp-web`;
+//! pages in it ([`Browser`]: headless Chromium; [`native_program`]: a program of the crate `mcp-web-sdk`;
 //! [`QueryPage`]: a page that asks the agent) and lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
 //! [`FullClient`]: a client that supports everything that a server may request; [`Inspector`];
 //! [`PlainHttp`]). Everything stops when its value is dropped.

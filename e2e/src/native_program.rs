@@ -1,6 +1,6 @@
-//! Programs of the crate `mcp-web` for tests that need a page which keeps to the protocol.
+//! Programs of the crate `mcp-web-sdk` for tests that need a page which keeps to the protocol.
 
-use mcp_web::{Builder, Handle, McpWeb, Token, Tool};
+use mcp_web_sdk::{Builder, Handle, McpWeb, Token, Tool};
 use serde_json::Value;
 
 use crate::{TestBed, with_deadline};

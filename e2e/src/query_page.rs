@@ -1,4 +1,4 @@
-//! A page that sends queries to the agent, which programs of the crate `mcp-web` do not do. It serves
+//! A page that sends queries to the agent, which programs of the crate `mcp-web-sdk` do not do. It serves
 //! the tools that the model calls meanwhile.
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Pages of fault runs: what they say of themselves, and what their handlers return.
 
 use bridge_protocol::SessionId;
-use web_sdk::core::{Answer, HandlerOutcome, PageInfo};
+use web_sdk_core::{Answer, HandlerOutcome, PageInfo};
 
 /// Describes the page of a document for runs with faults.
 pub(crate) fn page_info(session: &str, document: u64) -> PageInfo<String> {

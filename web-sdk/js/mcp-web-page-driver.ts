@@ -6,14 +6,14 @@
  * @packageDocumentation
  */
 
-export type { Action, Target } from "./page/actions.ts";
-export { ActionError } from "./page/driver.ts";
-export type { Activated, ActionOutcome, PageDriver, PageNode, PageState, PageTree, ReadBack, TargetFacts, TreeOptions } from "./page/driver.ts";
-export { completeLimits } from "./page/options.ts";
-export type { PageToolsLimits, PageToolsOptions } from "./page/options.ts";
-export { PageCalls } from "./page/page-calls.ts";
-export * as definitions from "./page/tool-definitions.ts";
-export type { PageToolDefinition } from "./page/tool-definitions.ts";
-export { MAX_STATE_BYTES, fitState } from "./page/state-size.ts";
-export type { FittingState } from "./page/state-size.ts";
+export type { Action, Target } from "./page-tools/actions.ts";
+export { ActionError } from "./page-tools/driver.ts";
+export type { Activated, ActionOutcome, PageDriver, PageNode, PageState, PageTree, ReadBack, TargetFacts, TreeOptions } from "./page-tools/driver.ts";
+export { completeLimits } from "./page-tools/options.ts";
+export type { PageToolsLimits, PageToolsOptions } from "./page-tools/options.ts";
+export { PageCalls } from "./page-tools/page-calls.ts";
+export * as definitions from "./page-tools/tool-definitions.ts";
+export type { PageToolDefinition } from "./page-tools/tool-definitions.ts";
+export { MAX_STATE_BYTES, fitState } from "./page-tools/state-size.ts";
+export type { FittingState } from "./page-tools/state-size.ts";
 export type { UnknownObject } from "./mcp-web/type-guards.ts";

@@ -14,11 +14,11 @@
  */
 
 import type { McpWeb } from "./mcp-web.ts";
-import { DomDriver } from "./page/dom/driver.ts";
-import type { PageToolsOptions } from "./page/options.ts";
-import { PageTools } from "./page/page-tools.ts";
+import { DomDriver } from "./page-tools/dom/driver.ts";
+import type { PageToolsOptions } from "./page-tools/options.ts";
+import { PageTools } from "./page-tools/page-tools.ts";
 
-export type { ActionFacts, AppPage, Capture, DoneAction, PageToolsLimits, PageToolsOptions } from "./page/options.ts";
+export type { ActionFacts, AppPage, Capture, DoneAction, PageToolsLimits, PageToolsOptions } from "./page-tools/options.ts";
 
 /** What {@link enablePageTools} returns. */
 export interface PageToolsHandle {

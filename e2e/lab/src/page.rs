@@ -1,6 +1,6 @@
 //! Pages: sockets that speak the page protocol, and answer every call at once.
 //!
-//! They are neither programs of `mcp-web` nor pages of `raw-page`, because they share processor and
+//! They are neither programs of `mcp-web-sdk` nor pages of `raw-page`, because they share processor and
 //! memory with what is measured: they decode nothing, their answers are encoded beforehand, an idle
 //! one has 4 KiB, and attackers connect from addresses of their own.
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use mcp_web::{McpWeb, Token};
+use mcp_web_sdk::{McpWeb, Token};
 use mcp_web_slint::{OfferedWindow, WindowOptions, offer_window};
 use slint::{ComponentHandle, Model, SharedString, VecModel};
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_web::{CallError, McpWeb, NoArguments, Tool};
+use mcp_web_sdk::{CallError, McpWeb, NoArguments, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slint::{ComponentHandle, Model, SharedString, VecModel, Weak};

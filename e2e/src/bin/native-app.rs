@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mcp_web::{
+use mcp_web_sdk::{
     Call, CallError, Elicited, LogLevel, McpWeb, Message, NoArguments, Prompt, Resource,
     ResourceTemplate, Token, Tool,
 };
@@ -113,7 +113,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 return Ok(());
             }
         }
-        if let mcp_web::Status::Failed(error) = &*status.borrow() {
+        if let mcp_web_sdk::Status::Failed(error) = &*status.borrow() {
             return Err(error.clone().into());
         }
     }

@@ -1,10 +1,10 @@
-//! A program of the crate `mcp-web` on a real WebSocket, in a runtime of its own.
+//! A program of the crate `mcp-web-sdk` on a real WebSocket, in a runtime of its own.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_web::faults::{Fault, cause};
-use mcp_web::{Call, CallError, Handle, McpWeb, Token, Tool};
+use mcp_web_sdk::faults::{Fault, cause};
+use mcp_web_sdk::{Call, CallError, Handle, McpWeb, Token, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use e2e::{AgentEndpoint, TestBed, echo_program, http, program_paths};
 use futures_util::{StreamExt, stream};
-use mcp_web::McpWeb;
+use mcp_web_sdk::McpWeb;
 use reqwest::header::{ACCEPT, HeaderMap};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};

@@ -10,7 +10,7 @@ use e2e::{
     connect_program, native_program,
 };
 use futures_util::future::join_all;
-use mcp_web::{McpWeb, Tool};
+use mcp_web_sdk::{McpWeb, Tool};
 use raw_page::{Page, call_response, raw_json};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use e2e::{ActionRule, Era, McpClient, PlainHttp, TestBed, Transport};
-use mcp_web::page::{
+use mcp_web_sdk::page::{
     Action, ActionCode, ActionFailure, ActionKind, Driver, Inspection, Limits, Node, NodeValue,
     Outcome, PageInfo, PageState, PageSummary, PageTools, PageToolsOptions, Picture, ReadBack,
     State, TargetFacts, Tree, TreeOptions,
 };
-use mcp_web::{McpWeb, Token};
+use mcp_web_sdk::{McpWeb, Token};
 use serde_json::{Value, json};
 
 /// A control of the window.

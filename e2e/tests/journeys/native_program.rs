@@ -1,11 +1,11 @@
-//! A native program: a session of the crate `mcp-web`, in a process of its own.
+//! A native program: a session of the crate `mcp-web-sdk`, in a process of its own.
 
 use std::time::{Duration, Instant};
 
 use e2e::{
     Era, McpClient, PlainHttp, ProcessGroup, TestBed, Transport, native_program, with_deadline,
 };
-use mcp_web::{NoArguments, Status, Tool};
+use mcp_web_sdk::{NoArguments, Status, Tool};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -271,7 +271,7 @@ fn no_crate_for_browsers_is_in_its_dependency_tree() {
         .args([
             "tree",
             "--package",
-            "mcp-web",
+            "mcp-web-sdk",
             "--edges",
             "normal",
             "--prefix",
@@ -281,7 +281,7 @@ fn no_crate_for_browsers_is_in_its_dependency_tree() {
         .unwrap();
     let tree = String::from_utf8(output.stdout).unwrap();
     assert!(
-        tree.contains("web-sdk v") && tree.contains("tokio-tungstenite v"),
+        tree.contains("web-sdk-core v") && tree.contains("tokio-tungstenite v"),
         "{tree}"
     );
     for name in ["js-sys", "wasm-bindgen", "web-sys", "rlsf", "axum", "rmcp"] {

@@ -1,7 +1,7 @@
 //! A client with a pinned session (`--session` of `mcp-web-stdio`), which may be missing.
 
 use e2e::{Era, McpClient, TestBed, connect_program, native_program};
-use mcp_web::{Builder, McpWeb, NoArguments, Tool};
+use mcp_web_sdk::{Builder, McpWeb, NoArguments, Tool};
 use serde_json::json;
 
 /// Starts a program whose tool says which one it is.

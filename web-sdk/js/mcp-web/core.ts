@@ -1,4 +1,4 @@
-/** The interface of the wasm (`web-sdk/src/js`), as this module uses it. */
+/** The interface of the wasm (`web-sdk/wasm/src`), as this module uses it. */
 
 /** Facts about the page that its environment knows. The crate's `bindings.rs` has the same names. */
 export interface PageFacts {

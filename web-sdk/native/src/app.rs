@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
-use web_sdk::core::Item;
+use web_sdk_core::Item;
 
 use crate::call::Call;
 use crate::completion::Completers;
@@ -88,7 +88,7 @@ impl McpWeb {
     /// bridge validates the arguments of each call by it. Handlers of several calls run at once.
     ///
     /// ```
-    /// # use mcp_web::{Call, McpWeb, Token, Tool};
+    /// # use mcp_web_sdk::{Call, McpWeb, Token, Tool};
     /// # use schemars::JsonSchema;
     /// # use serde::{Deserialize, Serialize};
     /// #[derive(Deserialize, JsonSchema)]
@@ -126,7 +126,7 @@ impl McpWeb {
     /// Offers a prompt: messages that a person chooses to send. The same name again replaces it.
     ///
     /// ```
-    /// # use mcp_web::{McpWeb, Message, Prompt, Token};
+    /// # use mcp_web_sdk::{McpWeb, Message, Prompt, Token};
     /// # let app = McpWeb::builder("Board").token(Token::random()).build().unwrap();
     /// app.add_prompt(
     ///     Prompt::new("review").required("card", "The title of the card"),
@@ -151,7 +151,7 @@ impl McpWeb {
     /// Offers a resource that clients can read. The same URI again replaces it.
     ///
     /// ```
-    /// # use mcp_web::{McpWeb, Resource, Token};
+    /// # use mcp_web_sdk::{McpWeb, Resource, Token};
     /// # let app = McpWeb::builder("Notes").token(Token::random()).build().unwrap();
     /// let notes = app.add_resource(
     ///     Resource::new("notes://all", "all").mime_type("text/plain"),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
-use web_sdk::core::{ClientRequest, Failure, SizedJson};
+use web_sdk_core::{ClientRequest, Failure, SizedJson};
 
 use crate::error::CallError;
 use crate::json;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bridge_protocol::Argument;
 use serde_json::{Value, json};
-use web_sdk::core::{Answer, HandlerOutcome};
+use web_sdk_core::{Answer, HandlerOutcome};
 
 use crate::json;
 

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, Sleep, sleep_until};
 use uuid::Uuid;
-use web_sdk::core::{self, CallEnd, DefinitionKey, Effect, Failure, Page, Report, StartedCall};
+use web_sdk_core::{CallEnd, DefinitionKey, Effect, Failure, Page, Report, StartedCall};
 
 use crate::call::{Call, CallEvent};
 use crate::definition::{Handler, NewDefinition, Registration};
@@ -139,7 +139,7 @@ impl Connection {
             Event::Added(definition) => self.add(definition),
             Event::Removed(key) => self.page_now().definition_removed(DefinitionKey(key)),
             Event::ResourceUpdated(uri) => self.page_now().resource_updated(uri),
-            Event::Token(Ok(token)) => self.page_now().token_ready(core::Token(token)),
+            Event::Token(Ok(token)) => self.page_now().token_ready(web_sdk_core::Token(token)),
             Event::Token(Err(message)) => self.page_now().token_failed(&message, random()),
             Event::Socket(number, event) => {
                 let current = self.socket.as_ref().map(|(number, ..)| *number);
@@ -204,7 +204,7 @@ impl Connection {
         }
         if fault.is_announced {
             self.page_now()
-                .visibility_changed(core::PageVisibility::default());
+                .visibility_changed(web_sdk_core::PageVisibility::default());
         }
     }
 
@@ -413,8 +413,8 @@ impl Connection {
         match report {
             Report::Status(status) => {
                 match &status {
-                    core::Status::Connected => {}
-                    core::Status::Failed(failure) => {
+                    web_sdk_core::Status::Connected => {}
+                    web_sdk_core::Status::Failed(failure) => {
                         self.unregister(&Registration::Rejected(failure.clone().into()));
                     }
                     _ => self.unregister(&Registration::Pending),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bridge_protocol::BridgeToPage;
 use tokio::sync::watch;
-use web_sdk::core::{HandlerOutcome, Item, SizedJson};
+use web_sdk_core::{HandlerOutcome, Item, SizedJson};
 
 use crate::call::Call;
 use crate::status::ConnectError;

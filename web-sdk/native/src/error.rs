@@ -4,7 +4,7 @@ use std::fmt;
 
 use bridge_protocol::ErrorCode;
 use serde_json::Value;
-use web_sdk::core::{Answer, HandlerOutcome};
+use web_sdk_core::{Answer, HandlerOutcome};
 
 use crate::content::Content;
 #[cfg(feature = "page-tools")]
@@ -17,7 +17,7 @@ use crate::json;
 /// sources.
 ///
 /// ```
-/// # use mcp_web::CallError;
+/// # use mcp_web_sdk::CallError;
 /// fn parse(text: &str) -> Result<u8, CallError> {
 ///     let number: u8 = text.parse()?;
 ///     if number == 0 {

@@ -2,7 +2,7 @@
 
 use bridge_protocol::CallId;
 use tokio::sync::{mpsc, oneshot};
-use web_sdk::core::HandlerOutcome;
+use web_sdk_core::HandlerOutcome;
 
 use crate::call::CallEvent;
 use crate::definition::NewDefinition;

@@ -3,7 +3,7 @@
 use bridge_protocol::SessionId;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
-use web_sdk::core::{Page, PageInfo, PageVisibility};
+use web_sdk_core::{Page, PageInfo, PageVisibility};
 
 /// How a program presents itself, and where its bridge is.
 #[derive(Debug)]

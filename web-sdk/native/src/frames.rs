@@ -3,8 +3,8 @@
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{self as wire, limits};
-use web_sdk::core::frame::{FramePart, encode};
-use web_sdk::core::{
+use web_sdk_core::frame::{FramePart, encode};
+use web_sdk_core::{
     BridgeToPage, ClientResponse, HandlerRequest, Item, Kind, Limits, PageToBridge, RegisteredItem,
     RegistrationFailure,
 };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use web_sdk::core::SizedJson;
+use web_sdk_core::SizedJson;
 
 /// Returns the JSON text of a value that is JSON already, or is made of texts.
 pub(crate) fn text(value: &impl Serialize) -> String {

@@ -5,7 +5,7 @@
 //! use std::sync::Arc;
 //! use std::sync::atomic::{AtomicU64, Ordering};
 //!
-//! use mcp_web::{Call, McpWeb, Token, Tool};
+//! use mcp_web_sdk::{Call, McpWeb, Token, Tool};
 //! use schemars::JsonSchema;
 //! use serde::{Deserialize, Serialize};
 //!
@@ -34,7 +34,7 @@
 //! The bridge is `mcp-web-bridge`: AI clients connect to its MCP server at [`McpWeb::mcp_url`] with
 //! the token. With the feature `page-tools`, a program offers its window, too: the module `page`.
 //! The connection comes back by itself, with growing waits, and each call runs at most
-//! once: `web_sdk::core` decides that, as in a page.
+//! once: `web_sdk_core` decides that, as in a page.
 #![warn(missing_docs)]
 
 mod app;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bridge_protocol::BridgeToPage;
 use serde_json::{Map, Value, json};
-use web_sdk::core::{Item, Kind};
+use web_sdk_core::{Item, Kind};
 
 use crate::call::Call;
 use crate::completion::{Completers, returned};

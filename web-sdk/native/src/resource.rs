@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bridge_protocol::BridgeToPage;
 use serde_json::{Map, Value, json};
-use web_sdk::core::{HandlerOutcome, Item, Kind};
+use web_sdk_core::{HandlerOutcome, Item, Kind};
 
 use crate::call::Call;
 use crate::completion::{Completers, returned};

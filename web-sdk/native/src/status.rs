@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use web_sdk::core::{self, Failure};
+use web_sdk_core::Failure;
 
 /// The state of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,17 +29,17 @@ pub enum Status {
     Failed(ConnectError),
 }
 
-impl From<core::Status> for Status {
-    fn from(status: core::Status) -> Self {
+impl From<web_sdk_core::Status> for Status {
+    fn from(status: web_sdk_core::Status) -> Self {
         match status {
-            core::Status::Connecting => Self::Connecting,
-            core::Status::Connected => Self::Connected,
-            core::Status::Reconnecting { error, retry_in_ms } => Self::Reconnecting {
+            web_sdk_core::Status::Connecting => Self::Connecting,
+            web_sdk_core::Status::Connected => Self::Connected,
+            web_sdk_core::Status::Reconnecting { error, retry_in_ms } => Self::Reconnecting {
                 error: error.into(),
                 retry_in: retry_in_ms.map(|ms| Duration::from_millis(ms.into())),
             },
-            core::Status::Disconnected => Self::Disconnected,
-            core::Status::Failed(error) => Self::Failed(error.into()),
+            web_sdk_core::Status::Disconnected => Self::Disconnected,
+            web_sdk_core::Status::Failed(error) => Self::Failed(error.into()),
         }
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use web_sdk::core::{Answer, HandlerOutcome, Item, Kind};
+use web_sdk_core::{Answer, HandlerOutcome, Item, Kind};
 
 use crate::call::Call;
 use crate::content::ToolResult;

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
-use mcp_web::{Call, CallError, ConnectError, McpWeb, NoArguments, Status, Token, Tool};
+use mcp_web_sdk::{Call, CallError, ConnectError, McpWeb, NoArguments, Status, Token, Tool};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;

@@ -7,13 +7,13 @@ use js_sys::{Function, JSON, JsString, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::*;
-use web_sdk::core::{
+use web_sdk_core::{
     Answer, Authenticate, BridgeToPage, Definition, HandlerRequest, Item, Kind, Limits,
     PageToBridge, RegisteredItem, RegistrationFailure, Token,
 };
-use web_sdk::js::Connection;
-use web_sdk::js::codec::{self, DecodeError};
-use web_sdk::js::parts;
+use web_sdk_wasm::Connection;
+use web_sdk_wasm::codec::{self, DecodeError};
+use web_sdk_wasm::parts;
 
 wasm_bindgen_test_configure!(run_in_browser);
 

@@ -100,7 +100,7 @@ fn a_tab_that_is_not_shown_is_driven() {
 }
 
 fn run(file: &str) {
-    let folder = crate_folder().join("tests/sdk/module");
+    let folder = crate_folder().join("../tests/sdk/module");
     let file = folder.join(file);
     let output = Command::new(node())
         .arg("--import")
@@ -118,7 +118,7 @@ fn run(file: &str) {
 
 fn node() -> PathBuf {
     let node = env::var_os("MCP_WEB_NODE").map(PathBuf::from);
-    let node = node.unwrap_or_else(|| crate_folder().join("../target/tools/node22/bin/node"));
+    let node = node.unwrap_or_else(|| crate_folder().join("../../target/tools/node22/bin/node"));
     assert!(
         node.is_file(),
         "{} is missing: run `cargo xtask test`",

@@ -1,4 +1,4 @@
-use mcp_web::{McpWeb, Token};
+use mcp_web_sdk::{McpWeb, Token};
 use mcp_web_slint::{WindowOptions, offer_window};
 use slint::ComponentHandle;
 

@@ -1,6 +1,6 @@
 //! Loads, reloads and closes the documents of tabs, and runs their tasks.
 
-use web_sdk::core::{DefinitionKey, Item, Kind, SizedJson};
+use web_sdk_core::{DefinitionKey, Item, Kind, SizedJson};
 
 use super::World;
 use super::event::{Event, Recovery};

@@ -2,8 +2,8 @@
 //! browser.
 
 use bridge_protocol::CallId;
-use mcp_web::frames::PageFrames;
-use web_sdk::core::{
+use mcp_web_sdk::frames::PageFrames;
+use web_sdk_core::{
     CallEnd, ClientRequest, Effect, PageVisibility, Report, StartedCall, Status, Token,
 };
 
@@ -14,7 +14,7 @@ use super::tab::{NAVIGATE, READ, TOOLS};
 use super::task::Task;
 use crate::sdk_page::text_outcome;
 
-/// The close codes of `web-sdk/src/js/socket.rs`.
+/// The close codes of `web-sdk/wasm/src/socket.rs`.
 const NORMAL_CLOSE: u16 = 1000;
 const ABANDONED_CLOSE: u16 = 4000;
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bridge_protocol::CallId;
-use mcp_web::frames::PageFrames;
-use web_sdk::core::{Page, PageVisibility};
+use mcp_web_sdk::frames::PageFrames;
+use web_sdk_core::{Page, PageVisibility};
 
 use super::task::Task;
 use crate::sdk_page::page_info;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const SCRIPT = here("../../../xtask/src/lint/clobbering/reads.mjs");
+const SCRIPT = here("../../../../e2e/xtask/src/lint/clobbering/reads.mjs");
 const PACKAGES = here("../../../../target/tools/web-sdk-node/node_modules");
 
 const CONFIG = { compilerOptions: { strict: true, target: "es2022", lib: ["es2023", "dom", "dom.iterable"], types: [], noEmit: true }, include: ["js"] };

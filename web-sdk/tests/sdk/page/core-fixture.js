@@ -1,8 +1,8 @@
 /** Runs lists of actions as a call does: with the driver and the executor of the sources, and the rules of the built package. */
 
 import * as glue from "./mcp_web_page.js";
-import { runActions } from "./page/executor.ts";
-import { completeLimits } from "./page/options.ts";
+import { runActions } from "./page-tools/executor.ts";
+import { completeLimits } from "./page-tools/options.ts";
 
 const NEVER = new AbortController().signal;
 

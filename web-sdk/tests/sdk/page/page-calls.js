@@ -3,8 +3,8 @@
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
 import { enablePageTools } from "./mcp-web-page.js";
-import { CallQueue, MAX_WAIT_MS } from "./page/call-queue.ts";
-import { MAX_PERSON_WAIT_MS, PersonWait } from "./page/person-wait.ts";
+import { CallQueue, MAX_WAIT_MS } from "./page-tools/call-queue.ts";
+import { MAX_PERSON_WAIT_MS, PersonWait } from "./page-tools/person-wait.ts";
 import { REFUSE_QUERY } from "./person/refuse-query.ts";
 import { openQuestion } from "./person/tab.ts";
 

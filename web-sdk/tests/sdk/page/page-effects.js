@@ -7,7 +7,7 @@
 import { assert } from "./assert.js";
 import { nextTask } from "./mcp-web/next-task.ts";
 import { nodesOf, treeAtOnce } from "./page-fixture.js";
-import { DomDriver } from "./page/dom/driver.ts";
+import { DomDriver } from "./page-tools/dom/driver.ts";
 import { hide } from "./person.js";
 
 const NEVER = new AbortController().signal;

@@ -1,6 +1,6 @@
 /** Makes a piece of a page, and runs the DOM driver on it. */
 
-import { DomDriver } from "./page/dom/driver.ts";
+import { DomDriver } from "./page-tools/dom/driver.ts";
 
 const NEVER = new AbortController().signal;
 

@@ -1,8 +1,8 @@
 /** Handles of elements: never used twice, and stale when they are. */
 
 import { assert, equal } from "./assert.js";
-import { DomDriver } from "./page/dom/driver.ts";
-import { Handles } from "./page/dom/handles.ts";
+import { DomDriver } from "./page-tools/dom/driver.ts";
+import { Handles } from "./page-tools/dom/handles.ts";
 import { nodesOf, withPage, treeAtOnce } from "./page-fixture.js";
 
 const KEY = "mcp-web.page-handles";

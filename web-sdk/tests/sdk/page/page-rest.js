@@ -1,7 +1,7 @@
 /** What is recorded while an action runs, when it is at rest, and that nothing is left afterwards. */
 
 import { assert, equal, rejects } from "./assert.js";
-import { Clock } from "./page/dom/clock.ts";
+import { Clock } from "./page-tools/dom/clock.ts";
 import { nextTask } from "./mcp-web/next-task.ts";
 import { withPage } from "./page-fixture.js";
 
@@ -220,7 +220,7 @@ export default {
   "a wait where a policy forbids Workers": async () => {
     const frame = document.createElement("iframe");
     frame.srcdoc = `<meta http-equiv="content-security-policy" content="worker-src 'none'"><script type="module">
-      import { Clock } from "/page/dom/clock.ts";
+      import { Clock } from "/page-tools/dom/clock.ts";
       const start = performance.now();
       const clock = new Clock();
       await clock.sleep(40);

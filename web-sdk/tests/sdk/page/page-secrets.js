@@ -1,8 +1,8 @@
 /** Passwords and other secrets, which are hidden from the first look on, and pages of which the app shows nothing. */
 
 import { assert, equal } from "./assert.js";
-import { DomDriver } from "./page/dom/driver.ts";
-import { isSecret } from "./page/dom/secret.ts";
+import { DomDriver } from "./page-tools/dom/driver.ts";
+import { isSecret } from "./page-tools/dom/secret.ts";
 import { nodesOf, withPage } from "./page-fixture.js";
 
 const NEVER = new AbortController().signal;

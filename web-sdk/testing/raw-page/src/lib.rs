@@ -1,0 +1,18 @@
+//! Pages that send and receive single messages, for tests: of frames and their order, of pages that
+//! break the protocol, and of queries, which native programs do not send. All other pages without a
+//! browser are programs of the crate `mcp-web-sdk`.
+//!
+//! [`PageSocket`] has the frames, [`Page`] the messages of the page protocol, and [`V1Page`] those of
+//! mcp-web 0.1. A wait that does not end within [`with_deadline`] panics.
+#![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the test.
+#![warn(missing_docs)]
+
+mod deadline;
+mod page;
+mod socket;
+mod v1_page;
+
+pub use deadline::with_deadline;
+pub use page::{Page, authenticate_message, call_input, call_response, raw_json};
+pub use socket::PageSocket;
+pub use v1_page::V1Page;
