@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { EventType, HttpAgent } from "@ag-ui/client";
 
-// Version 1.0 has the schemas in a module of their own.
+// Version 1.0 has the schemas in a separate module.
 const { EventSchemas } = await import("@ag-ui/core/schemas").catch(() => import("@ag-ui/core"));
 
 const [folder, ...names] = process.argv.slice(2);

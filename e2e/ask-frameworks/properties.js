@@ -1,4 +1,4 @@
-/** Returns values that can be told from those that another framework sets. */
+/** Returns values that differ from those that another framework sets. */
 export const properties = (framework) => ({
   suggestions: [`Asked in ${framework}`],
   strings: { framework },

@@ -1,4 +1,4 @@
-// A web page that hosts MCP Apps as SEP-1865 (revision 2026-01-26) says, with the libraries made for it.
+// A web page that hosts MCP Apps as SEP-1865 (revision 2026-01-26) specifies, with the libraries made for it.
 // Parameters: mcp (URL of the endpoint), token, sandbox (URL of the sandbox proxy, another origin),
 // version (of MCP: 2026-07-28, or whatever `initialize` comes to).
 // `window.host` shows what happened.
@@ -25,7 +25,7 @@ const host = {
   apps: [],
   /** The `ui://` resources that are listed: `{ uri, mimeType }`. */
   views: [],
-  /** What `resources/read` said of the view that is open. */
+  /** The result of `resources/read` for the open view. */
   resource: undefined,
   /** Results that the view was shown, and tool calls that it asked for. */
   shown: [],

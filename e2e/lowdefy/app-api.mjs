@@ -1,4 +1,4 @@
-// What a Lowdefy server does with the output of the build, by `@lowdefy/api`.
+// Uses the output of the build as a Lowdefy server does, by `@lowdefy/api`.
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ import { importPackage } from "./packages.mjs";
 /**
  * The API of a built app for one user.
  *
- * `folder` is what `buildApp` wrote. `user` is `{ name, roles }`, or null for somebody who has not signed in.
+ * `folder` is what `buildApp` wrote. `user` is `{ name, roles }`, or null for a user who has not signed in.
  * `secrets` are the values of `_secret` by name.
  */
 export async function openAppApi(folder, { user, secrets }) {

@@ -1,11 +1,11 @@
-// The entry `mcp-web-sdk/node` by itself, in the package as it is installed.
+// The entry `mcp-web-sdk/node` by itself, in the installed package.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-/** The descriptors of all properties of the global object, and who listens to the process. */
+/** The descriptors of all properties of the global object, and the listeners of the process. */
 function snapshot() {
   const properties = Object.getOwnPropertyDescriptors(globalThis);
   const values = Reflect.ownKeys(properties).map((key) => [key, properties[key].value ?? properties[key].get]);

@@ -1,4 +1,4 @@
-// Uses the tools of a page as an agent of the browser does: chrome-devtools-mcp, over MCP, with a Chromium of its own.
+// Uses the tools of a page as an agent of the browser does: chrome-devtools-mcp, over MCP, with its own Chromium.
 // Usage: node browser-agent.mjs URL CHROMIUM. Prints one line of JSON.
 import { createRequire } from "node:module";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";

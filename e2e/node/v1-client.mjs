@@ -1,5 +1,5 @@
 // A stdio client as `@mcp-web/client` 0.1 is one, written from the contract: each line of the input
-// is a JSON-RPC message, which is posted as it is; each answer is a line of the output. No
+// is a JSON-RPC message, which is posted unchanged; each answer is a line of the output. No
 // `initialize`, no session, any media type, and several messages at a time, whatever their ids.
 // Usage: MCP_SERVER_URL=… AUTH_TOKEN=… node v1-client.mjs
 import { createInterface } from "node:readline";

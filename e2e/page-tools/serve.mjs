@@ -33,7 +33,7 @@ async function answer(folder, request, response) {
     return sendPet(response, Number(pet[1]));
   }
   if (request.method === "GET" && pathname === "/never") {
-    return; // A request without an answer: its page shows that nobody waits for it for ever.
+    return; // A request without an answer: its page shows that no call waits for it for ever.
   }
   if (request.method === "POST" && pathname === "/posted") {
     return sendPosted(request, response);

@@ -9,7 +9,7 @@ const journey = {
   echoed: [],
   /** The states of the connection, in order. */
   states: [],
-  /** Lets the call of `held` go. */
+  /** Ends the call of `held`. */
   release: undefined,
   /** Those whose signal fired. */
   aborted: 0,

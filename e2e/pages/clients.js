@@ -107,7 +107,7 @@ add({
   handler: async ({ to }, ctx) => {
     for (let step = 1; step <= to; step += 1) {
       ctx.progress(step, to, `step ${step}`);
-      // Each report is a task of its own; the answer follows the last report in the same task.
+      // Each report is a separate task; the answer follows the last report in the same task.
       if (step < to) await new Promise((resolve) => setTimeout(resolve));
     }
     return `counted to ${to}`;

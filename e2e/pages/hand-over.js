@@ -64,7 +64,7 @@ if (title !== "bare") {
       ctx.signal.addEventListener("abort", () => (journey.aborted += 1));
       ctx.handOver({ visited });
       WAYS[way](to);
-      // What a handler of a former document returns later is dropped.
+      // The result of a handler of a former document is dropped.
       return new Promise((resolve) => ctx.signal.addEventListener("abort", () => setTimeout(resolve, 0, "too late"))); // sleep: a task later than the signal
     },
   });

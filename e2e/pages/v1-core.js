@@ -1,5 +1,5 @@
-// What a page of mcp-web 0.1.3 does on its socket, written from the contract (`docs/mcp-web-0.1.md`
-// says where to find the project itself). No code of it, and nothing of our SDK.
+// Acts as a page of mcp-web 0.1.3 on its socket, written from the contract (`docs/mcp-web-0.1.md`
+// links to the project itself). It has no code of that project, and none of our SDK.
 
 const TOKEN_KEY = "mcp-web-auth-token";
 const RECONNECT_AFTER_MS = 5000;
@@ -34,7 +34,7 @@ export class MCPWeb {
     return this.#authenticated;
   }
 
-  /** What a person copies into an AI client. */
+  /** The text that a person copies into an AI client. */
   get remoteMcpConfig() {
     const url = this.bridgeUrl.replace(/^ws/, "http");
     return { [this.name]: { type: "http", url: `${url}/?token=${this.authToken}` } };
@@ -47,7 +47,7 @@ export class MCPWeb {
     }
   }
 
-  /** The bridge hears nothing of it: v1 has no word for it. */
+  /** The bridge is not notified: v1 has no message for it. */
   removeTool(name) {
     this.#tools.delete(name);
   }
@@ -59,7 +59,7 @@ export class MCPWeb {
     }
   }
 
-  /** Asks the agent; `heard` gets each event in turn. Returns what cancels the query. */
+  /** Asks the agent; `heard` receives each event in turn. Returns what cancels the query. */
   query({ prompt, context = [], ...rest }, heard) {
     const uuid = crypto.randomUUID();
     this.#queries.set(uuid, heard);

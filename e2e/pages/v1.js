@@ -45,7 +45,7 @@ app.addTool({
   name: "list_items",
   description: "All that is on the list",
   inputSchema: { type: "object", properties: {}, required: [] },
-  // A list: MCP has no words for that promise.
+  // A list: MCP has no field for that promise.
   outputSchema: { type: "array", items: { type: "string" } },
   handler: () => items,
 });
@@ -78,7 +78,7 @@ document.querySelector("form").addEventListener("submit", (event) => {
 const answer = document.querySelector("#answer");
 const told = [];
 
-/** What the person sees of each event. */
+/** The text that the person sees for each event. */
 function say(event) {
   told.push(event);
   answer.textContent = {

@@ -8,7 +8,7 @@ const polyfill = parameters.get("polyfill");
 const isLate = parameters.has("late");
 const options = { name: "Cinema", bridgeUrl, authToken: parameters.get("token") };
 
-/** What became of the page: its calls, what is imported, and how to remove the browser's tool. */
+/** The state of the page: its calls, the imported tools, and a function that removes the browser's tool. */
 const cinema = { calls: [], imports: [], films: new AbortController() };
 window.cinema = cinema;
 

@@ -37,7 +37,7 @@ engines:
 
 
 def write_pages(path):
-    """Writes pages whose texts have what a model must not read."""
+    """Writes pages whose texts contain what a model must not read."""
     database = sqlite3.connect(path)
     database.execute("create table pages(title text, url text, content text)")
     for number in range(1, 26):

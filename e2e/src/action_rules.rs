@@ -1,12 +1,12 @@
 //! The rules of actions that hold for each user interface, one row each. It has a text field "Name", one
-//! that is read-only, "Fixed", and the buttons "Save", "Off", which is disabled, and two times "Twin".
+//! that is read-only, "Fixed", and the buttons "Save", "Off", which is disabled, and two buttons "Twin".
 
 use serde_json::{Value, json};
 
-/// What is done, and the codes of the actions: null if one goes well.
+/// Actions, and the code of each: null if it succeeds.
 #[derive(Debug)]
 pub struct ActionRule {
-    /// What the row is about.
+    /// The subject of the row.
     pub name: &'static str,
     /// The arguments of `interact`.
     pub arguments: Value,
@@ -61,7 +61,7 @@ impl ActionRule {
     }
 
     /// Checks the answer to a call of `interact`. `exceptions` has the code of each rule whose actions
-    /// this driver cannot do, and says so.
+    /// this driver cannot do, and reports as such.
     pub fn check(&self, answer: &Value, exceptions: &[(&str, Option<&str>)]) {
         let log = answer["_meta"]["mcp-web/page"]["log"].as_array();
         let log = log.unwrap_or_else(|| panic!("{}: {answer}", self.name));

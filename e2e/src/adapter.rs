@@ -1,7 +1,7 @@
 //! Serves a stdio MCP server over Streamable HTTP, so that test suites for HTTP can test
 //! `mcp-web-stdio`.
 //!
-//! Each MCP session (up to 2025-11-25) gets a child process of its own, which ends with `DELETE`.
+//! Each MCP session (up to 2025-11-25) gets its own child process, which ends with `DELETE`.
 //! Requests of 2026-07-28 share one child. Request ids and progress tokens are replaced by unique
 //! ones for the child, and restored in its messages. Messages over stdio do not name the stream
 //! that they belong to, so the adapter guesses: requests and log messages of the server are sent to

@@ -18,7 +18,7 @@ use chromium::Chromium;
 static BROWSER_SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// A browser with an empty tab and nothing stored. A start costs more than a second of a processor,
-/// so the next test gets the same one, unless this test needed it in another way.
+/// so the next test gets the same one, unless this test needed other flags.
 #[derive(Debug)]
 pub struct Browser {
     /// Present until this is dropped.
@@ -274,7 +274,7 @@ check();"
 }
 
 async fn permit() -> SemaphorePermit<'static> {
-    // This wait has no deadline: the tests that hold the permits have deadlines of their own.
+    // This wait has no deadline: the tests that hold the permits have their own deadlines.
     let permit = BROWSER_SLOTS.acquire().await;
     permit.expect("the semaphore is never closed")
 }
@@ -297,7 +297,7 @@ pub struct SuspendedPages(Vec<Pid>);
 impl Drop for SuspendedPages {
     fn drop(&mut self) {
         for renderer in &self.0 {
-            // It is no error if the process has ended meanwhile.
+            // It is not an error if the process has ended meanwhile.
             let _ = kill_process(*renderer, Signal::CONT);
         }
     }

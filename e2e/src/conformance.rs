@@ -2,8 +2,7 @@
 //! MCP endpoint.
 //!
 //! Everything that a suite finds counts: each failure, warning and check that does not apply must
-//! be in a list of [`Exception`]s with its reason, and an exception that is not needed is a fault,
-//! too.
+//! be in a list of [`Exception`]s with its reason. An exception that is not needed is also a fault.
 
 mod exceptions;
 mod output;

@@ -58,7 +58,7 @@ impl NodeProject {
     pub fn empty_with_lowdefy() -> Self {
         let project = Self::empty();
         project.install_lowdefy();
-        // What is here is a link to the programs of all projects.
+        // The folder is a link to the programs of all projects.
         let programs = project.path().join("node_modules/.bin");
         std::fs::remove_file(&programs).unwrap();
         std::fs::create_dir(&programs).unwrap();
@@ -135,7 +135,7 @@ impl NodeProject {
         build.wait_for_line("Done in").await;
     }
 
-    /// Links the pinned packages into the project, and installs the SDK as it is published.
+    /// Links the pinned packages into the project, and installs the published SDK.
     pub fn install_packages_and_sdk(&self) {
         self.install_packages_of(&program_paths::node_modules());
     }

@@ -1,4 +1,4 @@
-//! The npm package as it is published: what `npm pack` puts into its archive, and nothing else.
+//! The published npm package: the files that `npm pack` puts into its archive, and no others.
 
 use std::path::Path;
 use std::process::Command;

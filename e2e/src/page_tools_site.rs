@@ -19,7 +19,7 @@ use crate::{TestBed, program_paths};
 
 /// Serves the pages on a free port. The page tools of each connect to the bridge of a test bed.
 ///
-/// Beside page tools, each page offers `app_state` (what the app knows under a key), `visibility` and
+/// Beside page tools, each page offers `app_state` (the app's state under a key), `visibility` and
 /// `evaluate`, so that a test can look at a tab without the debugging protocol.
 #[derive(Debug)]
 pub struct PageToolsSite {

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::meter::Meter;
 use crate::with_deadline;
 
-/// A child process in a process group of its own, and everything that it has printed.
+/// A child process in its own process group, and everything that it has printed.
 ///
 /// The group is killed on drop, so that processes that the child started end with it. The child has
 /// ended then, so that another can use its port.
@@ -177,7 +177,7 @@ impl ProcessGroup {
     }
 
     fn signal(&self, signal: Signal) {
-        // It is no error if the group has already ended.
+        // It is not an error if the group has already ended.
         let _ = kill_process_group(self.leader, signal);
     }
 

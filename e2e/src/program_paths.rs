@@ -22,7 +22,7 @@ pub fn built(name: &str) -> PathBuf {
     )
 }
 
-/// Returns the program of `e2e/native-window`, which is no part of the workspace.
+/// Returns the program of `e2e/native-window`, which is not part of the workspace.
 pub fn native_window() -> PathBuf {
     let path = workspace().join("target/native-window/debug/native-window");
     require_existing(path, "the program native-window")

@@ -1,4 +1,4 @@
-//! Pages of fault runs: what they say of themselves, and what their handlers return.
+//! Pages of fault runs: their descriptions, and the results of their handlers.
 
 use bridge_protocol::SessionId;
 use web_sdk_core::{Answer, HandlerOutcome, PageInfo};

@@ -75,8 +75,8 @@ impl TestBed {
         Self::from_processes(bridge, None, home).await
     }
 
-    /// Starts a bridge and an agent as a guide describes, each in a shell of its own. The ports in
-    /// the guide are replaced by free ones. Returns the host of the agent, too, with its port.
+    /// Starts a bridge and an agent as a guide describes, each in its own shell. The ports in
+    /// the guide are replaced by free ones. Also returns the host of the agent, with its port.
     pub async fn from_two_shells(
         bridge: &str,
         agent: &str,

@@ -26,7 +26,7 @@ impl VirtualDisplay {
             "tcp",
         ]);
         let mut server = ProcessGroup::start("Xvfb", command);
-        // A server that finds a number in use says so, before it takes the next one.
+        // A server that finds a number in use reports it before it takes the next one.
         let number = server.wait_for_number().await;
         Self {
             name: format!(":{number}"),

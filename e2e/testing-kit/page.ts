@@ -2,7 +2,7 @@
 
 import type { McpWeb } from "mcp-web-sdk";
 
-/** What the scenario does in the page, and hears from it. */
+/** The actions of the scenario in the page, and the events that it receives. */
 export interface PageState {
   /** The page's session. */
   session: string;

@@ -1,4 +1,4 @@
-/** What a client does with the page of `page.ts`, and everything that it gets. */
+/** Actions of a client with the page of `page.ts`, and everything that it receives. */
 
 import { writeFileSync } from "node:fs";
 import type { TestClient } from "mcp-web-sdk/testing";

@@ -1,4 +1,4 @@
-// The whole page side in a module worker: it tells the page what its tool was called with.
+// The whole page side in a module worker: it sends the page the arguments that its tool was called with.
 import { McpWeb } from "/mcp-web-sdk/mcp-web.js";
 
 const parameters = new URLSearchParams(location.search);

@@ -1,4 +1,4 @@
-// What the drivers of client libraries on Node share: the configuration, the printed lines, and the
+// Code that the drivers of client libraries on Node share: the configuration, the printed lines, and the
 // steps that each of them walks through. A driver is started with one argument, a JSON object:
 //   {"url": "http://127.0.0.1:3001/mcp", "token": "…"}         Streamable HTTP
 //   {"command": "/path", "args": ["…"], "env": {"A": "b"}}     stdio
@@ -18,17 +18,17 @@ export const onStdio = config.command !== undefined;
 /** The headers that a client over HTTP sends with each request. */
 export const headers = { Authorization: `Bearer ${config.token}` };
 
-/** What a library needs to start the server. Libraries pass few variables on; this passes all. */
+/** The command that a library starts the server with. Libraries pass few variables on; this passes all. */
 export const server = {
   command: config.command,
   args: config.args ?? [],
   env: { ...process.env, ...config.env },
 };
 
-/** Who this client says it is. */
+/** The name and version that this client sends. */
 export const clientInfo = { name: "driver", version: "0.1.0" };
 
-/** What the person answers to an elicitation. */
+/** The person's answer to an elicitation. */
 export const answer = { action: "accept", content: { name: "Ada" } };
 
 const STEP_DEADLINE = 30_000;
@@ -36,7 +36,7 @@ const NEWS_DEADLINE = 10_000;
 const LEAVING_DEADLINE = 10_000;
 const EXCERPT = 400;
 
-/** `promise`, or an error once so many milliseconds are over. */
+/** `promise`, or an error after this many milliseconds. */
 export async function within(milliseconds, what, promise) {
   let timer;
   const late = new Promise((_resolve, reject) => {
@@ -85,7 +85,7 @@ async function step(name, work) {
   }
 }
 
-/** The text of a result, whether it tells of an error or not, or of a thrown error. */
+/** The text of a result, with or without `isError`, or of a thrown error. */
 async function textOrError(result) {
   try {
     return textOf((await result).content);
@@ -94,7 +94,7 @@ async function textOrError(result) {
   }
 }
 
-/** Something that happens once in a while: `next()` resolves with the next time it does. */
+/** An event that happens several times: `next()` resolves when it happens next. */
 export function news() {
   let waiting = Promise.withResolvers();
   return {
@@ -114,9 +114,9 @@ export function news() {
  * - `list()` resolves with the tools' names.
  * - `call(name, input, { signal, onProgress })` resolves with `{ content, isError }` or throws;
  *   `onProgress` is called with each message of progress.
- * - `listChanged`, where there is one, is the news of changed tools; start `next()` before the change.
- * - `lacks` says, by the step's name, what the library has no way to do.
- * - `leave()` closes the client; `way` says how.
+ * - `listChanged`, if there is one, is the event of changed tools; call `next()` before the change.
+ * - `lacks` has, by the step's name, a description of what the library cannot do.
+ * - `leave()` closes the client, in the way that `way` describes.
  */
 export async function walk({ client, connect, list, call, listChanged, lacks = {}, leave, way }) {
   const unless = (name, work) =>

@@ -39,7 +39,7 @@ await walk({
   client: nameAndVersion(`${sdk}/client/index.js`),
   connect: async () => {
     await client.connect(transport);
-    // Only the transport over HTTP of later versions tells the revision.
+    // Only the transport over HTTP of later versions reports the revision.
     return transport.protocolVersion ?? null;
   },
   list: async () => {

@@ -32,7 +32,7 @@ class LangChainAdapters(Driver):
                 "args": self.config["args"],
                 "env": self.environment,
             }
-        # The adapters have no callback of their own for notifications but hand these on to the session.
+        # The adapters have no callback for notifications; they pass one on to the session.
         connection["session_kwargs"] = {"message_handler": self.on_message}
         self.mcp = MultiServerMCPClient(
             {"pages": connection},
@@ -61,7 +61,7 @@ class LangChainAdapters(Driver):
         return types.ElicitResult(action="accept", content={"name": "Ada"})
 
     async def protocol(self):
-        # In a session of its own again: the one that stays does not tell.
+        # In another session: the one that stays open does not report it.
         info = await self.mcp.get_server_info(server_name="pages")
         return info["pages"].protocolVersion
 

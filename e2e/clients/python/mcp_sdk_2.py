@@ -76,7 +76,7 @@ class McpSdk2(Driver):
         if self.mcp.protocol_version != MODES["modern"]:
             yield
             return
-        # From 2026-07-28 on, a client asks for these notifications with a stream of their own.
+        # From 2026-07-28 on, a client requests these notifications with a separate stream.
         async with self.mcp.listen(tools_list_changed=True) as changes:
             first = asyncio.create_task(anext(changes))
             first.add_done_callback(lambda _: self.changed.set())

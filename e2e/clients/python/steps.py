@@ -60,7 +60,7 @@ class Driver:
         raise NotImplementedError
 
     async def protocol(self):
-        """The negotiated revision, None if the library does not tell."""
+        """The negotiated revision, None if the library does not report it."""
         return None
 
     async def tools(self):
@@ -151,7 +151,7 @@ async def progress(driver):
 async def cancel(driver):
     driver.can_cancel()
     hanging = asyncio.create_task(driver.hang())
-    # Its answer shows that the page has got `hang`, too.
+    # Its answer shows that the page has also received `hang`.
     await asyncio.create_task(driver.another("count", {"to": 1}))
     hanging.cancel()
     await asyncio.wait([hanging], timeout=DEADLINE)

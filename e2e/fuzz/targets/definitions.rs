@@ -61,7 +61,7 @@ fn schemas_agree_with_the_validator_of_their_draft() {
         });
 }
 
-/// What clients list is a definition that a page can register, and which is listed unchanged.
+/// A listed definition can be registered again, and is then listed unchanged.
 #[test]
 fn published_definitions_can_be_registered_again() {
     bolero::check!()

@@ -165,7 +165,7 @@ async fn check_response(
 
 /// An error is an object with the member `error`: of MCP, or a code with a message beside it.
 fn check_error(status: StatusCode, body: &Bytes, description: &str) {
-    // The id of a request comes back as it was, however deeply it is nested.
+    // The id of a request is returned unchanged, however deeply it is nested.
     let Ok(error) = serde_json::from_slice::<Value>(body) else {
         assert!(is_json(body), "{description}: {status} {body:?}");
         return;

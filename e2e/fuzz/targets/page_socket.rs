@@ -43,7 +43,7 @@ fn a_bridge_survives_every_page() {
 struct TestBridge {
     runtime: Runtime,
     server: ServerHandle,
-    /// The number of pages so far: each has a token of its own.
+    /// The number of pages so far: each has its own token.
     pages: u64,
 }
 
@@ -57,7 +57,7 @@ impl TestBridge {
                 ..PageLimits::default()
             },
             max_result_bytes: 64 * 1024,
-            // Nothing stays of a page, so that an input has the same effect each time.
+            // A page leaves nothing behind, so that an input has the same effect each time.
             page_timings: PageTimings {
                 page_grace: std::time::Duration::ZERO,
                 ..PageTimings::default()

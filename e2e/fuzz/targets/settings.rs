@@ -10,7 +10,7 @@ use clap::{Args, Command, CommandFactory, Parser};
 use tempfile::TempDir;
 use toml::Table;
 
-/// What separates the flags, one in each line, from the file.
+/// Separates the flags, one in each line, from the file.
 const SEPARATOR: &str = "---\n";
 
 /// The value of a secret in some inputs, which no output may contain.
@@ -79,7 +79,7 @@ fn print_agent_config(arguments: &[OsString]) -> Result<String, String> {
 fn check(input: &str, flags: &[&str], file: &str, print: Print) {
     let path = write_file(file);
     let mut arguments = vec!["program".into(), "--config".into(), path.clone().into()];
-    // `--help` is no error, and a second `--config` names another file. An argument that is no flag
+    // `--help` is not an error, and a second `--config` names another file. An argument that is not a flag
     // belongs to no setting, so errors show it.
     let flags = flags
         .iter()
@@ -106,12 +106,12 @@ fn check_error(error: &str, path: &Path) {
     let file = path.display().to_string();
     let names_setting = error.contains('`') || error.contains("--");
     let is_about_syntax = error.starts_with(&file) && error.contains("this is not TOML");
-    // An argument that is no flag has no name.
+    // An argument that is not a flag has no name.
     let is_no_flag = error.contains("unexpected argument");
     assert!(names_setting || is_about_syntax || is_no_flag, "{error}");
 }
 
-/// A secret is not shown. An input may also have the same text in a setting that is no secret.
+/// A secret is not shown. An input may also have the same text in a setting that is not a secret.
 fn check_secrets(input: &str, output: &str) {
     let is_secret = |line: &str| {
         let name = line.trim_start_matches("--").split(['=', ' ']).next();

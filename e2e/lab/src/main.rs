@@ -60,7 +60,7 @@ enum Command {
     Queries,
     /// Page tools: tokens of a page, and times of actions
     PageTools,
-    /// What a client at another address notices of attacks
+    /// Attacks, and their effect on a client at another address
     Attacks,
     /// Run the server that only passes bytes on
     #[command(hide = true)]

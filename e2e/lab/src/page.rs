@@ -2,7 +2,7 @@
 //!
 //! They are neither programs of `mcp-web-sdk` nor pages of `raw-page`, because they share processor and
 //! memory with what is measured: they decode nothing, their answers are encoded beforehand, an idle
-//! one has 4 KiB, and attackers connect from addresses of their own.
+//! one has 4 KiB, and attackers connect from their own addresses.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

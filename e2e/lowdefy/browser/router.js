@@ -4,7 +4,7 @@ export function hrefOf({ pathname, query }) {
 }
 
 /**
- * What the client needs of a router: `basePath`, `push` and `back`, and `onPage`, which is called with the
+ * The router that the client needs: `basePath`, `push` and `back`, and `onPage`, which is called with the
  * configurations of each page that is opened.
  */
 export function createRouter() {

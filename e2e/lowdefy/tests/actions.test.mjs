@@ -1,4 +1,4 @@
-// Each kind of block takes the values that its user could give it, and what cannot be done is said.
+// Each kind of block takes the values that its user could give it, and an action that cannot be done is reported.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -49,7 +49,7 @@ test("a call whose pattern takes a minute is ended", async (t) => {
   const answer = await unnoticed(t, two, "slow pattern of the app", () => two.attacker.interact(setState({ checked: `${"a".repeat(34)}!` })));
   assert.match(JSON.stringify(answer), /3000 ms of processor time \(maxCallCpuMs\)/);
   assert.match(JSON.stringify(answer), /"reason":"CallTooLong"/);
-  // The session is as it was before.
+  // The session is unchanged.
   assert.match(textOf(await two.attacker.call("page_snapshot")), /Page: p/);
 });
 
@@ -102,7 +102,7 @@ test("patterns in requests, which the host makes, stop nobody", async (t) => {
   let answer;
   await unnoticed(t, two, "slow pattern in requests", async () => {
     const first = await attacker.interact(setState({ text: SLOW_TEXT }), click("own"));
-    // If the attack is run again, its first request waits, too.
+    // If the attack is run again, its first request also waits.
     answer ??= first;
     for (let index = 0; index < 10; index += 1) assert.match(textOf(await attacker.interact(click("own"))), /requests of this user wait for \d+ s/);
   });

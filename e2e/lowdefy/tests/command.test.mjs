@@ -51,7 +51,7 @@ test("a killed host leaves no process behind", async (t) => {
   await exited;
   child.stdin.end();
   while ((await Promise.all(children.map(isAlive))).some(Boolean)) {
-    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: nothing tells when a process that is no child of this one has ended
+    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: the end of a process that is not a child of this one causes no event
   }
 });
 

@@ -51,7 +51,7 @@ export function secretsFor(data) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`LOWDEFY_SECRET_${name}`, value]));
 }
 
-/** Runs the command. `exited` is its exit code; `lines` is what it has said. */
+/** Runs the command. `exited` is its exit code; `lines` is what it has printed. */
 export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"], shell } = {}) {
   const command = shell ? ["bash", "-c", `${shell}; exec "$0" "$@"`, COMMAND, ...args] : [COMMAND, ...args];
   // Its first line names Node: that of these tests.
@@ -70,7 +70,7 @@ export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"]
     child.kill("SIGKILL");
     return exited;
   });
-  /** Waits until the command has said something. */
+  /** Waits until the command has printed a text. */
   const said = async (text) => {
     const isSaid = () => lines.some((line) => line.includes(text));
     while (!isSaid()) {
@@ -100,7 +100,7 @@ export function stdioClient({ child }) {
   return { lines, send, request };
 }
 
-/** Starts a host for one token, and waits until its tools can be called, if it can say so. */
+/** Starts a host for one token, and waits until its tools can be called, if it can report that. */
 export async function startHost(t, { config = APP, store, token = makeToken(), data, args = [], env = {}, stdio, shell } = {}) {
   const folder = store ?? (await makeFolder(t));
   const tokenFile = join(await makeFolder(t), "tokens");

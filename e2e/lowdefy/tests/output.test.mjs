@@ -22,7 +22,7 @@ async function openBroken(t, fault) {
   if (fault === "reader gone") {
     closeSync(reader);
   } else {
-    // Where there is no room for a page, there may still be room for a byte.
+    // A pipe without room for a page may still have room for a byte.
     for (const length of [4096, 1]) {
       try {
         for (;;) writeSync(reader, "\n".repeat(length));
@@ -102,7 +102,7 @@ test("--stdio serves after it has said something that nobody reads", { timeout: 
   await call("navigate", { sessionId, pageId: "order" });
   const file = join(config, "pages/order.yaml");
   const text = await readFile(file, "utf8");
-  // After each change, it says that the app was built again.
+  // After each change, it reports that the app was built again.
   for (const title of ["Send order", "Mail order"]) {
     await writeFile(file, text.replaceAll("Save order", title));
     while (!textOf(await call("page_snapshot", { sessionId })).includes(title));

@@ -10,7 +10,7 @@ import { SECRET, setState, startTwo, unnoticed } from "./two-users.mjs";
 const APP = {
   lowdefy: "4.0.0-rc.11",
   mcp: { dynamicOperators: ["_nunjucks"], limits: { maxCallCpuMs: 3000, maxStateBytes: 1_000_000 } },
-  // Nobody answers there.
+  // Nothing listens there.
   connections: [{ id: "server", type: "AxiosHttp", properties: { url: "http://127.0.0.1:9" } }],
   pages: [
     {
@@ -161,7 +161,7 @@ for (const [name, text] of Object.entries(FLOODS)) {
     const kilobytes = Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${two.host.child.pid}/status`, "utf8"))[1]);
     t.diagnostic(`flood of ${name}: the host needed ${(kilobytes / 1024).toFixed(0)} MB at most`);
     assert.ok(kilobytes < 300 * 1024, `${kilobytes} kB`);
-    // What it has saved is its own session.
+    // It has saved only its own session.
     const page = await two.attacker.call("page_snapshot");
     if (page.isError) assert.match(textOf(page), /the session could not be opened again: .*close it and create another one/);
   });

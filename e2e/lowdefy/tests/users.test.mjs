@@ -74,7 +74,7 @@ test("a process ends when its user does nothing, and the session stays", async (
   await interact({ type: "setValue", ref: "customer", value: "Acme" });
   const [process] = await childrenOf(host.child.pid);
   while ((await childrenOf(host.child.pid)).includes(process)) {
-    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: nothing tells when a process that is no child of this one has ended
+    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: the end of a process that is not a child of this one causes no event
   }
   assert.equal((await state()).state.customer, "Acme");
   assert.match(textOf(await call("page_snapshot")), /Acme/);

@@ -1,4 +1,4 @@
-// What one user has, or an app keeps to itself, reaches nobody else.
+// Data of one user, and secrets of the app, reach no other user.
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -144,7 +144,7 @@ test("code of the app that forgets a promise or writes to stdout ends nothing", 
   const theirs = await openSession(two);
   const { interact } = await openSession(one);
   assert.match(textOf(await interact({ type: "triggerEvent", ref: "forget", event: "onClick" })), /^1 triggerEvent forget onClick ok/);
-  // Nobody reads what the host says any more.
+  // No process reads the host's output any more.
   host.child.stderr.destroy();
   assert.match(textOf(await interact({ type: "triggerEvent", ref: "forget", event: "onClick" })), /^1 triggerEvent forget onClick ok/);
   assert.match(textOf(await theirs.call("page_snapshot")), /Page: p/);

@@ -80,7 +80,7 @@ pub(crate) fn add(app: &McpWeb, window: &Main, clicked: &ClickedRows) {
     );
 }
 
-/// Adds a tool that does something in the window, so many times.
+/// Adds a tool that does something in the window, several times.
 fn add_repeated(app: &McpWeb, window: &Main, tool: Tool, work: fn(Main)) {
     let main = window.as_weak();
     app.add_tool(tool, move |Times { times }, _call| {

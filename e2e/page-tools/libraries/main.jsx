@@ -1,4 +1,4 @@
-// All libraries on one page. Each control has a role and a name of its own, and writes what its app knows
+// All libraries on one page. Each control has a different role and name, and writes the state of its app
 // into `window.appState`.
 import "./state.js";
 import "./native.js";

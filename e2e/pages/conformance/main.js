@@ -1,4 +1,4 @@
-// What `@modelcontextprotocol/conformance` asks of a server, as an app would offer it from a tab.
+// The items that `@modelcontextprotocol/conformance` requires of a server, as an app would offer them from a tab.
 import { addAskingTools } from "./asking.js";
 import { addContentTools } from "./content.js";
 import { addListChangingTools } from "./lists.js";

@@ -1,4 +1,4 @@
-// Resources, a template, and a resource that changes while somebody watches.
+// Resources, a template, and a resource that changes while a client is subscribed.
 import { redPixel } from "./media.js";
 
 const ids = ["1", "12", "123"];

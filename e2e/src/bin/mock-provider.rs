@@ -21,7 +21,7 @@ struct Arguments {
 
     /// The script: JSON like
     /// `{"turns":[{"pieces":[{"text":"Hello"},{"call":{"tool":"add_card","arguments":{}}}]}]}`. A
-    /// turn may have `stop`, `usage`, `fault`, `times`, `pauses`, `pace` and `shreds` too.
+    /// turn may have `stop`, `usage`, `fault`, `times`, `pauses`, `pace` and `shreds` as well.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 

@@ -15,7 +15,7 @@ use crate::{DEADLINE, ProcessGroup, VirtualDisplay, program_paths, with_deadline
 /// Flags for a Chromium without background traffic that can run as root.
 const CHROMIUM_FLAGS: &str = include_str!("../../../web-sdk/tests/chromium-flags.txt");
 
-/// What chromedriver passes so that hidden tabs are not slowed down. A window is as that of a user.
+/// Flags of chromedriver that keep hidden tabs fast. A real window does without them, like a user's.
 const THROTTLING_SWITCHES: [&str; 3] = [
     "disable-background-timer-throttling",
     "disable-backgrounding-occluded-windows",
@@ -23,7 +23,7 @@ const THROTTLING_SWITCHES: [&str; 3] = [
 ];
 
 /// Runs chromedriver, and ends it and its browser when the standard input closes: with the process of
-/// the tests, however that ends. It ends with chromedriver, too. A browser that is ending still writes
+/// the tests, however that ends. It also ends with chromedriver. A browser that is ending still writes
 /// into its profile.
 const WITH_ITS_TESTS: &str = r#"
     { trap : TERM; "$0" --port=0; kill $$; } & read _

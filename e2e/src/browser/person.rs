@@ -10,8 +10,8 @@ use crate::with_deadline;
 const SURFACE: &str = "document.querySelector('[data-mcp-web]')";
 
 impl Browser {
-    /// Clicks the button with this accessible name as soon as it is there and enabled. A dialog that
-    /// asks the person takes no answer in its first moment, so its button is clicked until it is gone.
+    /// Clicks the button with this accessible name as soon as it exists and is enabled. A dialog that
+    /// asks the person ignores clicks in its first moment, so its button is clicked until it is gone.
     pub async fn press_button(&self, name: &str) {
         let what = format!("the button {name:?}");
         with_deadline(&what, async {

@@ -14,7 +14,7 @@ use super::chromium::Chromium;
 /// The browsers that no test uses at the moment. The shell that runs them ends them with the process.
 static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
 
-/// What talks to these browsers: each test has a runtime of its own, which ends with it.
+/// The runtime for connections to these browsers: that of a test ends with the test.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).enable_all().build().unwrap()

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
-/// Runs the Inspector against a test bed or a server over stdio. Each request has a connection of its own.
+/// Runs the Inspector against a test bed or a server over stdio. Each request has its own connection.
 #[derive(Debug)]
 pub struct Inspector {
     target: Vec<String>,

@@ -30,7 +30,7 @@ pub struct Check {
     pub id: String,
     /// The status of the check.
     pub status: Status,
-    /// What the check is about, and what went wrong.
+    /// The subject of the check, and what went wrong.
     pub message: String,
 }
 

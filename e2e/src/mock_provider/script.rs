@@ -22,7 +22,7 @@ pub struct Scripts {
     fallback: Script,
 }
 
-/// What the model answers to one request.
+/// The model's answer to one request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Turn {
@@ -349,7 +349,7 @@ impl Turn {
     }
 }
 
-/// What is sent at once, before it is encoded in the format of a provider.
+/// A piece that is sent at once, before it is encoded in the format of a provider.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Thinking(String),

@@ -85,7 +85,7 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<ServerState>) {
         .fallback(handle_request)
         .layer(axum::extract::DefaultBodyLimit::disable())
         .with_state(state);
-    // Real providers do not delay small chunks, so Nagle's algorithm is off here, too.
+    // Real providers do not delay small chunks, so Nagle's algorithm is also off here.
     let listener = listener.tap_io(|socket| {
         let _ = socket.set_nodelay(true);
     });
@@ -231,7 +231,7 @@ fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
     response
 }
 
-/// What the server does next while it streams a response.
+/// The next step of the server while it streams a response.
 #[derive(Debug)]
 enum StreamAction {
     Send(Bytes),

@@ -12,7 +12,7 @@ use crate::{Exchange, Format, MockProvider, ProcessGroup, Script, with_deadline}
 /// The time limit for a run, on a busy machine with two cores.
 const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A command line with a home of its own.
+/// A command line with its own home folder.
 #[derive(Debug)]
 pub struct CommandLine {
     home: TempDir,

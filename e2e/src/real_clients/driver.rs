@@ -23,7 +23,7 @@ pub enum DriverTransport {
     /// The program `mcp-web-stdio`.
     Stdio,
     /// Another program that connects stdio with the bridge. Its command line and environment may
-    /// contain `{url}`, `{token}`, `{home}` (a folder of its own), `{node}`, `{modules}` (the npm
+    /// contain `{url}`, `{token}`, `{home}` (a separate folder), `{node}`, `{modules}` (the npm
     /// packages) and `{python}` (the environment with the Python packages).
     Proxy {
         /// The package of the program.
@@ -113,7 +113,7 @@ impl Driver {
         )
     }
 
-    /// Runs the driver against a page of its own, and checks each step.
+    /// Runs the driver against a new page, and checks each step.
     pub async fn run(self, name: &str) {
         let app = ClientsApp::open().await;
         let lines = self.run_script(&app).await;

@@ -32,7 +32,7 @@ struct Call {
     started: Option<u64>,
     /// How often the bridge has handed the call over to another document.
     handed_over: u32,
-    /// How often a document has gone on with the call.
+    /// How often a document has continued the call.
     continued: u32,
     /// Whether the call may be made again even if it was executed.
     repeatable: bool,
@@ -84,8 +84,8 @@ impl InvariantChecker {
         call.handed_over += 1;
     }
 
-    /// Records that a page starts the handler of a call: the first one, or one that goes on where the
-    /// former document was.
+    /// Records that a page starts the handler of a call: the first one, or one that continues the work
+    /// of the former document.
     pub(super) fn call_started(&mut self, id: &CallId, is_continued: bool, now: u64) {
         let call = self.calls.get_mut(id).expect("only calls are started");
         if is_continued {
@@ -156,7 +156,7 @@ impl InvariantChecker {
         self.calls.values().filter(answered).count() as u64
     }
 
-    /// Returns how often a document went on with a call.
+    /// Returns how often a document continued a call.
     pub(super) fn count_continued(&self) -> u64 {
         self.calls
             .values()

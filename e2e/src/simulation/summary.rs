@@ -13,7 +13,7 @@ pub struct Summary {
     pub answered: u64,
     /// Handlers that were started.
     pub executed: u64,
-    /// Calls with which another document went on.
+    /// Calls that another document continued.
     pub continued: u64,
     /// Faults that were injected.
     pub faults: u64,

@@ -38,7 +38,7 @@ struct Call {
 #[derive(Debug, Default)]
 pub(super) struct InvariantChecker {
     calls: Mutex<BTreeMap<u64, Call>>,
-    /// Guarantees that did not hold. They are collected because pages run in tasks of their own.
+    /// Guarantees that did not hold. They are collected because pages run in separate tasks.
     violations: Mutex<Vec<String>>,
     /// For how long the process of the bridge was stopped. A caller that left meanwhile was noticed
     /// this much later.
@@ -60,7 +60,7 @@ impl InvariantChecker {
         record.ended = Some((Instant::now(), outcome));
     }
 
-    /// Records that a page starts the handler of a call, which was handed over so often.
+    /// Records that a page starts the handler of a call, after this many hand-overs.
     pub(super) fn call_started(&self, number: u64, hand_overs: u64) {
         let mut calls = self.calls.lock().unwrap();
         let call = calls.get_mut(&number).expect("the call was made");

@@ -1,4 +1,4 @@
-//! A program of the crate `mcp-web-sdk` on a real WebSocket, in a runtime of its own.
+//! A program of the crate `mcp-web-sdk` on a real WebSocket, in its own runtime.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -112,10 +112,10 @@ impl Drop for SocketPage {
     }
 }
 
-/// What a handler does.
+/// The behaviour of a handler.
 enum Chosen {
     Nothing,
-    /// It returns so many bytes after this time.
+    /// It returns this many bytes after this time.
     Result(Duration, usize),
     /// It keeps the program from doing anything for this time.
     Block(Duration),

@@ -18,7 +18,7 @@ use crate::socket_faults::invariants::InvariantChecker;
 use crate::{TestBed, TokenIssuer, token_issuer, with_deadline};
 
 /// The settings of the bridge: all times are short, but the receipt timeout is longer than what
-/// makes a call late, as it is by default.
+/// makes a call late, as by default.
 const BRIDGE_ARGUMENTS: [&str; 16] = [
     "--call-receipt",
     "3s",
@@ -57,7 +57,7 @@ pub struct SocketSummary {
     pub calls: u64,
     /// Calls that a page executed.
     pub executed: u64,
-    /// Calls with which another document went on.
+    /// Calls that another document continued.
     pub continued: u64,
     /// Calls that ended with a result.
     pub answered: u64,

@@ -35,7 +35,7 @@ impl ToolsFolder {
         std::fs::write(path.join("tools.toml"), format!("{sources}{profiles}")).unwrap();
         folder.create_repository().await;
         folder.write_servers();
-        // What is pinned is offered before its server has started.
+        // A pinned tool is offered before its server has started.
         folder.run_mcp(&["sync"]).await;
         folder
     }

@@ -1,4 +1,4 @@
-//! What the tokens of queries and pages give access to.
+//! The access that the tokens of queries and pages give.
 
 use axum::Router;
 use axum::extract::State;

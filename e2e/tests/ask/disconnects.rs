@@ -1,4 +1,4 @@
-//! What happens to a query when its page, the bridge or the agent disconnects.
+//! The outcome of a query whose page, bridge or agent disconnects.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a page receives when the provider fails, in each of the four formats. Afterwards nothing
+//! Errors that a page receives when the provider fails, in each of the four formats. Afterwards nothing
 //! runs, and nothing counts against the limits.
 
 use std::time::Duration;
@@ -254,7 +254,7 @@ async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
 
 #[tokio::test]
 async fn the_log_of_the_demo_has_no_bodies_of_the_provider() {
-    // Without a key the provider refuses every request, with a body that says so.
+    // Without a key the provider refuses every request, with a body that states this.
     let provider = MockProvider::start(Turn::from_text("Hello")).await;
     let url = provider.base_url(Format::OpenAi);
     let model = ["--agent-model", "local", "--agent-base-url", &url];

@@ -65,7 +65,7 @@ async fn hot_updates_leave_one_session_with_the_newest_tool() {
                 &format!("return {{ text: `edit {update}: ${{text}}` }}"),
             );
         fs::write(&heading, edited).unwrap();
-        // Every other update runs `new McpWeb()` again, too.
+        // Every other update also runs `new McpWeb()` again.
         if update % 2 == 0 {
             fs::write(&provider, format!("{provider_source}// {update}\n")).unwrap();
         }

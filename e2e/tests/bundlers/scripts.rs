@@ -1,4 +1,4 @@
-//! webpack, esbuild, Rollup, and pages without a bundler: what they build is served as files.
+//! webpack, esbuild, Rollup, and pages without a bundler: their output is served as files.
 
 use std::fs;
 

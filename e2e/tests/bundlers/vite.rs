@@ -1,4 +1,4 @@
-//! Vite 6, 7 and 8: the development server, and what it builds.
+//! Vite 6, 7 and 8: the development server, and the build.
 
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ const OLDEST: &str = "sdk-1-10";
 const NEWEST: &str = "sdk-1-newest";
 
 /// Creates a driver for a 1.x SDK. `close()` of these SDKs does not end a session, so the driver
-/// calls `terminateSession()`, too.
+/// also calls `terminateSession()`.
 fn typescript_sdk(package: &'static str, server: DriverTransport) -> Driver {
     Driver::new("typescript-sdk.mjs", server).with("MCP_WEB_SDK_PACKAGE", package)
 }

@@ -51,7 +51,7 @@ async fn the_dialog_of_the_sdk_asks_for_a_call_of_a_source_also_over_a_reload() 
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let bed = AskBed::start(script, &arguments).await;
     let browser = bed.open("Booking", bed.bridge.token()).await;
-    // Nobody reads the events of the query.
+    // No client reads the events of the query.
     tell(
         &browser,
         "void (app.asked = app.mcpWeb.query({ prompt: 'Write a note' }))",
@@ -67,7 +67,7 @@ async fn the_dialog_of_the_sdk_asks_for_a_call_of_a_source_also_over_a_reload() 
     }
     browser.press_button("Do not allow").await;
     browser.wait_for_surface("allowed.md").await;
-    // The next document is asked, too.
+    // The next document is also asked.
     tell(&browser, "void location.reload()").await;
     browser
         .wait_for("window.app?.mcpWeb.openQueries.length === 1")

@@ -1,4 +1,4 @@
-//! What an agent does for a page beyond one answer in text: a form that is filled in while the model
+//! Features of an agent beyond one answer in text: a form that is filled in while the model
 //! writes, conversations, pictures, answers that fit a schema, and approval.
 
 use e2e::{
@@ -55,7 +55,7 @@ impl AskBed {
     }
 }
 
-/// Does something in the app, and returns what it tells.
+/// Does something in the app, and returns what it reports.
 pub(crate) async fn tell(browser: &Browser, script: &str) -> Value {
     browser.eval(&format!("return {script}"), json!(null)).await
 }
@@ -163,7 +163,7 @@ async fn calls_wait_for_the_user_also_over_a_reload() {
         const tools = [];
         for await (const event of query) {
             if (event.type === 'approval-requested') {
-                // The bridge tells of the request that was denied before, too.
+                // The bridge also reports the request that was denied before.
                 app.button ??= document.body.appendChild(document.createElement('button'));
                 Object.assign(app.button, { textContent: 'Book it', onclick: () => query.approve(event.id) });
             }

@@ -216,7 +216,7 @@ async fn commands_end_with_a_plain_exit_code_although_nobody_reads_their_result(
     }
 }
 
-/// What the programs of the table use, whose output is read.
+/// The servers that the programs of the table use, whose output is read.
 struct Upstream {
     bed: TestBed,
     endpoint: AgentEndpoint,
@@ -276,8 +276,8 @@ impl Cell {
         Ok(())
     }
 
-    /// Connects the stream to what is broken from the start. What is returned must live as long as the
-    /// process.
+    /// Connects the stream to a target that is broken from the start. The returned value must live as
+    /// long as the process.
     fn connect(self, command: &mut Command) -> Result<Option<(PipeReader, PipeWriter)>> {
         let (stdio, kept) = match self.fault {
             Fault::Closed => {
@@ -340,7 +340,7 @@ fn fill(pipe: &PipeWriter) -> Result<()> {
         .write(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
         .open(format!("/proc/self/fd/{}", pipe.as_raw_fd()))?;
-    // Where there is no room for some bytes, there may still be room for one.
+    // A pipe without room for some bytes may still have room for one.
     for text in [[b'\n'; 1024].as_slice(), b"\n"] {
         while pipe.write(text).is_ok() {}
     }

@@ -41,7 +41,7 @@ async fn a_person_and_the_agent_play() {
     let pass = || Turn::from_call("set_checkers", json!({ "turn": "white" }));
     let script = Script::new([
         Turn::from_call("get_checkers", json!({})),
-        // Three squares at once are no move: the game says so, and takes the row back.
+        // Three squares at once are not a move: the game reports an error, and reverts the row.
         set_row(3, "b-b-b---"),
         pass(),
         // A legal one.

@@ -1,4 +1,4 @@
-//! The demo's order form, which has no tool of its own: AI clients use it by page tools.
+//! The demo's order form, which registers no tools: AI clients use it by page tools.
 
 use e2e::{Browser, ColorScheme, Era, Inspector, McpClient, TestBed, Transport};
 use serde_json::{Value, json};

@@ -171,7 +171,7 @@ async fn check_project(name: &str, project: &NodeProject, bed: &mut TestBed) {
             "[...document.querySelectorAll('li')].some((item) => item.textContent === 'Eggs')",
         )
         .await;
-    // The handler of the latest render knows what the page shows now.
+    // The handler of the latest render has the current state of the page.
     let again = client
         .call("add_item", json!({ "name": "Eggs" }))
         .await
@@ -231,7 +231,7 @@ fn example(name: &str, bed: &TestBed) -> NodeProject {
     project
 }
 
-/// Makes the development server take a change when it is told of it: its file watcher loses events
+/// Makes the development server reload a change as soon as it is notified: its file watcher loses events
 /// that follow each other within some milliseconds.
 fn report_changes(project: &Path) {
     let config = project.join("vite.config.ts");

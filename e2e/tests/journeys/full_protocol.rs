@@ -7,11 +7,11 @@ use rmcp::model::ErrorCode;
 use rmcp::service::ServiceError;
 use serde_json::json;
 
-/// What this journey does with an app that is not done by a client.
+/// Actions of this journey in an app that are not done by a client.
 pub(crate) trait App {
-    /// Waits until the app hears that a client has subscribed to `notes://all`.
+    /// Waits until the app is notified that a client has subscribed to `notes://all`.
     async fn wait_for_subscriber(&mut self);
-    /// Lets the app tell that `notes://all` changed.
+    /// Makes the app report that `notes://all` has changed.
     async fn update_notes(&mut self);
 }
 

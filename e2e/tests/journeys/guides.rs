@@ -1,7 +1,7 @@
 //! The guides in `docs/`, and the README of the demo: the results that their code blocks show are
 //! correct.
 //!
-//! The fenced blocks of a guide run in order, and each `##` section in a page of its own:
+//! The fenced blocks of a guide run in order, and each `##` section in its own page:
 //!
 //! - `js` blocks run in a real Chromium page, as in the console of the section's page. `McpWeb` and
 //!   the other exports of `mcp-web-sdk` are defined, and `mcpWeb` is connected to a real bridge

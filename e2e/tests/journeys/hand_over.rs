@@ -166,7 +166,7 @@ async fn a_killed_renderer_fails_the_call_at_once() {
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
-/// The first document is put into the back/forward cache, and goes on with its own call.
+/// The first document is put into the back/forward cache, and continues its own call.
 #[tokio::test]
 async fn a_document_that_comes_back_from_the_cache_goes_on() {
     let journey = Journey::start(&[]).await;

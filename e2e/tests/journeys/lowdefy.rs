@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// How long a suite of `node --test` may take, with other journeys beside it.
 const SUITE_TIMEOUT: Duration = Duration::from_secs(1200);
 
-/// The host, as it is installed, at a real bridge: sessions, walls between users, the command.
+/// The installed host at a real bridge: sessions, walls between users, the command.
 #[tokio::test]
 async fn the_tests_of_the_installed_host_pass() {
     let bed = TestBed::bridge().await;
@@ -64,7 +64,7 @@ async fn the_tests_of_its_sources_pass() {
     check_suite("the sources of the host", command, 150).await;
 }
 
-/// The rules that hold for pages and windows, too.
+/// The rules that also hold for pages and windows.
 #[tokio::test]
 async fn each_rule_of_all_user_interfaces_holds() {
     let button = |id: &str, title: &str, disabled: bool| {
@@ -108,7 +108,7 @@ async fn each_rule_of_all_user_interfaces_holds() {
         .call_when_registered("session_create", json!({ "name": "rules" }))
         .await;
     let session = &created["structuredContent"]["sessionId"];
-    // What an app without a window cannot do is a row that says so.
+    // An action that an app without a window cannot do is a row with that error.
     let exceptions = [
         // Lowdefy has no fields that are read-only.
         ("read-only", None),

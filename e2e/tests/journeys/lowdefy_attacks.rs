@@ -1,4 +1,4 @@
-//! What a user of a Lowdefy host notices of another one's attack. It compares times, so nothing else runs
+//! The effect of one user's attack on another user of a Lowdefy host. It compares times, so nothing else runs
 //! beside it.
 
 use e2e::TestBed;

@@ -19,7 +19,7 @@ const STOCK: &str = include_str!("../../../demo-app/examples/lowdefy/stock.mjs")
 /// The folder in which a person follows the guide, with the packages of Lowdefy.
 struct Folder {
     project: NodeProject,
-    /// What the guide has, and what stands for it here.
+    /// Texts of the guide, and their replacements here.
     replaced: Vec<(&'static str, String)>,
 }
 

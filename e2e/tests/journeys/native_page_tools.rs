@@ -1,4 +1,4 @@
-//! Page tools for a window that is no web page: the rules of `page-tools` with a driver in Rust. The
+//! Page tools for a window that is not a web page: the rules of `page-tools` with a driver in Rust. The
 //! window is plain data, which counts what is done to it.
 
 use std::future::Future;
@@ -25,12 +25,12 @@ struct Control {
     facts: TargetFacts,
 }
 
-/// What a test sees of the window.
+/// The part of the window that a test sees.
 #[derive(Clone)]
 struct Window {
     controls: Vec<Control>,
     page: &'static str,
-    /// What was done, in order.
+    /// The actions that were done, in order.
     done: Vec<String>,
 }
 
@@ -373,7 +373,7 @@ async fn a_client_reads_the_window_and_acts_on_it() {
 #[tokio::test]
 async fn each_rule_of_all_user_interfaces_holds() {
     let program = Program::start(PageToolsOptions::default()).await;
-    // What this window cannot do is a row that says so.
+    // An action that this window cannot do is a row with that error.
     let exceptions = [
         ("event that is none", None),
         ("method that is none", Some("ActionUnsupported")),

@@ -1,4 +1,4 @@
-//! A native program: a session of the crate `mcp-web-sdk`, in a process of its own.
+//! A native program: a session of the crate `mcp-web-sdk`, in its own process.
 
 use std::time::{Duration, Instant};
 
@@ -231,7 +231,7 @@ async fn of_two_programs_with_one_session_the_older_one_stops() {
     assert_eq!(newer.increment().await, 1);
 }
 
-/// Without a tokio runtime: the connection has a thread of its own, which ends with the program's
+/// Without a tokio runtime: the connection has its own thread, which ends with the program's
 /// last handle.
 #[test]
 fn a_program_without_a_runtime_has_a_thread() {

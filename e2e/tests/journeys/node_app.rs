@@ -20,7 +20,7 @@ struct NodeApp {
 }
 
 impl NodeApp {
-    /// Starts a script with the package as it is installed.
+    /// Starts a script with the installed package.
     async fn start(bed: &TestBed, script: &str, variables: &[(&str, &str)]) -> Self {
         let project = NodeProject::copy_of("node-app");
         project.install_packages_and_sdk();
@@ -82,7 +82,7 @@ async fn everything_of_the_protocol_in_2026() {
     check_app(&bed, &mut app, Transport::Http, Era::Discover).await;
 }
 
-/// The tests that `node --test` runs in the package as it is installed.
+/// The tests that `node --test` runs in the installed package.
 #[tokio::test]
 async fn its_own_tests_pass_in_the_installed_package() {
     let project = NodeProject::copy_of("node-app");
@@ -122,7 +122,7 @@ async fn a_result_of_a_mebibyte_arrives_whole() {
     assert_eq!(text.len(), 1024 * 1024);
 }
 
-/// The caller hears after the grace that the process is gone, and the next process is the same
+/// The caller gets an error after the grace period, and the next process is the same
 /// session.
 #[tokio::test]
 async fn a_process_that_is_killed_comes_back_as_the_same_session() {

@@ -68,7 +68,7 @@ impl ToolsPage {
     }
 }
 
-/// What a tool has answered.
+/// The answer of a tool.
 #[derive(Debug, Clone)]
 struct Answer(Value);
 

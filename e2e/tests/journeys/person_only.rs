@@ -1,4 +1,4 @@
-//! Nobody but the person at the page answers for the person: the whole system, with a model and with
+//! Only the person at the page answers for the person: the whole system, with a model and with
 //! clients that try.
 
 use e2e::{

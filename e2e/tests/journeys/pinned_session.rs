@@ -4,7 +4,7 @@ use e2e::{Era, McpClient, TestBed, connect_program, native_program};
 use mcp_web_sdk::{Builder, McpWeb, NoArguments, Tool};
 use serde_json::json;
 
-/// Starts a program whose tool says which one it is.
+/// Starts a program whose tool returns its name.
 async fn start(program: Builder, name: &'static str) -> McpWeb {
     let app = program.build().unwrap();
     let who = app.add_tool(Tool::new("who"), move |_: NoArguments, _| {

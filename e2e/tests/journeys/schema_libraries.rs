@@ -41,7 +41,7 @@ async fn schemas_of_libraries_validate_and_transform_calls() {
         };
         assert_eq!(result["structuredContent"], expected, "{library}: {result}");
 
-        // What JSON Schema can express is refused by the bridge, with the path and the rule.
+        // The bridge rejects violations that JSON Schema can express, with the path and the rule.
         let result = result_of(&call(json!({ "title": "Milk" })).await.unwrap());
         assert_eq!(
             result["_meta"]["mcp-web/error"]["code"], "InvalidArguments",

@@ -1,5 +1,5 @@
 //! Two users of one app in one document, one after the other or side by side: a call reaches only
-//! the handlers of its own token.
+//! the handlers of the token that it was made with.
 
 use std::time::{Duration, Instant};
 

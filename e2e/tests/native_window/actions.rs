@@ -76,7 +76,7 @@ async fn text_is_set_and_typed() {
     assert!(log.iter().all(|line| line.contains(" ok")), "{log:?}");
     let snapshot = program.snapshot().await;
     assert!(snapshot.contains("\"Ada L.\""), "{snapshot}");
-    // What is marked is replaced.
+    // The marked text is replaced.
     let select = json!({ "type": "pressKey", "ref": name, "key": "a", "modifiers": ["Control"] });
     let typed = json!({ "type": "pressKey", "key": "Z" });
     program.log(json!([select, typed])).await;
@@ -220,7 +220,7 @@ async fn an_interaction_shows_what_it_changed() {
 }
 
 impl Program {
-    /// Waits until a line of the window's text that has one part has another, too.
+    /// Waits until a line of the window's text contains both parts.
     async fn wait_for_text(&self, line: &str, part: &str) {
         let looks = async {
             loop {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::program::{Program, click, text, trigger};
 
-/// So long a call waits for the window.
+/// How long a call waits for the window.
 const WINDOW_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn a_handler_that_blocks_the_window_fails_the_calls_that_need_it() {
         "{log:?}"
     );
     assert!(started.elapsed() >= WINDOW_TIMEOUT);
-    // What needs no window is answered meanwhile.
+    // Calls that need no window are answered meanwhile.
     let answer = program.call("ping", json!({})).await;
     assert_eq!(text(&answer, 0), "pong");
     // The tool of the app waits for the window as long as it likes.
@@ -44,7 +44,7 @@ async fn start_with_short_limit() -> Program {
 #[tokio::test]
 async fn a_blocked_window_cannot_be_read_and_says_so() {
     let program = start_with_short_limit().await;
-    // What was done is said, though the window cannot be read afterwards.
+    // The actions that were done are reported, though the window cannot be read afterwards.
     let actions = json!([click("Block")]);
     let answer = program
         .call("interact", json!({ "actions": actions }))

@@ -1,5 +1,5 @@
 //! The guide of windows in `docs/native.md`: its program is built with `native-window`, and does what
-//! the guide says.
+//! the guide describes.
 
 use std::fs;
 

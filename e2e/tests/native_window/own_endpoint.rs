@@ -1,4 +1,4 @@
-//! Slint has an MCP endpoint of its own, which the agent reaches as a server beside the window's page
+//! Slint has its own MCP endpoint, which the agent reaches as a server beside the window's page
 //! tools.
 
 use std::net::Ipv4Addr;
@@ -15,7 +15,7 @@ use tokio::process::Command;
 
 use crate::program::Program;
 
-/// What `SLINT_MCP_PORT` opens has so many tools in Slint 1.18.1.
+/// The number of tools of the endpoint that `SLINT_MCP_PORT` opens, in Slint 1.18.1.
 const TOOLS: usize = 18;
 
 /// Writes the files of an agent whose only server is the endpoint of the program.
@@ -32,7 +32,7 @@ fn tools_folder(port: u16) -> TempDir {
     folder
 }
 
-/// Pins what the server says of its tools, so that they are offered at once.
+/// Pins the definitions of the server's tools, so that they are offered at once.
 async fn pin(folder: &Path) {
     let mut command = Command::new(program_paths::built("mcp-web-agent"));
     let command = command

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::program::Program;
 
-/// What the program asks for, on a display with one pixel a unit.
+/// The size that the program requests, on a display with one pixel a unit.
 const SIZE: (u32, u32) = (480, 600);
 
 /// Returns the bytes of the picture in an answer, and keeps it as a file.

@@ -1,4 +1,4 @@
-//! What a window refuses, or cannot do, has no effect: the rules of page tools.
+//! Actions that a window refuses, or cannot do, have no effect: the rules of page tools.
 
 use e2e::ActionRule;
 use serde_json::json;

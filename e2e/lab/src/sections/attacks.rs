@@ -1,4 +1,4 @@
-//! Attacks from one address, and what a client at another one notices.
+//! Attacks from one address, and their effect on a client at another one.
 //!
 //! The victim lives in this process. The attacker is this program in another process, which runs only
 //! while bridge and victim leave a core idle (`SCHED_IDLE`), like an attacker on another machine: it

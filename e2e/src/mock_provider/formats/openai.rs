@@ -1,4 +1,4 @@
-//! OpenAI's chat completions API, which compatible servers support, too.
+//! OpenAI's chat completions API, which compatible servers also support.
 //!
 //! Streams: <https://platform.openai.com/docs/api-reference/chat-streaming/streaming> ("The chat
 //! completion chunk object"), calls in pieces:

@@ -3,7 +3,7 @@
 use super::provider_request::ProviderRequest;
 use crate::mock_provider::script::{Fault, Step, Turn};
 
-/// What a turn is encoded from.
+/// The input for the encoding of a turn.
 pub(in crate::mock_provider) struct TurnContext<'a> {
     pub(in crate::mock_provider) request: &'a ProviderRequest<'a>,
     pub(in crate::mock_provider) turn: &'a Turn,

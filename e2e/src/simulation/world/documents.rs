@@ -74,7 +74,7 @@ impl World {
         let tab = &mut self.tabs[index];
         let left = std::mem::replace(tab, former);
         tab.former = left.former;
-        // What was scheduled before is late, and what a handler of an ended call returns is dropped.
+        // Earlier tasks are late, and the result of a handler whose call has ended is dropped.
         tab.document = document;
         tab.tasks.push_back(Task::Timer(tab.timer));
         let clock = self.clock_of(index);
@@ -104,7 +104,7 @@ impl World {
         let now = self.queue.now();
         let clock = self.clock_of(index);
         let tab = &mut self.tabs[index];
-        // Code of a frozen or blocked page does not run any more.
+        // Code of a frozen or blocked page no longer runs.
         if !tab.frozen && tab.busy_until <= now {
             tab.page.set_now(clock);
             tab.page.leaving();

@@ -1,4 +1,4 @@
-//! What can happen in a schedule.
+//! The events of a schedule.
 
 use bridge_protocol::CallId;
 
@@ -36,7 +36,7 @@ pub(super) enum Event {
     Recovers(Recovery),
 }
 
-/// What a caller does at a later time.
+/// An action of a caller at a later time.
 #[derive(Clone, Debug)]
 pub(super) enum CallerStep {
     Call,

@@ -73,7 +73,7 @@ impl World {
         }
     }
 
-    /// Closes a connection on both sides with a code of its own, as an intermediary does.
+    /// Closes a connection on both sides with an unusual code, as an intermediary does.
     fn proxy_closes(&mut self, link: u64) {
         let code = self.random.one_of(&[1000, 1001, 1006, 1011, 1012]);
         self.trace(|| format!("a proxy closes link {link} with {code}"));

@@ -1,6 +1,6 @@
 //! The simulated TCP connections between tabs and the bridge.
 
-/// What travels on a link.
+/// A packet on a link.
 #[derive(Clone, Debug)]
 pub(super) enum Packet {
     /// The page's upgrade request, and the bridge's response to it.

@@ -126,8 +126,8 @@ impl World {
         self.send(id, Direction::ToPage, Packet::Open);
     }
 
-    /// Breaks a link: nothing arrives any more. Each side notices at a time of its own, or only
-    /// when a timer of its own expires.
+    /// Breaks a link: nothing arrives any more. Each side notices at a different time, or only
+    /// when its own timer expires.
     pub(super) fn cut_link(&mut self, id: u64, why: &str) {
         let Some(link) = self.links.get_mut(&id).filter(|link| !link.dead) else {
             return;

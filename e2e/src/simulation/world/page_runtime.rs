@@ -75,7 +75,7 @@ impl World {
                 tab.failed = None;
                 tab.page.connect();
             }
-            // The socket, the timer or the call does not exist any more.
+            // The socket, the timer or the call no longer exists.
             Task::Opened(_)
             | Task::Frame(..)
             | Task::Closed(..)
@@ -177,7 +177,7 @@ impl World {
         let tab = &mut self.tabs[index];
         let task = match tool {
             "ask" => Task::Ask(id),
-            // A document that goes on with the call may load yet another one.
+            // A document that continues the call may load yet another one.
             NAVIGATE if !is_continued || self.random.percent(50) => Task::Navigate(id),
             _ => Task::Finish(id, bytes),
         };

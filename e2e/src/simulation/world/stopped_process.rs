@@ -2,7 +2,7 @@
 
 use super::event::Event;
 
-/// What waits for a stopped process.
+/// The events that wait for a stopped process.
 #[derive(Debug, Default)]
 pub(super) struct StoppedProcess {
     pub(super) since: u64,

@@ -36,7 +36,7 @@ pub(super) struct Tab {
     /// The number of the timer that is set; 0 when there is none.
     pub(super) timer: u64,
     pub(super) flush_requested: bool,
-    /// Whether a task is scheduled that tells the page that the one before has ended.
+    /// Whether a task is scheduled that reports the end of the previous one to the page.
     pub(super) task_scheduled: bool,
     pub(super) connected: bool,
     /// Why the page has given up.

@@ -2,7 +2,7 @@
 
 use bridge_protocol::CallId;
 
-/// What a tab does when its thread is free.
+/// A task that a tab runs when its thread is free.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     /// The token function of the app returns.

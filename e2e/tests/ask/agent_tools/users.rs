@@ -1,4 +1,4 @@
-//! Who may use which tools of the agent.
+//! Access of users to the tools of the agent.
 
 use e2e::{PageTool, Script, TokenIssuer, Turn};
 use serde_json::{Value, json};

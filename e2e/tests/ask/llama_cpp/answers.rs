@@ -20,7 +20,7 @@ async fn a_query_without_tools_is_answered_with_text() {
         let page = bed.page(vec![]).await;
         let events = QueryEvents::run(&page, query("q-1", "Is anything late?")).await;
         assert_eq!(events.last()["result"], TEXT, "{format:?}: {events:?}");
-        // What the agent reports is what the server has counted.
+        // The agent reports the counts of the server.
         let usage = &events.last()["usage"]["models"]["mock"];
         let input = bed.server.metric("prompt_tokens_total").await;
         let output = bed.server.metric("tokens_predicted_total").await;

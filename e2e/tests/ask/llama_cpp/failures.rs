@@ -1,4 +1,4 @@
-//! What a page receives when the server fails or refuses.
+//! Errors that a page receives when the server fails or refuses.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The pages of the clients: text, a tool of the page, a tool of the client's own, approval, a stop
+//! The pages of the clients: text, a tool of the page, the client's own tool, approval, a stop
 //! and a failure.
 
 use e2e::{BreakMode, ExchangeOutcome, Script, Scripts, Turn};
@@ -94,7 +94,7 @@ async fn uses_the_protocol(client: Client) {
 async fn answers_with_text(page: &AguiPage) {
     page.ask("Greet me [[text]]").await;
     page.wait_for_text("Good morning.").await;
-    // The next message of the thread: the model reads what was said.
+    // The next message of the thread: the model reads the earlier ones.
     page.ask("And again").await;
     page.wait_for_model_requests(2).await;
     let request = page.last_model_request();

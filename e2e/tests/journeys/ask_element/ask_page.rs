@@ -5,7 +5,7 @@ use e2e::{
 };
 use serde_json::{Value, json};
 
-/// The page, and what answers it.
+/// The page, with the bridge and the agent that answer it.
 pub(super) struct AskPage {
     pub(super) browser: Browser,
     pub(super) provider: MockProvider,

@@ -1,4 +1,4 @@
-//! Serves the sandbox proxy from an origin of its own, with the policy of the view in it.
+//! Serves the sandbox proxy from a separate origin, with the policy of the view in it.
 
 use std::net::Ipv4Addr;
 

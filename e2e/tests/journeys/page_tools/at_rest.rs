@@ -1,5 +1,5 @@
-//! What page tools keep while no call runs: an observer of the types of fields and two listeners, by
-//! which passwords are known that the page shows. No timers or workers, and no memory that grows with
+//! Resources of page tools while no call runs: an observer of the types of fields and two listeners,
+//! which find out which fields are passwords that the page shows. No timers or workers, and no memory that grows with
 //! the calls.
 
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ToolsPage;
 use e2e::Browser;
 
-/// What the heap may grow by in 100 calls, in bytes: the page is as it was before them.
+/// Maximum growth of the heap in 100 calls, in bytes: the page is the same before and after them.
 const MAX_GROWTH: u64 = 200_000;
 /// Classes of which page tools use instances while a call runs.
 const CLASSES: [&str; 6] = [
@@ -30,7 +30,7 @@ const NATIVES: &str = "return [
   Document.prototype.hasFocus, console.error, performance.now,
 ].filter((it) => !/native code/.test(Function.prototype.toString.call(it))).map((it) => it.name)";
 
-/// What the debugger counts in a page after a collection of garbage.
+/// Counts of the debugger in a page after a collection of garbage.
 #[derive(Debug, PartialEq, Eq)]
 struct Counts {
     instances: Vec<u64>,

@@ -172,7 +172,7 @@ async fn dialogs_of_the_browser_do_not_stop_the_page() {
             "{text}"
         );
     }
-    // The browser asks before it leaves; nobody waits for an answer.
+    // The browser asks before it leaves; the call does not wait for an answer.
     let leave = json!([
         { "type": "setValue", "find": { "name": "Ask before leaving" }, "value": true },
         { "type": "triggerEvent", "find": { "name": "Leave" }, "event": "onClick" },

@@ -92,7 +92,7 @@ async fn a_document_of_which_the_app_shows_nothing_answers_and_is_not_named() {
     assert!(!is_named, "{text}");
 }
 
-/// A call that waits for its turn goes to the next document, too, and runs there.
+/// A call that waits for its turn is also handed over to the next document, and runs there.
 #[tokio::test]
 async fn a_call_that_waits_runs_in_the_next_document() {
     let page = ToolsPage::open("pages/navigation.html").await;

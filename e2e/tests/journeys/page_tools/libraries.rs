@@ -1,4 +1,4 @@
-//! Component libraries: what the app knows after the actions, and not what its DOM looks like.
+//! Component libraries: the state of the app after the actions, and not its DOM.
 
 use e2e::McpClient;
 use serde_json::{Value, json};

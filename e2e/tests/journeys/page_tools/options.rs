@@ -1,4 +1,4 @@
-//! What an app decides with the options of page tools: the part of the page, its limits, and whether an
+//! The options of page tools: the part of the page, its limits, and whether an
 //! action may be done.
 
 use serde_json::{Value, json};

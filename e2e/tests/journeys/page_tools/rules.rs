@@ -1,4 +1,4 @@
-//! The rules of actions, one row each: what is done, and what the log and the page then say.
+//! The rules of actions, one row each: the actions, and the log and the page after them.
 
 use e2e::ActionRule;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ $('opener').addEventListener('click', () => setTimeout(() => { // sleep: the men
 $('slow').addEventListener('click', async () => { await fetch('/never', { signal: AbortSignal.timeout(300) }).catch(() => {}); $('out').textContent = 'Slow done'; });
 ";
 
-/// What is done, the codes of the actions (null: it went well), and a part of the text.
+/// Actions, the code of each (null: it succeeded), and a part of the text.
 type Row = (&'static str, Value, Value, &'static str);
 
 fn click(id: &str) -> Value {
@@ -129,7 +129,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Those that hold for windows, too.
+/// The rules that also hold for windows.
 #[tokio::test]
 async fn each_rule_of_all_user_interfaces_holds() {
     let page = ToolsPage::open("pages/second.html").await;

@@ -29,7 +29,7 @@ const PARTS_OF_DATES: [&str; 8] = [
     "Show", "Month", "Day", "Year", "Hours", "Minutes", "AM/PM", "Week",
 ];
 
-/// The frame of the libraries has a tree of its own in Chromium.
+/// The frame of the libraries has a separate tree in Chromium.
 const IN_FRAME: [&str; 3] = ["Frametext", "Framecheckbox", "Framesend"];
 
 /// Chromium's own names for controls that have no role in ARIA.

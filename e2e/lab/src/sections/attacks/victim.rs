@@ -17,10 +17,10 @@ use crate::tools::{LoadTools, called_tool};
 /// The address of the victim.
 const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 
-/// The time between two calls: so long that a call does not wait for the one before.
+/// The time between two calls. It is long enough that no call waits for the previous one.
 const CALL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Each call after so many others has a new connection.
+/// The number of calls on a connection, after which the next call opens a new one.
 const CALLS_PER_CONNECTION: usize = 10;
 
 /// The text that each call returns.

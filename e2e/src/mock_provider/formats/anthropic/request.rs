@@ -1,4 +1,4 @@
-//! What Anthropic requires of a request.
+//! The requirements of Anthropic for a request.
 //!
 //! <https://platform.claude.com/docs/en/api/messages>; results of tools:
 //! <https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use>, section

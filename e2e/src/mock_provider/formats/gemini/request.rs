@@ -1,4 +1,4 @@
-//! What Gemini requires of a request.
+//! The requirements of Gemini for a request.
 //!
 //! <https://ai.google.dev/api/generate-content>, <https://ai.google.dev/api/caching>
 //! (`FunctionDeclaration`, `Schema`); signatures of the model's thinking:

@@ -1,4 +1,4 @@
-//! What OpenAI requires of a request.
+//! The requirements of OpenAI for a request.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat/create>.
 
