@@ -39,7 +39,7 @@ VOCABULARY = [
 ]
 TOKEN_IDS = {token: id for id, (token, _) in enumerate(VOCABULARY)}
 WIDTH = len(VOCABULARY)
-# What is zero is as small as llama.cpp accepts, because it is computed all the same.
+# Matrices of zeros are as small as llama.cpp accepts, because it multiplies them all the same.
 HEAD_WIDTH = 32
 FEED_FORWARD_WIDTH = 32
 

@@ -32,7 +32,7 @@ test("the entry exports what the main entry does", async () => {
   assert.deepEqual(Object.keys({ McpWeb, McpWebError, content }).sort(), Object.keys(main).sort());
 });
 
-test("each constructor makes a connection of its own", () => {
+test("each constructor makes a separate connection", () => {
   const [one, other] = [new McpWeb(AWAY), new McpWeb(AWAY)];
   assert.notEqual(one, other);
   assert.notEqual(one.sessionId, other.sessionId);
@@ -55,7 +55,7 @@ test("what the app gives comes before the state file", () => {
   assert.deepEqual({ authToken, sessionId }, { authToken: "a token of the app's own", sessionId: "mine" });
 });
 
-test("a state file of another app or bridge is refused and stays as it is", () => {
+test("a state file of another app or bridge is refused and stays unchanged", () => {
   const stateFile = join(folder, "one-app.json");
   new McpWeb({ ...AWAY, stateFile });
   const text = readFileSync(stateFile, "utf8");

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_server_can_start_again_on_a_port_that_nobody_else_is_given() {
+    async fn a_server_can_start_again_on_a_port_that_no_other_program_gets() {
         let ports: Vec<_> = (0..50).map(|_| ReservedPort::reserve()).collect();
         let addresses: HashSet<_> = ports.iter().map(ReservedPort::address).collect();
         assert_eq!(addresses.len(), ports.len());

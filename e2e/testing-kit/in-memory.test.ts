@@ -12,7 +12,7 @@ test("a client in memory", async () => {
   await runScenario(client, page, refusing, process.env.IN_MEMORY!);
 });
 
-test("a document that comes back goes on with the call that it has handed over", async () => {
+test("a document that comes back continues the call that it has handed over", async () => {
   const mcpWeb = new McpWeb({ name: "hand-over" });
   const left = Promise.withResolvers<void>();
   mcpWeb.addTool({

@@ -2,7 +2,7 @@
 
 The tools are those of one session that stays (`client.session()` and `load_mcp_tools`). Those of
 `client.get_tools()` open a session for each call: they are what `cancel` needs, since a call in a
-session that stays is not cancelled with its task (nothing is sent), while a session of its own ends.
+session that stays is not cancelled with its task (nothing is sent), while a separate session ends.
 """
 
 from contextlib import asynccontextmanager

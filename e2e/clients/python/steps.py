@@ -27,7 +27,7 @@ class Refused(Exception):
 
 @dataclass
 class Result:
-    """What a call gave a program: all text blocks, joined, and the pictures as (type, base64)."""
+    """The result of a call for a program: all text blocks, joined, and the pictures as (type, base64)."""
 
     text: str
     pictures: list = field(default_factory=list)

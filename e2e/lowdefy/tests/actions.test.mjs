@@ -137,7 +137,7 @@ test("items of a list are added and removed by its buttons", async (t) => {
   assert.deepEqual((await state()).state.list, [{ name: "b" }]);
 });
 
-test("what needs a browser is a warning, and the app goes on", async (t) => {
+test("an action that needs a browser is a warning, and the app continues", async (t) => {
   const { interact, state } = await open(t);
   const answer = await interact({ type: "triggerEvent", ref: "browser", event: "onClick" }, { type: "triggerEvent", ref: "fails", event: "onClick" }, { type: "triggerEvent", ref: "away", event: "onClick" });
   const text = textOf(answer);
@@ -148,13 +148,13 @@ test("what needs a browser is a warning, and the app goes on", async (t) => {
   assert.deepEqual([size, path], ["xl", "/inputs"]);
 });
 
-test("an action that does not end fails in time, and the session goes on", async (t) => {
+test("an action that does not end fails in time, and the session continues", async (t) => {
   const { interactAll } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
   const answer = await interactAll({ type: "triggerEvent", ref: "endless", event: "onClick" }, set("text", "on"));
   assert.match(textOf(answer), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 setValue text ok/);
 });
 
-test("a button cannot be clicked again while what it does goes on", async (t) => {
+test("a button cannot be clicked again while its actions run", async (t) => {
   const { interactAll } = await open(t, { ...APP, mcp: { format: "outline", limits: { actionTimeoutMs: 300 } } });
   const click = { type: "triggerEvent", ref: "endless", event: "onClick" };
   assert.match(textOf(await interactAll(click, click)), /1 triggerEvent endless onClick failed ActionTimeout[^]*2 triggerEvent endless onClick failed TargetDisabled/);

@@ -80,7 +80,7 @@ const withRequests = (baseURL) => {
   return { lowdefy: "4.0.0-rc.11", connections, pages: [{ id: "p", type: "Box", requests, blocks }] };
 };
 
-test("patterns in requests, which the host makes, stop nobody", async (t) => {
+test("patterns in requests, which the host makes, stop no user", async (t) => {
   const asked = [];
   const server = createServer(({ url, headers }, response) => {
     asked.push(url);

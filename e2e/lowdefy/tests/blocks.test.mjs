@@ -41,7 +41,7 @@ async function writeApp(t, types) {
 /** Tabs need an area to open. */
 const inner = (type, id) => (type === "Tabs" || type === "Collapse" ? { areas: { one: { blocks: [{ id: `${id}_inner`, type: "Title", properties: { content: "Inside" } }] } } } : {});
 
-test("each type is rendered, and 30 or more have a text of their own", async (t) => {
+test("each type is rendered, and 30 or more have their own text", async (t) => {
   const types = (await readBlockTypes(MODULES)).filter(({ type }) => type !== "QRScanner");
   assert.ok(types.length >= 74, `${types.length} types`);
   const host = await startHost(t, { config: await writeApp(t, types) });

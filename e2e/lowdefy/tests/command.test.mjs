@@ -65,7 +65,7 @@ test("sessions of a desktop client are there after it was started again", async 
   assert.deepEqual(sessions.map((session) => session.sessionId), [sessionId]);
 });
 
-test("--watch takes the files that change, and sessions go on", async (t) => {
+test("--watch takes the files that change, and sessions continue", async (t) => {
   const config = join(await makeFolder(t), "app");
   await cp(APP, config, { recursive: true });
   await symlink(new URL("../node_modules", import.meta.url).pathname, join(config, "node_modules"));

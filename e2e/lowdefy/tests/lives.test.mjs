@@ -19,7 +19,7 @@ async function sessionFile(store, sessionId) {
   return join(store, files.find((file) => file.endsWith(`${sessionId}.json`)));
 }
 
-test("a killed host goes on with its sessions, and runs no onInit again", async (t) => {
+test("a restarted host continues its sessions after a kill, and runs no onInit again", async (t) => {
   const data = await startData(t);
   const token = makeToken();
   const first = await startHost(t, { data, token });

@@ -93,7 +93,7 @@ for (const level of ["error", "trace"]) {
   }
 }
 
-test("--stdio serves after it has said something that nobody reads", { timeout: 60_000 }, async (t) => {
+test("--stdio serves after it has printed something that no process reads", { timeout: 60_000 }, async (t) => {
   const config = join(await makeFolder(t), "app");
   await cp(APP, config, { recursive: true });
   await symlink(new URL("../node_modules", import.meta.url).pathname, join(config, "node_modules"));

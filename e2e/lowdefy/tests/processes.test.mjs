@@ -151,7 +151,7 @@ const FLOODS = {
   [STANDARD_ERROR]: `"€".repeat(20000)`,
 };
 for (const [name, text] of Object.entries(FLOODS)) {
-  test(`a process that floods its host slows down nobody: ${name}`, async (t) => {
+  test(`a process that floods its host slows down no other user: ${name}`, async (t) => {
     const two = await startTwo(t, APP);
     const fd = name === STANDARD_ERROR ? 2 : 3;
     const write = `for (let at = 0; at < text.length; ) try { at += writeSync(${fd}, text, at) } catch {}`;

@@ -84,7 +84,7 @@ test("ids that are paths name nothing", async (t) => {
   assert.match(textOf(await call("page_snapshot")), /Page: orders/);
 });
 
-test("a user who takes over the own session ends nobody else's", async (t) => {
+test("a user who takes over their session ends no session of others", async (t) => {
   const tokens = [makeToken(), makeToken()];
   const host = await startHost(t, { data: await startData(t), token: tokens });
   const [mine, theirs] = tokens.map((token) => ({ call: caller(token) }));

@@ -34,7 +34,7 @@ macro_rules! versions {
                 }
 
                 #[tokio::test]
-                async fn dev_with_a_cache_dir_of_its_own() {
+                async fn dev_with_a_separate_cache_dir() {
                     let project = Project::new("app", Install::Npm).await;
                     project.write("vite.config.js", "export default { cacheDir: '.cache/vite' };");
                     check_dev(project, $major).await;

@@ -178,7 +178,7 @@ async fn calls_wait_for_the_user_also_over_a_reload() {
 }
 
 #[tokio::test]
-async fn a_second_question_knows_the_first_and_nobody_elses() {
+async fn a_second_question_knows_the_first_and_none_of_other_users() {
     let script = Script::new([
         Turn::from_text("Table seven.").usage(30, 5),
         Turn::from_text("Six people."),

@@ -153,7 +153,7 @@ async fn the_stdio_client_ends_when_its_stdout_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn commands_end_with_a_plain_exit_code_although_nobody_reads_their_result() {
+async fn commands_end_with_a_plain_exit_code_although_no_process_reads_their_result() {
     let upstream = Upstream::start().await;
     let folder = &upstream.folder;
     let key = folder.path().join("key").display().to_string();

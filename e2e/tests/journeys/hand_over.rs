@@ -168,7 +168,7 @@ async fn a_killed_renderer_fails_the_call_at_once() {
 
 /// The first document is put into the back/forward cache, and continues its own call.
 #[tokio::test]
-async fn a_document_that_comes_back_from_the_cache_goes_on() {
+async fn a_document_that_comes_back_from_the_cache_continues_its_call() {
     let journey = Journey::start(&[]).await;
     let call = journey.call(&["link"], "bare");
     // A script that waits in the former document would not end.
@@ -190,7 +190,7 @@ async fn a_document_that_comes_back_from_the_cache_goes_on() {
 }
 
 #[tokio::test]
-async fn a_page_without_a_session_of_its_own_has_no_hand_over() {
+async fn a_page_without_its_own_session_has_no_hand_over() {
     let (bed, site) = (
         TestBed::bridge_with(&["--page-return", "1s"]).await,
         StaticSite::start().await,

@@ -200,7 +200,7 @@ async fn the_error_of_a_set_that_is_rejected_reaches_the_client() {
 }
 
 #[tokio::test]
-async fn subscribers_of_a_state_are_told_of_changes_by_others() {
+async fn subscribers_of_a_state_are_notified_of_changes_by_others() {
     let page = StatePage::open().await;
     let writer = page.client(Era::Discover).await;
     let mut reader = FullClient::connect(&page.bed, Transport::Http, Era::Initialize).await;

@@ -194,7 +194,7 @@ async fn a_function_that_returns_the_token_of_another_user_ends_the_session() {
 }
 
 #[tokio::test]
-async fn two_fixed_tokens_have_handlers_of_their_own_and_a_warning() {
+async fn two_fixed_tokens_have_separate_handlers_and_a_warning() {
     let document = Document::with_app(TestBed::bridge().await).await;
     for (user, token) in [("ada", ADA), ("bob", BOB)] {
         document

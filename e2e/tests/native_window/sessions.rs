@@ -55,7 +55,7 @@ async fn the_first_window_leaves_too_and_the_program_ends_with_the_last() {
 }
 
 #[tokio::test]
-async fn two_windows_are_two_sessions_with_windows_of_their_own() {
+async fn two_windows_are_two_sessions_each_with_its_own_window() {
     let mut program = Program::start().await;
     program.act(click("Open second")).await;
     program.wait_for_sessions(&["main", "second"]).await;

@@ -69,7 +69,7 @@ async fn ask_as_both(bed: &mut QueryTestBed) -> Vec<QueryEvents> {
 }
 
 #[tokio::test]
-async fn users_have_servers_and_secrets_of_their_own() {
+async fn users_have_separate_servers_and_secrets() {
     let profile = "[profiles.staff]\nallow = ['*']\ngrant = ['read']\nsubs = ['ada', 'bob']\n";
     let folder = ToolsFolder::new(profile).await;
     folder.change_server("everything", |server| {
