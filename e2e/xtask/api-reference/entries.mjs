@@ -2,7 +2,7 @@
 
 /**
  * Returns the entries of a package by its `exports`: the name to import, the name that TypeDoc gives the module, and its
- * source. The entry `/inline` is generated from the main module and has no source, and the wasm is no module.
+ * source. The entry `/inline` is generated from the main module and has no source, and the wasm is not a module.
  */
 export function entriesOf({ name, exports }) {
   return Object.entries(exports)

@@ -33,12 +33,12 @@ export function adaptModel(context, entries) {
   }
   const reflections = Object.values(project.reflections);
   for (const { comment } of reflections) if (comment) moveDefault(comment);
-  // The fields of an object type without a name are described with what has this type.
+  // The fields of an object type without a name are described where the type is used.
   const names = reflections.filter(isField).map((field) => field.getFriendlyFullName());
   context.converter.application.options.setValue("intentionallyNotDocumented", names);
 }
 
-/** Returns whether something is a field without a description, of an object type that is no parameter. */
+/** Returns whether something is a field without a description, of an object type that is not a parameter. */
 const isField = (child) =>
   child.kindOf(ReflectionKind.Property) &&
   child.parent.kindOf(ReflectionKind.TypeLiteral) &&
@@ -76,7 +76,7 @@ function adaptExport(context, reflection) {
     codes.set(reflection, headCode(declarationOf(context, reflection)));
     const children = [...(reflection.children ?? [])];
     for (const child of children.filter((child) => child.kindOf(ReflectionKind.Accessor))) makeProperty(project, child);
-    // What a class or interface has from another one is documented there.
+    // Inherited members are documented with the class or interface that declares them.
     for (const child of children.filter(isInheritedMethod)) project.removeReflection(child);
     for (const child of reflection.children ?? []) keepSignatures(context, child);
   }
@@ -126,7 +126,7 @@ const withoutExport = (code) => code.replace(/^export (declare )?/, "");
 
 const isInheritedMethod = (child) => child.kindOf(ReflectionKind.Method | ReflectionKind.Constructor) && child.inheritedFrom;
 
-/** Removes what the type of a declaration declares. */
+/** Removes the members that the type of a declaration declares. */
 function removeNested(project, reflection) {
   const isNested = (other) => other.parent && (other.parent === reflection || isNested(other.parent));
   const isTypeParameter = (other) => other.kindOf(ReflectionKind.TypeParameter);
@@ -134,7 +134,7 @@ function removeNested(project, reflection) {
   for (const other of nested) project.removeReflection(other);
 }
 
-/** Makes a getter a property, as which it is used: one that can only be read unless there is a setter. */
+/** Makes a getter a property, because it is used as one: a property that can only be read unless there is a setter. */
 function makeProperty(project, accessor) {
   const { getSignature, setSignature } = accessor;
   accessor.kind = ReflectionKind.Property;

@@ -61,7 +61,7 @@ class ApiThemeContext extends MarkdownThemeContext {
     ]);
   }
 
-  /** What a type extends, and what extends it, as far as it is documented. */
+  /** The documented types that a type extends, and those that extend it. */
   #inheritance(model) {
     const list = (text, types = []) => {
       const links = types.filter(({ reflection }) => reflection).map((type) => this.partials.someType(type));
@@ -81,7 +81,7 @@ class ApiThemeContext extends MarkdownThemeContext {
     ]);
   }
 
-  /** A table, if it says more than the signature: a description, or a link to a type. */
+  /** A table, if it has more than the signature: a description, or a link to a type. */
   #parameters({ parameters = [] }) {
     if (!parameters.length) return "";
     const table = this.partials.parametersTable(parameters);

@@ -25,7 +25,7 @@ const VICTIM_PRIORITY: [&str; 3] = ["--reset-on-fork", "--rr", "2"];
 /// The sections to measure.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Take a few minutes with few pages, and leave docs/benchmarks.md as it is
+    /// Take a few minutes with few pages, and leave docs/benchmarks.md unchanged
     #[arg(long)]
     quick: bool,
     /// Only these sections of docs/benchmarks.md, as in `--only calls,idle` (all by default)
@@ -46,9 +46,9 @@ pub(crate) enum Section {
     Sessions,
     /// Queries from pages to an agent
     Queries,
-    /// What page tools cost in tokens and time
+    /// Costs of page tools in tokens and time
     PageTools,
-    /// What a client notices of attacks from another address
+    /// Attacks, and their effect on a client at another address
     Attacks,
 }
 

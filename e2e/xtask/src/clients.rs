@@ -15,7 +15,7 @@ const NEWEST_PYTHON: [&[&str]; 2] = [
     &["mcp", "fastmcp", "openai-agents"],
 ];
 
-/// What to run.
+/// The clients to run.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Run the newest versions instead, and print what differs from the pinned ones

@@ -16,7 +16,7 @@ pub(crate) struct Fingerprint {
 impl Fingerprint {
     /// Adds the content of a file, or the names and contents of all files below a folder.
     ///
-    /// A path that does not exist is no error: it has a fingerprint of its own.
+    /// A path that does not exist is not an error: it has a separate fingerprint.
     pub(crate) fn add_path(&mut self, path: &Path) -> Result<&mut Self> {
         let mut files = Vec::new();
         list_files(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_path_has_a_fingerprint_of_its_own() {
+    fn a_missing_path_has_a_separate_fingerprint() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("package.json");
         let before = fingerprint_of(&missing);

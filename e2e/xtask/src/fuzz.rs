@@ -24,7 +24,7 @@ const MAX_INPUTS: usize = 20;
 /// The longest input, in bytes: short ones run faster and are easier to understand.
 const MAX_INPUT_BYTES: &str = "2048";
 
-/// What to run.
+/// The targets to run, and how.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Run only targets whose names contain this

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::folder;
 
-/// A file lock that is held while a process makes something that another process may make, too.
+/// A file lock that is held while a process makes something that another process may also make.
 ///
 /// The kernel releases it when the process ends, however it ends.
 pub(crate) struct Lock {

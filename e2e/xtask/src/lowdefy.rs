@@ -16,7 +16,7 @@ use crate::{Workspace, folder, node};
 /// The folder of the sources.
 const SOURCES: &str = "web-sdk/lowdefy";
 
-/// What becomes a file of the package: the command, and the processes of builds and of sessions, which it starts.
+/// The sources that become files of the package: the command, and the processes of builds and of sessions, which it starts.
 const ENTRIES: [&str; 3] = [
     "src/mcp-web-lowdefy.ts",
     "src/engine/build-process.ts",

@@ -1,5 +1,5 @@
 //! Checks that the SDK reads documents and elements by their prototypes: elements with a name hide
-//! what a document has, and the fields of a form hide what the form has.
+//! properties of the document, and the fields of a form hide properties of the form.
 //!
 //! `clobbering/reads.mjs` finds the others with the types of the TypeScript compiler. It misses
 //! values of the type `any`, and types of the SDK that only describe what an element has.

@@ -57,7 +57,7 @@ pub(super) fn shrink_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
-/// What the modules for frameworks import from the app.
+/// The packages that the modules for frameworks import from the app.
 const FRAMEWORKS: [&str; 4] = ["react", "svelte", "svelte/*", "vue"];
 
 /// The built files that stay separate: pages load them when they need them.
@@ -78,7 +78,7 @@ const MAIN: &str = "./mcp-web.ts";
 pub(super) struct Script {
     pub(super) code: Vec<u8>,
     pub(super) map: Vec<u8>,
-    /// What each source has in it, in bytes, the largest first.
+    /// The size of each source in the module, in bytes, the largest first.
     pub(super) parts: Vec<(String, usize)>,
 }
 

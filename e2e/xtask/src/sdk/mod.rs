@@ -50,7 +50,7 @@ const PACKAGE_FILES: [&str; 4] = [
     "package.json",
 ];
 
-/// What pages load: the connection with its bridge, and, if they have page tools, the rules of these.
+/// The crates that pages load: the connection with the bridge, and the rules of page tools.
 const WASM: [(WasmCrate, WasmPart); 2] = [
     (
         WasmCrate {
@@ -109,7 +109,7 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     fs::write(&stamp, stamp_text).with_context(|| format!("make {} writable", stamp.display()))
 }
 
-/// Returns the files, and what each source of the main module has in it, in bytes.
+/// Returns the files, and the size of each source in the main module, in bytes.
 fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
     let rustc = wasm_toolchain::ensure()?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
@@ -164,7 +164,7 @@ fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
         let script = NODE.bundle(&packages, &sources, &[], &variants)?;
         insert_script(&mut files, NODE.name, script);
         for [glue, wasm] in &built_wasm {
-            // The source of the glue is in no package, so a source map of it would help nobody.
+            // The source of the glue is in no package, so a source map of it would help no developer.
             let glue_script = minify::minify_script(&packages, &output.join(glue), glue, &built)?;
             files.insert(glue.clone(), without_map(&glue_script.code));
             let wasm_bytes = minify::optimize_wasm(&packages, &output.join(wasm))?;

@@ -1,4 +1,4 @@
-//! The sizes of what a page downloads: always the main module, the glue and the wasm; the lazy
+//! The sizes of the files that a page downloads: always the main module, the glue and the wasm; the lazy
 //! modules only when it needs them.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use super::entries::ENTRIES;
 use super::files::Files;
 use super::variant::{INLINE, NODE};
 
-/// The sizes when somebody last looked at them, in bytes after brotli. What a page downloads may grow
+/// The sizes when they were last reviewed, in bytes after brotli. What a page downloads may grow
 /// by [`MAX_GROWTH_PERCENT`]; more needs a new number here, and a reason.
 const RECORDED: [(&str, usize); 4] = [
     (EAGER, 40_949),
@@ -23,7 +23,7 @@ const MAX_GROWTH_PERCENT: usize = 1;
 /// Wasm, glue and main module together.
 const EAGER: &str = "what every page loads";
 
-/// What a page loads that has page tools.
+/// The files that a page with page tools loads.
 const PAGE_TOOLS: &str = "page tools";
 const PAGE_TOOLS_FILES: [&str; 3] = ["mcp-web-page.js", "mcp_web_page.js", "mcp_web_page_bg.wasm"];
 
@@ -38,7 +38,7 @@ const WINDOW: u32 = 22;
 #[derive(Debug)]
 pub struct Sizes {
     files: Vec<Size>,
-    /// What each source of the main module has in it, in bytes before compression.
+    /// The size of each source in the main module, in bytes before compression.
     parts: Vec<(String, usize)>,
 }
 

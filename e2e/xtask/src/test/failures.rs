@@ -1,8 +1,8 @@
-//! What a test that failed has printed: the report repeats it at the end of a long output.
+//! The output of failed tests, which the report repeats at its end.
 
-/// So many lines of a failure are repeated.
+/// Maximum number of lines of a failure that are repeated.
 const MAX_LINES: usize = 12;
-/// So many characters of such a line are repeated.
+/// Maximum number of characters of such a line that are repeated.
 const MAX_CHARS: usize = 500;
 
 /// Takes the lines of the test harness of Rust or of wasm-bindgen, and keeps the beginning of what
@@ -10,7 +10,7 @@ const MAX_CHARS: usize = 500;
 #[derive(Default)]
 pub(super) struct Failures {
     failures: Vec<String>,
-    /// How many lines the failure may still have that is read now.
+    /// How many more lines of the current failure are kept.
     lines_left: usize,
 }
 

@@ -6,7 +6,7 @@
 //! examples and the SDK's own tests in a browser (`jobs`) run side by side (`schedule`, `runner`), but
 //! those whose inputs have not changed since they passed (`reuse`). The results in their output are
 //! counted (`counts`), what failed is repeated (`failures`), and the sums are the last line of the
-//! output (`report`). `quick` says what runs before a commit. Windows of Slint are a step of their own
+//! output (`report`). `quick` selects what runs before a commit. Windows of Slint are a separate step
 //! (`native_window`).
 
 mod build;

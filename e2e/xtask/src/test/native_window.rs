@@ -1,7 +1,7 @@
 //! The step `--native-window`: Slint's windows, which no other step needs.
 //!
-//! The test program and the crate with the driver have a workspace of their own, and a target folder
-//! of their own in `target/native-window`, which is kept between runs.
+//! The test program and the crate with the driver have a separate workspace, and a separate target
+//! folder, `target/native-window`, which is kept between runs.
 
 use std::process::Command;
 
@@ -14,10 +14,10 @@ use crate::Workspace;
 use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
 
-/// The folder of the test program, whose workspace has the crate of the driver, too.
+/// The folder of the test program, whose workspace also has the crate of the driver.
 const FOLDER: &str = "e2e/native-window";
 
-/// What the suite depends on besides the product.
+/// The inputs of the suite besides the product.
 const INPUTS: [&str; 4] = [
     "clippy.toml",
     "docs/native.md",

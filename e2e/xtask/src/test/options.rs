@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::build::TestProgram;
 
-/// What to run.
+/// The tests to run.
 #[derive(Debug, Default, Args)]
 pub struct Options {
     /// Run only tests whose names contain this, and no lints
@@ -14,7 +14,7 @@ pub struct Options {
     /// Run only this suite; may be given several times
     #[arg(long, value_name = "SUITE")]
     only: Vec<Suite>,
-    /// Run what shows most mistakes within three minutes: lints, unit tests, and a journey of each
+    /// Run the checks that find most mistakes within three minutes: lints, unit tests, and a journey of each
     /// feature
     #[arg(long, conflicts_with_all = ["filter", "only"])]
     quick: bool,
@@ -27,7 +27,7 @@ pub struct Options {
     native_window: bool,
 }
 
-/// A group of checks or tests that can be run on its own.
+/// A group of checks or tests that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Suite {
     /// Formatting, clippy, which file imports which, and what the SDK reads of pages
@@ -147,7 +147,7 @@ mod tests {
         assert!(options.includes(Suite::Lint) && !options.includes_tests());
     }
     #[test]
-    fn native_windows_are_a_step_of_their_own() {
+    fn native_windows_are_a_separate_step() {
         let mut options = Options::default();
         assert!(options.includes(Suite::Journeys) && !options.includes(Suite::NativeWindow));
         options.native_window = true;

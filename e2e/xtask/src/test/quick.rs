@@ -1,4 +1,4 @@
-//! `--quick`: what one runs before each commit.
+//! `--quick`: the checks to run before each commit.
 
 use anyhow::{Result, ensure};
 

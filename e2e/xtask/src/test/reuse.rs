@@ -13,7 +13,7 @@ use super::tools::Tools;
 use crate::Workspace;
 use crate::fingerprint::Fingerprint;
 
-/// What every suite depends on whose results are used again: the product, and what starts it.
+/// The inputs of every suite whose results are used again: the product, and what starts it.
 const PRODUCT: [&str; 14] = [
     ".cargo",
     "Cargo.lock",

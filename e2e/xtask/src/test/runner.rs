@@ -202,7 +202,7 @@ or has left a process that holds the output",
     })
 }
 
-/// Reads lines on a thread of its own, so that waiting for a line can have a limit.
+/// Reads lines on a separate thread, so that waiting for a line can have a limit.
 fn read_lines(output: PipeReader) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {

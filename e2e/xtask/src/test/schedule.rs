@@ -41,7 +41,7 @@ pub(super) fn run_all(mut jobs: Vec<Job>, ended: impl FnMut(SuiteRun, Option<Gre
     run_beside(alone, 1, &ended);
 }
 
-/// Runs jobs, at most so many at a time.
+/// Runs jobs, at most `limit` at a time.
 fn run_beside(
     jobs: Vec<Job>,
     limit: usize,

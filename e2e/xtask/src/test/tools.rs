@@ -18,8 +18,8 @@ use crate::{Workspace, api, apt, client_table, lowdefy, node, page_tools_pages, 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
 
-/// What building and showing a window of Slint needs of Debian: the libraries of the X client, which is
-/// loaded when it runs, and a font.
+/// Debian's packages for building and showing a window of Slint: the libraries of the X client, which
+/// are loaded when it runs, and a font.
 const WINDOW_PACKAGES: [&str; 9] = [
     "fonts-dejavu-core",
     "libfontconfig-dev",
@@ -36,7 +36,7 @@ const WINDOW_PACKAGES: [&str; 9] = [
 /// version of the protocol.
 const AGUI_PACKAGES: [&str; 3] = ["http-agent", "copilotkit", "assistant-ui"];
 
-/// What tests need besides Rust. Environment variables pass its paths to them.
+/// The tools that tests need besides Rust. Environment variables pass its paths to them.
 pub(crate) struct Tools {
     pub(super) wasm_rustc: WasmRustc,
     /// The file with the WebDriver capabilities for the SDK's tests.

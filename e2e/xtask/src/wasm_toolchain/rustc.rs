@@ -46,7 +46,7 @@ impl WasmRustc {
 
     /// Returns cargo's target folder for this build of the compiler and its standard library.
     ///
-    /// Each build needs a folder of its own: cargo cannot distinguish two builds of one version,
+    /// Each build needs its own folder: cargo cannot distinguish two builds of one version,
     /// and neither can read what the other has compiled.
     pub fn target_folder(&self, workspace: &Workspace) -> PathBuf {
         let mut fingerprint = Fingerprint::default();

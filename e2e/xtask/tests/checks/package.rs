@@ -1,4 +1,4 @@
-//! Checks of the npm package, as it is published.
+//! Checks of the published npm package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn publint_has_nothing_to_say() {
 }
 
 /// "Are the types wrong?": each entry has types that fit how it is resolved. The package has modules
-/// only, so what CommonJS would make of it does not count.
+/// only, so the results for CommonJS do not count.
 #[test]
 fn the_types_of_each_entry_are_found() {
     let workspace = Workspace::here();

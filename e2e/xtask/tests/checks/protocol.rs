@@ -1,4 +1,4 @@
-//! Checks what the SDK needs of `bridge-protocol`: it compiles for the browser and has no async
+//! Checks the properties of `bridge-protocol` that the SDK needs: it compiles for the browser and has no async
 //! runtime.
 
 use std::fs;

@@ -1,4 +1,4 @@
-// Finds what reads a property of a document, or of an element that may be a form, otherwise than by its prototypes.
+// Finds reads of a property of a document, or of an element that may be a form, otherwise than by its prototypes.
 // Arguments: the folder of the packages, the project's tsconfig.json, and the files that may read so.
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -42,7 +42,7 @@ function findClobbered(type) {
 /** Properties of prototypes are those that are wanted. */
 const isPrototype = (node) => (node.kind === SyntaxKind.Identifier ? node : node.name)?.text === "prototype";
 
-/** Returns an expression without its cast, which makes no other object of what it is. */
+/** Returns an expression without its cast, which does not change the object. */
 function withoutCast(node) {
   const isAround = [SyntaxKind.AsExpression, SyntaxKind.NonNullExpression, SyntaxKind.ParenthesizedExpression].includes(node.kind);
   return isAround ? withoutCast(node.expression) : node;

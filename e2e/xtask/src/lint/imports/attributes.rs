@@ -1,4 +1,4 @@
-//! What attributes mean for an item: whether only tests compile it, and where its file is.
+//! The attributes of an item that say whether only tests compile it, and where its file is.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, ImplItem, Item, Lit, Meta, Token};

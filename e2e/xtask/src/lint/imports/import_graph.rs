@@ -24,7 +24,7 @@ pub(super) struct ImportGraph {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) line: usize,
-    /// The path as it is written.
+    /// The path as written.
     pub(super) name: String,
 }
 
@@ -56,8 +56,8 @@ impl ImportGraph {
         };
         for target in tree.resolve(from, &reference.path, reference.namespaces) {
             match target {
-                // This is not an import, because each name that is used from the module has a path
-                // of its own.
+                // This is not an import, because each name that is used from the module has its
+                // own path.
                 Target::Module(_) => {}
                 Target::Item(module) => {
                     // A module may export its children's items without importing them.

@@ -17,7 +17,7 @@ pub(super) struct ModuleTree {
     pub(super) uses: usize,
 }
 
-/// A module, or a block with items or `use` declarations of its own: Rust resolves names in both
+/// A module, or a block with its own items or `use` declarations: Rust resolves names in both
 /// alike.
 #[derive(Debug, Default)]
 pub(super) struct Module {
@@ -53,7 +53,7 @@ pub(super) struct Use {
     pub(super) is_private: bool,
 }
 
-/// A path as it is written, without generic arguments.
+/// A path as written, without generic arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamePath {
     pub(super) segments: Vec<String>,

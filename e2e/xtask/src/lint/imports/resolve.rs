@@ -3,7 +3,7 @@
 
 use super::module_tree::{ModuleId, ModuleTree, NamePath, Namespaces, Use};
 
-/// What a path resolves to.
+/// The target that a path resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Module(ModuleId),

@@ -58,7 +58,7 @@ fn a_cycle_through_a_re_export_is_found() {
 }
 
 #[test]
-fn re_exporting_a_child_that_imports_its_parent_is_no_cycle() {
+fn re_exporting_a_child_that_imports_its_parent_is_not_a_cycle() {
     let parent = "mod child;\npub(crate) use child::Child;\npub struct Parent;";
     let child = ("src/parent/child.rs", "pub struct Child(super::Parent);");
     let root = ("src/lib.rs", "mod parent;");

@@ -18,9 +18,9 @@ const NOT_SHIPPED: &[&str] = &["demo-app/", "e2e/", "web-sdk/testing/raw-page/"]
 /// Folders of TypeScript.
 const TYPESCRIPT: &[&str] = &["web-sdk/js", "web-sdk/lowdefy/src"];
 
-/// What describes one page and its messages, each for another language or environment. A type that
-/// two of them have has the same name in both, so that it is found by one word. The longest prefix
-/// of a file's path counts.
+/// Folders that describe one page and its messages, each for another language or environment. A type
+/// of two of them has the same name in both, so that it is found by one word. The longest prefix of
+/// a file's path counts.
 const PAGE_SIDES: &[&str] = &[
     "bridge/protocol/",
     "web-sdk/core/",
