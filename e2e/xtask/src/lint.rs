@@ -1,7 +1,13 @@
-//! `cargo xtask lint`: formatting, clippy, which file imports which, and what the SDK reads of pages.
+//! `cargo xtask lint`: formatting, clippy, which file imports which, what the SDK reads of pages, the
+//! names in ARCHITECTURE.md, and the English of comments and documents.
 
+pub(crate) mod architecture;
 pub(crate) mod clobbering;
+pub(crate) mod english;
 pub(crate) mod imports;
+
+mod checkout_files;
+mod prose;
 
 use anyhow::Result;
 use clap::Args;
@@ -10,12 +16,18 @@ use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
 use crate::{Workspace, apt, sdk};
 
-/// What to check.
+/// The checks to run; all of them if none is selected.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Check only which file imports which, which takes seconds
     #[arg(long)]
     pub imports: bool,
+    /// Check only the paths and names in ARCHITECTURE.md, which takes seconds
+    #[arg(long)]
+    pub architecture: bool,
+    /// Check only the English of comments and documents, which takes seconds
+    #[arg(long)]
+    pub english: bool,
 }
 
 /// Runs the checks that the options select.
@@ -24,10 +36,20 @@ pub struct Options {
 ///
 /// Returns an error if a check fails.
 pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
-    if options.imports {
-        return imports::check(workspace);
+    let is_any_selected = options.imports || options.architecture || options.english;
+    if !is_any_selected {
+        return check(workspace);
     }
-    check(workspace)
+    if options.imports {
+        imports::check(workspace)?;
+    }
+    if options.architecture {
+        architecture::check(workspace)?;
+    }
+    if options.english {
+        english::check(workspace)?;
+    }
+    Ok(())
 }
 
 /// Checks formatting, runs clippy, then checks the imports and what the SDK reads. The SDK is built
@@ -55,7 +77,7 @@ pub(crate) fn format(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// Runs clippy on all targets, compiled for the host: web-sys compiles there, too, and a private
+/// Runs clippy on all targets, compiled for the host: web-sys also compiles there, and a private
 /// wasm toolchain has no clippy.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
     apt::ensure_program("make")?;
