@@ -8,8 +8,9 @@ mod secrets;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use bridge_service::values::{parse_count, parse_credential};
-use bridge_service::{LOOPBACK, Secret};
+use bridge_edge::LOOPBACK;
+use bridge_settings::Secret;
+use bridge_settings::values::{parse_count, parse_credential};
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;

@@ -4,9 +4,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bridge_edge::shared_credential::{self, SharedCredentialError, parse_long_credential};
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
-use bridge_service::shared_credential::{self, SharedCredentialError, parse_long_credential};
-use bridge_service::{Secret, warning_if_open_to_all};
+use bridge_settings::{Secret, warning_if_open_to_all};
 
 /// Why there is no credential. The messages never contain a credential.
 #[derive(Debug, thiserror::Error)]

@@ -21,10 +21,10 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router, middleware};
-use bridge_protocol::{ErrorCode, QueryId};
-use bridge_service::connections::{
+use bridge_edge::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
 };
+use bridge_protocol::{ErrorCode, QueryId};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;

@@ -37,7 +37,7 @@ mod service;
 mod text;
 mod tools;
 
-pub use bridge_service::Secret;
+pub use bridge_settings::Secret;
 pub use cli::run_hidden_command;
 pub use config::{AgentLimits, AskFor, BridgeUrl, Config, ConversationSettings, SecretSettings};
 pub use credential::CredentialError;

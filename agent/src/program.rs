@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_edge::http_client;
+use bridge_edge::{shutdown_signal, stdin_closed};
 use bridge_output::{LogFilter, announce, log_filter, print, print_error};
-use bridge_service::http_client;
-use bridge_service::settings::{LoadError, LoadedSettings};
-use bridge_service::{shutdown_signal, stdin_closed};
+use bridge_settings::{LoadError, LoadedSettings};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use futures_util::future::OptionFuture;
 
@@ -109,7 +109,7 @@ pub async fn run() -> ExitCode {
         return cli::check_config(&settings);
     }
     settings.own_program = std::env::current_exe().ok();
-    bridge_service::raise_open_file_limit();
+    bridge_edge::raise_open_file_limit();
     if http_client::exposes_tokens(settings.bridge_url.url()) {
         tracing::warn!(
             "`bridge_url` sends the tokens of queries over http:// to another machine, and whoever \

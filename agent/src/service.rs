@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_service::{HostOriginPolicy, TokenHash, connections};
+use bridge_edge::{HostOriginPolicy, TokenHash, connections};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;

@@ -17,7 +17,7 @@
 //!
 //! | limit | held by | acquired | setting |
 //! |---|---|---|---|
-//! | [connections](bridge_service::connections::ConnectionSlots) | address | when one is accepted | `max_connections` |
+//! | [connections](bridge_edge::connections::ConnectionSlots) | address | when one is accepted | `max_connections` |
 //! | refused tokens in a minute | address | with each refused token | `max_refused_tokens` |
 //! | sockets before they have authenticated | page | when a page connects | `max_pending_pages` |
 //! | tokens with pages, or with waiting clients | page | with the first page or client | `max_realms` |
@@ -25,7 +25,7 @@
 //! | bytes of closed apps | token | when an app is closed | `max_catalogue_bytes` |
 //! | MCP sessions (`web::session_pool`) | token | by `initialize` | `max_mcp_sessions` |
 //! | bytes of requests, messages and definitions | token | as they arrive, if there are many | `max_memory_bytes` |
-//! | bytes of stored results (`results::store`) | token | with a result that is truncated or late | `max_kept_bytes` |
+//! | bytes of stored results (`result_store`) | token | with a result that is truncated or late | `max_kept_bytes` |
 //! | bytes of streams that can be resumed (`mcp::event_log`) | token | with each event | `max_replay_bytes` |
 //! | bytes of answers that wait to be read | token | with an answer of 64 KiB or more | `max_unread_bytes` |
 //! | turns of processors, and the JSON that waits for them | token | with work of more than about a millisecond | |

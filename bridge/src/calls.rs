@@ -35,9 +35,10 @@ mod resources;
 mod silent_client;
 mod tool_outcome;
 mod tools;
+mod truncate;
 mod validation;
 
-pub(crate) use bridge_results::arguments::Arguments;
+pub(crate) use bridge_mcp_results::arguments::Arguments;
 pub(crate) use call_options::{CallOptions, DeliveryLimits};
 pub(crate) use call_request::CallRequest;
 pub(crate) use client_channel::ClientChannel;

@@ -24,13 +24,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bridge_protocol::limits;
-use bridge_service::values;
+use bridge_settings::values;
 use clap::Parser;
 
-use bridge_service::host_origin::is_loopback_entry;
+use bridge_edge::host_origin::is_loopback_entry;
 
 pub use agent::{Agent, AgentUrl};
-use bridge_service::{Secret, TrustedProxy};
+use bridge_edge::TrustedProxy;
+use bridge_settings::Secret;
 pub(crate) use clients::ClientTables;
 pub use compat::Compat;
 pub use http_timeouts::HttpTimeouts;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use bridge_service::settings::{LoadError, LoadedSettings};
+use bridge_settings::{LoadError, LoadedSettings};
 use clap::Command;
 
 use crate::agent_queries::SseDecoder;

@@ -19,7 +19,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, any, get, post};
 
-use bridge_service::connections::ConnectionLimits;
+use bridge_edge::connections::ConnectionLimits;
 
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};

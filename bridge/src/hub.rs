@@ -36,7 +36,7 @@ use dashmap::DashMap;
 use crate::budget::{Budgets, ByteLease, PageParty, Party, RealmClass, RealmPermit};
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::results::store::ResultStore;
+use crate::result_store::ResultStore;
 use call_channel::CallSender;
 use outbox::OutboxSender;
 use timer::{Timer, TimerHandler};

@@ -1,7 +1,7 @@
 //! A bridge without sockets and clocks that has the limits of a configuration, for the simulations
 //! in `e2e`; and parts of the bridge for its benchmarks.
 
-use bridge_json::escape::escape_content;
+use bridge_raw_json::escape::escape_content;
 use bridge_realm::PageMessageLimits;
 pub use bridge_realm::in_memory::*;
 use bridge_realm::realm::RealmLimits;

@@ -7,7 +7,7 @@
 //! 3. [`hub`] runs the event in the [`realm`](bridge_realm::realm), whose effects go to the task of the
 //!    page's socket.
 //! 4. The page responds on its socket; the realm completes the call, once; [`calls`] validates the
-//!    result, and [`results`] encodes it.
+//!    result, and truncates it to what its client can take.
 //! 5. A caller that disconnects drops its future, which cancels the call in the page.
 //!
 //! To run a bridge inside another process, see [`serve`].
@@ -28,13 +28,14 @@ mod hub;
 pub mod in_memory;
 mod mcp;
 mod program;
-mod results;
+mod result_store;
 mod server;
 mod web;
 mod websocket;
 
+pub use bridge_edge::TrustedProxy;
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
-pub use bridge_service::{Secret, TrustedProxy};
+pub use bridge_settings::Secret;
 pub use config::{
     Agent, AgentUrl, Audit, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory,
     Monitoring, PageLimits, PageTimings, Profile, Profiles, Results, Tabs,

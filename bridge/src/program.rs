@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bridge_output::{LogFilter, announce, log_to_stderr, print, print_error};
-use bridge_service::settings::{LoadError, LoadedSettings};
+use bridge_settings::{LoadError, LoadedSettings};
 use clap::{Args, Parser};
 use tracing::{Level, Metadata};
 
@@ -139,13 +139,13 @@ pub async fn run(
     });
     fill_in_credential(&mut settings.bridge);
     warn_of_exposed_credential(&settings.bridge);
-    bridge_service::raise_open_file_limit();
-    let signal = bridge_service::shutdown_signal();
+    bridge_edge::raise_open_file_limit();
+    let signal = bridge_edge::shutdown_signal();
     let shutdown = async move {
         if settings.until_stdin_ends {
             tokio::select! {
                 () = signal => {}
-                () = bridge_service::stdin_closed() => {}
+                () = bridge_edge::stdin_closed() => {}
             }
         } else {
             signal.await;

@@ -140,13 +140,13 @@ mod tests {
     use std::sync::Arc;
 
     use bridge_protocol::BridgeToPage;
-    use bridge_service::Secret;
+    use bridge_settings::Secret;
     use tokio::sync::mpsc;
 
     use super::*;
     use crate::agent_loop::QueryState;
     use crate::agui::RunInput;
-    use bridge_service::TokenHash;
+    use bridge_edge::TokenHash;
 
     const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
 

@@ -1,7 +1,7 @@
 //! The HTTP client for one bridge.
 
+use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
-use bridge_service::http_client;
 use reqwest::Url;
 
 use crate::failure::AgentFailure;

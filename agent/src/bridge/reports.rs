@@ -1,9 +1,9 @@
 //! Reports on a query, as agents of mcp-web 0.1 send them. They are sent to bridges that do not
 //! read an event stream, and for queries that a frontend sends directly.
 
+use bridge_edge::http_client::last_cause;
 use bridge_protocol::{ErrorCode, QueryId};
-use bridge_service::Secret;
-use bridge_service::http_client::last_cause;
+use bridge_settings::Secret;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bridge_service::shutdown_signal;
+use bridge_edge::shutdown_signal;
 use clap::Parser;
 use tokio::io::{stdin, stdout};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridge_service::values::{parse_count, parse_duration};
+use bridge_settings::values::{parse_count, parse_duration};
 use clap::Args;
 
 /// The limits of conversations, and where they are stored.

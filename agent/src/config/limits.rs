@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_service::values::{parse_count, parse_duration};
+use bridge_settings::values::{parse_count, parse_duration};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use axum::response::sse;
 use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, SessionId};
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 

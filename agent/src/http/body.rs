@@ -1,9 +1,9 @@
 //! Reads the body of a request up to a limit. Its time limits are those of the server.
 
 use axum::body::Body;
+use bridge_edge::body::{BodyError, read_to_end_with_room};
 use bridge_protocol::ErrorCode;
 use bridge_schema::value_count::{self, MAX_VALUE_BYTES};
-use bridge_service::body::{BodyError, read_to_end_with_room};
 use tokio::task::spawn_blocking;
 
 use super::{AgentState, Rejection};

@@ -2,14 +2,14 @@
 //! bridge can authorize.
 
 use bridge_protocol::{ErrorCode, QUERY_CALLER_HEADER, QueryCaller};
-use bridge_service::Secret;
-use bridge_service::values::parse_credential;
+use bridge_settings::Secret;
+use bridge_settings::values::parse_credential;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::Rejection;
 use crate::queries::{BodyOwner, QueryOwner};
-use bridge_service::TokenHash;
+use bridge_edge::TokenHash;
 
 /// The header with the token that the agent uses to call tools and to send reports.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use bridge_service::HostOriginPolicy;
+use bridge_edge::HostOriginPolicy;
 
 use crate::agui::SuspendedRuns;
 use crate::queries::{BodyMemory, RunningQueries};
-use bridge_service::TokenHash;
+use bridge_edge::TokenHash;
 
 /// The state that the routes share.
 #[derive(Clone, Debug)]

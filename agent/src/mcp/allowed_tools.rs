@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::QueryId;
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
     ProtocolVersion, Tool as McpTool,

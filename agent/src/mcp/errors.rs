@@ -3,8 +3,8 @@
 
 use std::error::Error;
 
+use bridge_edge::http_client::last_cause;
 use bridge_protocol::ErrorCode;
-use bridge_service::http_client::last_cause;
 use rmcp::ServiceError;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;

@@ -34,8 +34,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
-use bridge_service::http_client;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};

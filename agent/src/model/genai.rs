@@ -30,8 +30,9 @@ mod tool_schema;
 use std::fmt;
 use std::sync::Arc;
 
+use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
-use bridge_service::{Secret, http_client};
+use bridge_settings::Secret;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use genai::adapter::AdapterKind;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
-use bridge_service::Secret;
-use bridge_service::values::parse_credential;
+use bridge_settings::Secret;
+use bridge_settings::values::parse_credential;
 
 use super::genai::{HostedModel, ProviderAccess};
 use super::{Model, ModelSettings, Provider};

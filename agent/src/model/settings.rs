@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridge_service::values::{parse_duration, parse_visible_ascii};
+use bridge_settings::values::{parse_duration, parse_visible_ascii};
 use clap::{Args, ValueEnum};
 use reqwest::Url;
 

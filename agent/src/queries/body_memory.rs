@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::running_queries::QueryOwner;
-use bridge_service::TokenHash;
+use bridge_edge::TokenHash;
 
 /// The bodies of all frontends together have one in so many bytes: the bridge always has the rest.
 const FRONTENDS_SHARE: usize = 2;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, QueryTool, SessionId};
-use bridge_service::Secret;
-use bridge_service::values::parse_credential;
+use bridge_settings::Secret;
+use bridge_settings::values::parse_credential;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::model::{ModelSettings, Provider, from_settings};
     use crate::queries::{QueriesConfig, QueryOwner};
-    use bridge_service::TokenHash;
+    use bridge_edge::TokenHash;
 
     /// Returns the queries of an agent whose bridge is at this address.
     fn queries(bridge: SocketAddr, max_queries: usize) -> Arc<RunningQueries> {

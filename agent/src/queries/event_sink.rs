@@ -209,7 +209,7 @@ fn describe_progress(content: QueryContent) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use bridge_service::Secret;
+    use bridge_settings::Secret;
     use serde_json::Map;
     use tokio::net::TcpListener;
     use tokio::time::Instant;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bridge_protocol::{
     ErrorCode, Query, QueryCaller, QueryContent, QueryId, QueryUsage, TokenUsage,
 };
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::time::sleep;

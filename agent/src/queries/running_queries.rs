@@ -18,7 +18,7 @@ use crate::failure::AgentFailure;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::tools::Sources;
-use bridge_service::TokenHash;
+use bridge_edge::TokenHash;
 
 /// The running queries, and the state that they share.
 pub(crate) struct RunningQueries {

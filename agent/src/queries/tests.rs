@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use bridge_edge::http_client;
 use bridge_protocol::{ErrorCode, Query, QueryId};
-use bridge_service::{Secret, http_client};
+use bridge_settings::Secret;
 use futures_util::stream::BoxStream;
 use raw_page::Page;
 use reqwest::Url;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bridge_protocol::invisible::without_invisible;
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;

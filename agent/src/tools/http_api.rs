@@ -17,9 +17,9 @@ use std::io;
 use std::iter::successors;
 use std::time::Duration;
 
+use bridge_edge::http_client::{self, exposes_tokens, last_cause};
 use bridge_protocol::invisible::without_invisible;
-use bridge_service::Secret;
-use bridge_service::http_client::{self, exposes_tokens, last_cause};
+use bridge_settings::Secret;
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Method, StatusCode};
 use reqwest::{Client, Request, RequestBuilder, Response, Url};

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bridge_service::Secret;
-use bridge_service::values::parse_credential;
+use bridge_settings::Secret;
+use bridge_settings::values::parse_credential;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::HeaderName;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bridge_service::TokenHash;
+use bridge_edge::TokenHash;
 use uuid::Uuid;
 
 /// The prefix of all query tokens, so that a token that a page has generated is not mistaken for

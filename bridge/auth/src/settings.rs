@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridge_service::Secret;
+use bridge_settings::Secret;
 
 /// The settings for JSON Web Tokens (RFC 7519): the keys that verify them and the claims that are
 /// required. Without a key no such token is accepted.

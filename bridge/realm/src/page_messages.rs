@@ -23,7 +23,7 @@ use crate::realm::{
     CallFailure, CallerEvent, ConnectionId, Effects, HandOverRequest, HandOverState, Now,
     PageAnswer, Realm, SessionAccepted,
 };
-use bridge_json::{JsonSlice, RawJson};
+use bridge_raw_json::{JsonSlice, RawJson};
 
 /// The multiple of `max_definitions` up to which excess items are refused one by one. A
 /// registration with more items closes the connection.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bridge_auth::query_token::{QueryToken, is_query_token};
 use bridge_auth::{AuthError, Principal, RealmId};
+use bridge_edge::TokenHash;
 use bridge_protocol::{ErrorCode, Query, QueryId, Subject};
 use bridge_realm::realm::{AgentEffect, QueryError, QueryPage, is_unguessable_id};
-use bridge_service::TokenHash;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};

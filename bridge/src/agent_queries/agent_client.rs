@@ -14,9 +14,10 @@ use tokio::sync::{OnceCell, watch};
 use super::media_type;
 use crate::config;
 use bridge_auth::query_token::QueryToken;
+use bridge_edge::body::{self, BodyError};
+use bridge_edge::http_client;
 use bridge_realm::realm::QueryError;
-use bridge_service::body::{self, BodyError};
-use bridge_service::{Secret, http_client};
+use bridge_settings::Secret;
 
 pub(super) use event_stream::AgentEventStream;
 

@@ -17,7 +17,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::Instant;
 
 use crate::agent_queries::agent_client::{AgentAddress, AgentClient};
-use bridge_service::http_client;
+use bridge_edge::http_client;
 
 const PROGRAM: &str = "mcp-web-agent";
 

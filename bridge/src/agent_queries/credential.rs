@@ -1,7 +1,7 @@
 //! The credential for an agent on this machine, for when the operator has set none.
 
-use bridge_service::http_client;
-use bridge_service::shared_credential::{self, SharedCredentialError};
+use bridge_edge::http_client;
+use bridge_edge::shared_credential::{self, SharedCredentialError};
 
 use crate::config::Config;
 

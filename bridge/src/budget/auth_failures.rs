@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bridge_auth::AuthError;
+use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
-use bridge_service::ClientAddress;
 use tokio::time::Instant;
 
 /// The time in which failures are counted.

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use bridge_auth::RealmId;
+use bridge_edge::lower_thread_priority;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
-use bridge_service::lower_thread_priority;
 use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::oneshot;
 use tokio::task;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use bridge_service::ClientAddress;
+use bridge_edge::ClientAddress;
 
 use super::party::Party;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_service::{ClientAddress, OriginCheck};
+use bridge_edge::{ClientAddress, OriginCheck};
 
 /// The holder of a part of a budget: one member of those who use an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

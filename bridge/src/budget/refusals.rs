@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bridge_edge::ClientAddress;
+use bridge_edge::connections::{ConnectionObserver, ConnectionRefusal};
 use bridge_protocol::{BridgeToPage, ErrorCode};
-use bridge_service::ClientAddress;
-use bridge_service::connections::{ConnectionObserver, ConnectionRefusal};
 use tokio::time::Instant;
 
 pub(crate) use kind::RefusalKind;

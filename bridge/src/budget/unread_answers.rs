@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
-use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
 use super::byte_budget::{BudgetExceeded, ByteBudget, ByteLease, LeasedBytes};
 use super::party::Party;
-use bridge_results::segments::EncodedBody;
+use bridge_mcp_results::segments::EncodedBody;
 
 /// Smaller answers are not counted: the buffers of a connection take them at once.
 const MIN_COUNTED_BYTES: usize = 64 * 1024;

@@ -1,8 +1,8 @@
 //! Work for the CPU pool: whose it is, and how long it takes.
 
 use bridge_auth::RealmId;
-use bridge_results::encoded_size;
-use bridge_results::tool_result::CallToolResult;
+use bridge_mcp_results::encoded_size;
+use bridge_mcp_results::tool_result::CallToolResult;
 use serde_json::{Map, Value};
 
 /// JSON of at least this many bytes is parsed, converted and measured in the pool, because that

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_protocol::invisible::{escape_in_json, visible_text};
 use bridge_protocol::{CallContext, CallerTransport, SessionId};
-use bridge_service::ClientAddress;
 use tracing::field::{DisplayValue, display};
 
 use crate::config::Audit;

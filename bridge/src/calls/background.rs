@@ -14,13 +14,13 @@ use crate::calls::silent_client::DETACHED_CLIENT;
 use crate::calls::tool_outcome::finish_result;
 use crate::counters::CountedEnd;
 use crate::hub::Hub;
-use crate::results::store::{BackgroundCall, PendingResult, ResultHandle};
+use crate::result_store::{BackgroundCall, PendingResult, ResultHandle};
 use bridge_auth::RealmId;
+use bridge_mcp_results::built_result::BuiltResult;
+use bridge_mcp_results::encoded_size;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome};
-use bridge_results::built_result::BuiltResult;
-use bridge_results::encoded_size;
-use bridge_results::tool_result::CallToolResult;
 
 /// The key of the handle in the `_meta` of a result that replaces one that is still awaited.
 const HANDLE_META_KEY: &str = "mcp-web/handle";

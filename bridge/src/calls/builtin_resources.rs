@@ -1,7 +1,7 @@
 //! The bridge's own resources: the connected pages, for clients that read resources instead of
 //! calling tools, and the stored results.
 
-use bridge_results::request_error::RequestError;
+use bridge_mcp_results::request_error::RequestError;
 use std::sync::LazyLock;
 
 use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI};
@@ -13,7 +13,7 @@ use crate::calls::builtin_tools;
 use crate::calls::get_result;
 use crate::calls::{self, CallOptions};
 use crate::hub::Hub;
-use crate::results::store::ResultHandle;
+use crate::result_store::ResultHandle;
 
 /// The definitions of the built-in resources, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =

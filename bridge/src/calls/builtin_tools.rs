@@ -15,12 +15,12 @@ use crate::budget::WorkOrder;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
 use bridge_compat::lists::LIST_SESSIONS;
+use bridge_mcp_results::arguments::BuiltinArguments;
+use bridge_mcp_results::built_result::BuiltResult;
+use bridge_mcp_results::request_error::RequestError;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::CallFailure;
-use bridge_results::arguments::BuiltinArguments;
-use bridge_results::built_result::BuiltResult;
-use bridge_results::request_error::RequestError;
-use bridge_results::tool_result::CallToolResult;
 
 /// The definitions of the built-in tools, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_protocol::{CallContext, ClientResponse, SessionId};
 use bridge_realm::realm::SessionTarget;
-use bridge_service::ClientAddress;
 
 use super::audit::AuditEntry;
 use super::client_channel::ClientChannel;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use bridge_edge::ClientAddress;
 use bridge_protocol::{CallerTransport, ErrorCode};
-use bridge_service::ClientAddress;
 use tokio::time::Instant;
 
 use super::CallOptions;
@@ -13,9 +13,9 @@ use super::outcome::RoundOutcome;
 use crate::budget::RefusalKind;
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
+use bridge_mcp_results::request_error::RequestError;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::realm::CallOutcome;
-use bridge_results::request_error::RequestError;
-use bridge_results::tool_result::CallToolResult;
 
 /// Counts a call when it ends. A record that is dropped before that is one of a call that its
 /// client has cancelled.

@@ -9,9 +9,9 @@ use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::parse_object;
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
+use bridge_mcp_results::completion_values::CompletionValues;
+use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
-use bridge_results::completion_values::CompletionValues;
-use bridge_results::request_error::RequestError;
 
 /// A request to complete an argument of a prompt or of a resource template.
 pub(crate) struct CompletionRequest<'a> {

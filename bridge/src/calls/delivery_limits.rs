@@ -1,8 +1,8 @@
 //! Enforces the limits of a client on results. Large results are parsed, measured and truncated in
 //! the CPU pool, not on the threads that serve sockets.
 
-use bridge_results::page_object;
-use bridge_results::request_error::RequestError;
+use bridge_mcp_results::page_object;
+use bridge_mcp_results::request_error::RequestError;
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 
 use super::{CallOptions, DeliveryLimits};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
+use crate::calls::truncate::{ResultLimit, truncate};
 use crate::config::TextLimit;
 use crate::hub::Hub;
-use crate::results::store::ResultHandle;
-use crate::results::truncate::{ResultLimit, truncate};
+use crate::result_store::ResultHandle;
 use bridge_auth::RealmId;
+use bridge_mcp_results::encoded_size::{self, ENVELOPE_BYTES};
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::realm::{CallFailure, PageAnswer};
-use bridge_results::encoded_size::{self, ENVELOPE_BYTES};
-use bridge_results::tool_result::CallToolResult;
 
 /// An MCP result object.
 type Object = Map<String, Value>;

@@ -15,8 +15,8 @@ use super::query_scope;
 use super::tools::{Invocation, call_page_tool};
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
-use bridge_results::request_error::RequestError;
-use bridge_results::tool_result::CallToolResult;
+use bridge_mcp_results::request_error::RequestError;
+use bridge_mcp_results::tool_result::CallToolResult;
 
 /// Calls a tool of the bridge itself or of a page.
 pub(crate) async fn call_tool(

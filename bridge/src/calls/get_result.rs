@@ -14,11 +14,11 @@ use super::progress::ProgressReporter;
 use crate::budget::WorkOrder;
 use crate::calls::background::handle_result;
 use crate::calls::delivery_limits::enforce_limit_on_stored;
+use crate::calls::truncate::text_part;
 use crate::hub::Hub;
-use crate::results::store::{ResultHandle, StoredResult};
-use crate::results::truncate::text_part;
+use crate::result_store::{ResultHandle, StoredResult};
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::realm::CallFailure;
-use bridge_results::tool_result::CallToolResult;
 
 /// The name of the tool.
 pub(super) const GET_RESULT: &str = "get_result";

@@ -1,7 +1,7 @@
 //! A call while it runs in a page: started or resumed, and driven until it ends, until it needs
 //! input from the client, or until the caller stops waiting.
 
-use bridge_results::request_error::RequestError;
+use bridge_mcp_results::request_error::RequestError;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::pin;
@@ -22,7 +22,7 @@ use super::progress::ProgressReporter;
 use super::validation;
 use super::{CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::hub::{CallReceiver, CallerMessage, Hub};
-use crate::results::store::BackgroundCall;
+use crate::result_store::BackgroundCall;
 
 /// Cancels a call when it is dropped, unless it has been disarmed.
 struct CancelOnDrop<'a> {

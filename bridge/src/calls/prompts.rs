@@ -9,9 +9,9 @@ use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
+use bridge_mcp_results::prompt_arguments;
+use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
-use bridge_results::prompt_arguments;
-use bridge_results::request_error::RequestError;
 
 /// A request for a prompt, with its arguments.
 pub(crate) struct PromptRequest<'a> {

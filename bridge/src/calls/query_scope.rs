@@ -9,12 +9,12 @@ use crate::agent_queries::QueryLifetime;
 use crate::calls::get_result::GET_RESULT;
 use crate::hub::Hub;
 use bridge_auth::{Principal, RealmId};
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{
     CallFailure, Realm, ReportRejected, RoutingError, SessionTarget, ToolNotAllowed,
 };
-use bridge_results::tool_result::CallToolResult;
 
 /// Waits until the page of an agent's query is attached, or the query has ended. While the page is
 /// reloaded, its tools are not registered.

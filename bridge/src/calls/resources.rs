@@ -8,8 +8,8 @@ use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
+use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RoutingError};
-use bridge_results::request_error::RequestError;
 
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.

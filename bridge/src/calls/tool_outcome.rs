@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
-use bridge_json::RawJson;
+use bridge_mcp_results::tool_call::{build_result, output_schema_violation};
+use bridge_mcp_results::tool_result::CallToolResult;
+use bridge_raw_json::RawJson;
 use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
-use bridge_results::tool_call::{build_result, output_schema_violation};
-use bridge_results::tool_result::CallToolResult;
 
 use super::validation::{self, ValidationError};
 use crate::budget::{INLINE_LIMIT, WorkError, WorkOrder};

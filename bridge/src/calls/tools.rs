@@ -1,6 +1,6 @@
 //! `tools/call` for the tools of pages.
 
-use bridge_results::request_error::RequestError;
+use bridge_mcp_results::request_error::RequestError;
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, SessionId};
@@ -15,14 +15,14 @@ use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
 use crate::hub::Hub;
 use bridge_auth::RealmId;
+use bridge_mcp_results::arguments::SessionArgument;
+use bridge_mcp_results::tool_call::{invalid_arguments, routing_error_result};
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{
     CallFailure, CallOutcome, PageAbilities, PageRequest, RoutingError, SessionTarget,
 };
-use bridge_results::arguments::SessionArgument;
-use bridge_results::tool_call::{invalid_arguments, routing_error_result};
-use bridge_results::tool_result::CallToolResult;
 
 /// How a client calls a tool of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use crate::budget::{WorkError, WorkLength, WorkOrder};
 use crate::hub::Hub;
 use bridge_auth::RealmId;
+use bridge_mcp_results::tool_call::input_schema_violation;
+use bridge_mcp_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::CallFailure;
-use bridge_results::tool_call::input_schema_violation;
-use bridge_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_schema::{Effort, ValidationFailure, Validator};
 
 /// Why something was not accepted.

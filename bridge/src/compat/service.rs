@@ -6,8 +6,8 @@ use crate::agent_queries::AgentQueries;
 use crate::compat::sessions::CompatSessions;
 use crate::hub::Hub;
 use bridge_auth::{Authenticator, Principal};
+use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
-use bridge_service::ClientAddress;
 
 /// Serves MCP clients that were built for mcp-web 0.1.
 #[derive(Debug)]

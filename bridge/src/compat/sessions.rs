@@ -15,7 +15,7 @@ use crate::hub::{Hub, NotificationQueue};
 use crate::mcp::{ClientNotifier, MAX_CLIENT_INFO_CHARS};
 use crate::web::session_pool::{PooledSession, SessionPool};
 use bridge_auth::{Principal, RealmId};
-use bridge_service::ClientAddress;
+use bridge_edge::ClientAddress;
 
 /// The interval of keepalive comments in an event stream.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);

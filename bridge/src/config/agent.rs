@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use http::Uri;
 
-use bridge_service::{Secret, values};
+use bridge_settings::{Secret, values};
 
 /// Settings of the agent and of queries.
 #[derive(Clone, Debug, Args)]

@@ -1,9 +1,7 @@
 //! The client profiles of a configuration file: a table `[[clients]]` for each.
 
-use bridge_service::settings::{
-    FileTables, LocatedError, SettingKind, flag_text, unknown_key_message,
-};
-use bridge_service::values::{parse_count, parse_duration};
+use bridge_settings::values::{parse_count, parse_duration};
+use bridge_settings::{FileTables, LocatedError, SettingKind, flag_text, unknown_key_message};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -155,7 +153,7 @@ fn parse_image_edge(text: &str) -> Result<u32, String> {
 mod tests {
     use std::path::Path;
 
-    use bridge_service::settings::{ConfigFile, SettingValue, SettingsFileError};
+    use bridge_settings::{ConfigFile, SettingValue, SettingsFileError};
     use clap::CommandFactory;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_service::values;
+use bridge_settings::values;
 use clap::Args;
 
 /// Settings of how long clients may take for requests and responses.

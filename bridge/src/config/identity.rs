@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use bridge_auth::JwtSettings;
-use bridge_service::{Secret, values};
+use bridge_settings::{Secret, values};
 
 /// Settings of JSON Web Tokens (RFC 7519) and of OAuth 2.0 Protected Resource Metadata (RFC 9728).
 #[derive(Clone, Debug, Args)]

@@ -1,6 +1,6 @@
 //! The setting of how much memory requests, messages and results may use, and how it is divided.
 
-use bridge_service::values;
+use bridge_settings::values;
 use clap::Args;
 
 use super::machine_memory;

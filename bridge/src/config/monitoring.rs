@@ -1,6 +1,6 @@
 //! The settings of what operators see of a bridge: metrics, and the audit log.
 
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use clap::{Args, ValueEnum};
 
 /// Settings of what operators see of a bridge.

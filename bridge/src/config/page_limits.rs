@@ -1,6 +1,6 @@
 //! The settings of the limits of pages: sizes, numbers and rates.
 
-use bridge_service::values;
+use bridge_settings::values;
 use clap::Args;
 
 /// Settings of the limits of pages.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bridge_protocol::limits;
-use bridge_service::values;
+use bridge_settings::values;
 use clap::Args;
 
 /// Settings of the timings of pages.

@@ -1,6 +1,6 @@
-//! Parsers for values that only the bridge has; the others are in `bridge_service::values`.
+//! Parsers for values that only the bridge has; the others are in `bridge_settings::values`.
 
-use bridge_service::values::parse_count;
+use bridge_settings::values::parse_count;
 
 /// The maximum size of the URI of an icon, which is sent to each client that connects.
 const MAX_ICON_BYTES: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bridge_service::settings::LoadedSettings;
+use bridge_settings::LoadedSettings;
 use toml::Value;
 
 use super::clients::ClientTables;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge_service::values;
+use bridge_settings::values;
 use clap::Args;
 
 /// Settings of long calls and large results.

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use bridge_auth::Scope;
 use bridge_compat::json_rpc::Reply;
+use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
-use bridge_service::ClientAddress;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::header::{

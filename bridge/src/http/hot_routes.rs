@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use bridge_service::ClientAddress;
+use bridge_edge::ClientAddress;
 use bytes::Bytes;
 use http::header::ORIGIN;
 use http::{Method, Request};

@@ -9,9 +9,9 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_auth::{AuthError, bearer_token};
+use bridge_edge::TokenHash;
+use bridge_edge::connections::ConnectionLimits;
 use bridge_protocol::ErrorCode;
-use bridge_service::TokenHash;
-use bridge_service::connections::ConnectionLimits;
 use http::header::CONTENT_TYPE;
 
 use crate::compat::CompatService;

@@ -22,9 +22,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bridge_compat::page_codec;
+use bridge_edge::{ClientAddress, OriginCheck};
 use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode, SessionId, limits};
 use bridge_realm::realm::Disconnect;
-use bridge_service::{ClientAddress, OriginCheck};
 use http::Uri;
 use serde::Deserialize;
 

@@ -8,12 +8,12 @@ use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{RealmId, Scope};
+use bridge_edge::ClientAddress;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
 };
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::{CallFailure, Realm};
-use bridge_service::ClientAddress;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, StatusCode, Uri};
@@ -31,9 +31,9 @@ use crate::hub::Hub;
 use crate::mcp::{self, McpService};
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, client_address, guard};
-use bridge_results::encoded_size;
-use bridge_results::segments::EncodedBody;
-use bridge_results::tool_result::CallToolResult;
+use bridge_mcp_results::encoded_size;
+use bridge_mcp_results::segments::EncodedBody;
+use bridge_mcp_results::tool_result::CallToolResult;
 
 /// The body of `POST /tool-call`.
 #[derive(Deserialize)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_protocol::ConnectedClient;
 use bridge_realm::realm::{ClientId, Refusal};
-use bridge_service::ClientAddress;
 
 use super::Hub;
 use super::client_notifications::NotificationQueue;

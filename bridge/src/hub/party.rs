@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_realm::realm::CallFailure;
-use bridge_service::ClientAddress;
 
 use super::Hub;
 use crate::budget::{

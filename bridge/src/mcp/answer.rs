@@ -1,7 +1,7 @@
 //! Encoded JSON-RPC responses.
 
-use bridge_results::request_error::RequestError;
-use bridge_results::tool_result::{CallToolResult, EncodedBody};
+use bridge_mcp_results::request_error::RequestError;
+use bridge_mcp_results::tool_result::{CallToolResult, EncodedBody};
 use http::StatusCode;
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Serialize;

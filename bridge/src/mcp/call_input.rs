@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bridge_auth::RealmId;
+use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::ClientResponse;
 use bridge_realm::realm::MAX_REQUESTS_PER_CALL;
-use bridge_results::request_error::RequestError;
 use bytes::Bytes;
 use rmcp::ErrorData;
 use serde::Deserialize;

@@ -11,11 +11,11 @@
 //! Tools and the answers of pages keep all their fields, and schemas and `_meta` the order of their
 //! keys.
 
+use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::{
     Argument, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item, Kind,
     LogLevel,
 };
-use bridge_results::request_error::RequestError;
 use rmcp::ErrorData;
 use rmcp::model::{
     ArgumentInfo, CompletionInfo, ErrorCode as JsonRpcCode, Implementation, LoggingLevel, Prompt,
@@ -26,7 +26,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use super::client_questions::Answer;
-use bridge_results::completion_values::CompletionValues;
+use bridge_mcp_results::completion_values::CompletionValues;
 
 /// Checks that rmcp's model accepts the definition. One that it rejects must not break the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::Kind;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::Refusal;
-use bridge_results::request_error::RequestError;
 use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
     ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,

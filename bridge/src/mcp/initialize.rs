@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
+use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
-use bridge_service::ClientAddress;
 use http::{HeaderMap, HeaderValue};
 use rmcp::ServerHandler;
 use rmcp::model::{InitializeRequestParams, InitializeResult};

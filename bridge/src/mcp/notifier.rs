@@ -4,9 +4,9 @@
 use std::sync::{Arc, Weak};
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_protocol::ConnectedClient;
 use bridge_realm::realm::{ClientId, Refusal};
-use bridge_service::ClientAddress;
 use rmcp::model::SubscriptionFilter;
 use rmcp::service::SubscriptionContext;
 

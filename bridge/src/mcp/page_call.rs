@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bridge_auth::RealmId;
-use bridge_results::request_error::RequestError;
+use bridge_mcp_results::request_error::RequestError;
 use http::StatusCode;
 use rmcp::ErrorData;
 use serde_json::value::RawValue;

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::checked_request::{CheckedRequest, decode_header};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
+use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::CallFailure;
-use bridge_results::request_error::RequestError;
 
 use super::convert;
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use bridge_mcp_results::encoded_size;
+use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::definition::reserved::is_builtin_resource;
-use bridge_results::encoded_size;
-use bridge_results::request_error::RequestError;
 use bytes::Bytes;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, GetPromptResult, ReadResourceResult};

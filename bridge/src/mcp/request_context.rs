@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_auth::{Principal, RealmId};
-use bridge_service::ClientAddress;
+use bridge_edge::ClientAddress;
 use http::request::Parts;
 use rmcp::model::Extensions;
 use rmcp::service::RequestContext;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use bridge_auth::Principal;
+use bridge_edge::ClientAddress;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
 };
-use bridge_service::ClientAddress;
 use http::HeaderMap;
 use http::header::USER_AGENT;
 use rmcp::model::{Implementation, ProtocolVersion};
@@ -30,7 +30,7 @@ pub(super) struct RequestingClient {
 
 /// httpx2 reads no event of more than 1 MiB, not counting its line ends (`max_sse_event_size`), and
 /// the Python SDK 2 is built on it. An event has up to
-/// [`ENVELOPE_BYTES`](bridge_results::encoded_size::ENVELOPE_BYTES) besides the result.
+/// [`ENVELOPE_BYTES`](bridge_mcp_results::encoded_size::ENVELOPE_BYTES) besides the result.
 const HTTPX2_MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 /// How the product token of httpx2 in `User-Agent` begins.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_protocol::ConnectedClient;
 use bridge_realm::realm::Refusal;
-use bridge_service::ClientAddress;
 use tokio::time::Instant;
 
 use super::event_log::EventLog;

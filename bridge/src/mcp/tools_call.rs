@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use bridge_results::encoded_size;
-use bridge_results::tool_result::CallToolResult;
+use bridge_mcp_results::encoded_size;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bytes::Bytes;
 use rmcp::ErrorData;
 

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
+use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::Kind;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::{RESULT_SIZE_KEY, SharedTool};
 use bridge_realm::realm::CallFailure;
-use bridge_results::request_error::RequestError;
 use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! A summary of a configuration in a few lines.
 
-use bridge_service::settings::may_have_credentials;
+use bridge_settings::may_have_credentials;
 
 use crate::config::{Config, Identity};
 

@@ -4,8 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
+use bridge_edge::HostOriginPolicy;
 use bridge_protocol::limits;
-use bridge_service::{HostOriginPolicy, Secret, warning_if_open_to_all};
+use bridge_settings::{Secret, warning_if_open_to_all};
 
 use crate::agent_queries::agent_program;
 use crate::config::Config;

@@ -6,8 +6,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bridge_auth::RealmId;
+use bridge_edge::body::{self, BodyError};
 use bridge_protocol::ErrorCode;
-use bridge_service::body::{self, BodyError};
 use bytes::Bytes;
 use http_body::Body;
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use bridge_service::ClientAddress;
+use bridge_edge::ClientAddress;
 use http::Extensions;
 
 /// Returns the address from the extensions of a request that passes the router, which contain it.

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use bridge_auth::Scope;
-use bridge_service::host_origin::is_loopback_host;
+use bridge_edge::host_origin::is_loopback_host;
 use http::header::{HOST, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use serde_json::{Value, json};

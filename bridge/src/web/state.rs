@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::routing::MethodRouter;
 use bridge_auth::Authenticator;
-use bridge_service::HostOriginPolicy;
+use bridge_edge::HostOriginPolicy;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 

@@ -1,10 +1,10 @@
 //! The scanners of raw JSON, compared with serde_json.
 
-use bridge_json::escape::escape_string;
-use bridge_json::inspection::{JsonTraits, compact};
-use bridge_json::scanner::{CompactJson, scan_value};
-use bridge_json::{JsonSlice, MAX_JSON_DEPTH};
 use bridge_protocol::PageToBridge;
+use bridge_raw_json::escape::escape_string;
+use bridge_raw_json::inspection::{JsonTraits, compact};
+use bridge_raw_json::scanner::{CompactJson, scan_value};
+use bridge_raw_json::{JsonSlice, MAX_JSON_DEPTH};
 use bridge_realm::page_messages::parse_compact_response;
 use serde_json::Value;
 use serde_json::value::RawValue;

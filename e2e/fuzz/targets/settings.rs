@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bridge_service::settings::{LoadError, LoadedSettings};
+use bridge_settings::{LoadError, LoadedSettings};
 use clap::{Args, Command, CommandFactory, Parser};
 use tempfile::TempDir;
 use toml::Table;

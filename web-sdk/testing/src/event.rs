@@ -1,6 +1,6 @@
 //! What the server emits, for the module around it to deliver.
 
-use bridge_results::request_error::JsonRpcError;
+use bridge_mcp_results::request_error::JsonRpcError;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

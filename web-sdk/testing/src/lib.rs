@@ -3,7 +3,7 @@
 //!
 //! [`server`] is the MCP server: it answers requests from the realm, and turns what the realm
 //! emits into the [`event`]s that the module around it delivers. The realm, the validation and the
-//! results are those of the bridge (`bridge-realm`, `bridge-results`). `tool_routing` finds the page of a
+//! results are those of the bridge (`bridge-realm`, `bridge-mcp-results`). `tool_routing` finds the page of a
 //! call, and `outcome` builds results and errors from the answers of pages. [`limits`] are the bridge's defaults. [`js`] is the interface
 //! for JavaScript.
 #![warn(missing_docs)]

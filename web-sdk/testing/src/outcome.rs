@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use bridge_mcp_results::completion_values::CompletionValues;
+use bridge_mcp_results::page_object;
+use bridge_mcp_results::request_error::RequestError;
+use bridge_mcp_results::tool_call::{
+    build_result, input_schema_violation, invalid_arguments, output_schema_violation,
+};
+use bridge_mcp_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_protocol::ErrorCode;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
-use bridge_results::completion_values::CompletionValues;
-use bridge_results::page_object;
-use bridge_results::request_error::RequestError;
-use bridge_results::tool_call::{
-    build_result, input_schema_violation, invalid_arguments, output_schema_violation,
-};
-use bridge_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_schema::{Effort, ValidationFailure};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};

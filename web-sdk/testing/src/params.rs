@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::{Argument, Item, Kind, LogLevel, SessionId};
 use bridge_realm::realm::SessionTarget;
-use bridge_results::request_error::RequestError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use bridge_mcp_results::arguments::{Arguments, SessionArgument};
 use bridge_protocol::{Kind, SessionId};
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{Realm, RoutingError, SessionTarget};
-use bridge_results::arguments::{Arguments, SessionArgument};
 
 /// Finds the session and the tool, and removes `session_id` from the arguments unless the tool
 /// itself has an argument of that name.

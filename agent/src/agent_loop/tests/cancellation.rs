@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bridge_protocol::{ErrorCode, QueryContent};
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{Query, QueryContent};
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use raw_page::{Page, with_deadline};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use bridge_service::http_client::last_cause;
+use bridge_edge::http_client::last_cause;
 use http::StatusCode;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;

@@ -1,7 +1,7 @@
 //! Extracts the text of a provider's error that may be shown to a page: short, and without keys.
 
 use crate::text;
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use serde_json::Value;
 
 /// The maximum length of an error text. With the text around it, a message stays below 300

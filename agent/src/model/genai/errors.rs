@@ -5,8 +5,9 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
-use bridge_service::{Secret, http_client};
+use bridge_settings::Secret;
 use genai::Error;
 use http::HeaderMap;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bridge_service::{Secret, warning_if_open_to_all};
+use bridge_settings::{Secret, warning_if_open_to_all};
 
 use super::error::DatabaseError;
 use super::settings::DatabaseSettings;

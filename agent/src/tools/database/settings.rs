@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bridge_service::Secret;
-use bridge_service::values::parse_duration;
+use bridge_settings::Secret;
+use bridge_settings::values::parse_duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 

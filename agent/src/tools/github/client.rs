@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridge_service::Secret;
+use bridge_settings::Secret;
 use http::header::{ACCEPT, AUTHORIZATION, LOCATION};
 use http::{HeaderMap, Method};
 use reqwest::RequestBuilder;

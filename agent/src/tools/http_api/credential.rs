@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bridge_service::values::parse_credential;
-use bridge_service::{Secret, warning_if_open_to_all};
+use bridge_settings::values::parse_credential;
+use bridge_settings::{Secret, warning_if_open_to_all};
 use serde::Deserialize;
 
 use crate::secrets::{SecretStore, SecretText, SecretsError};

@@ -7,8 +7,8 @@ use reqwest::Url;
 
 use crate::jwk::parse_jwk_set;
 use crate::verification_key::{Algorithm, VerificationKey};
-use bridge_service::http_client;
-use bridge_service::http_client::{is_loopback, last_cause};
+use bridge_edge::http_client;
+use bridge_edge::http_client::{is_loopback, last_cause};
 
 /// The maximum size of a JWK Set in bytes.
 const MAX_SET_BYTES: usize = 1024 * 1024;

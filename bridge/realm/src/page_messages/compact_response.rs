@@ -3,7 +3,7 @@
 use bridge_protocol::CallId;
 use tungstenite::Utf8Bytes;
 
-use bridge_json::JsonSlice;
+use bridge_raw_json::JsonSlice;
 
 /// The start of a `call-response` as the SDK writes it.
 const RESPONSE_HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";

@@ -1,9 +1,9 @@
 //! The effects of an event, which the hub performs after the state has changed.
 
-use bridge_json::RawJson;
 use bridge_protocol::{
     BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind, Query, QueryId,
 };
+use bridge_raw_json::RawJson;
 use serde_json::value::RawValue;
 
 use super::ids::{ClientId, ConnectionId};

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use bridge_edge::http_client;
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_realm::realm::QueryError;
-use bridge_service::http_client;
 use reqwest::Response;
 
 use crate::agent_queries::agent_event::{self, AgentEvent};

@@ -17,10 +17,10 @@ use crate::budget::PageParty;
 use crate::calls::{CallRequest, DeliveryLimits, call_tool};
 use crate::config::Config;
 use crate::hub::{OutboxReceiver, SocketCommand};
+use bridge_mcp_results::arguments::Arguments;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{CallerEvent, ConnectionId, PageAbilities, PageAnswer, PageHello};
-use bridge_results::arguments::Arguments;
-use bridge_results::tool_result::CallToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
 

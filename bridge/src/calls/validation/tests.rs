@@ -1,5 +1,5 @@
-use bridge_json::RawJson;
 use bridge_protocol::ErrorCode;
+use bridge_raw_json::RawJson;
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 use futures_util::FutureExt;
@@ -11,7 +11,7 @@ use crate::budget::occupy;
 use crate::calls::tool_outcome::finish_result;
 use crate::calls::tools::validate_input;
 use crate::config::Config;
-use bridge_results::arguments::Arguments;
+use bridge_mcp_results::arguments::Arguments;
 
 fn hub() -> Arc<Hub> {
     let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);

@@ -10,8 +10,8 @@ use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
 use crate::compat::service::{CompatRequest, CompatService, TokenCheck};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
+use bridge_edge::ClientAddress;
 use bridge_realm::realm::{Realm, ReportRejected};
-use bridge_service::ClientAddress;
 
 /// Clients of mcp-web 0.1 receive only the result of a call: they cannot answer requests of a
 /// handler.

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bridge_service::connections::ConnectionLimits;
+use bridge_edge::connections::ConnectionLimits;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};

@@ -4,8 +4,8 @@ mod compat;
 mod v2;
 
 use bridge_compat::page_codec::ResourceText;
-use bridge_json::JsonSlice;
 use bridge_protocol::{Authenticate, BridgeToPage, CallId, PageToBridge};
+use bridge_raw_json::JsonSlice;
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 

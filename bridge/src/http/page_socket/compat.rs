@@ -5,8 +5,8 @@
 //! gone.
 
 use bridge_compat::page_codec::{self, ResourceText};
-use bridge_json::RawJson;
 use bridge_protocol::{BridgeToPage, CallId, ErrorCode};
+use bridge_raw_json::RawJson;
 use bridge_realm::page_messages::PageEvent;
 use bridge_realm::realm::{CallFailure, PageAnswer};
 

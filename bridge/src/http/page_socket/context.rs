@@ -1,7 +1,7 @@
 //! What is known of a page before it authenticates.
 
+use bridge_edge::OriginCheck;
 use bridge_protocol::SessionId;
-use bridge_service::OriginCheck;
 
 use crate::budget::PageParty;
 use crate::web::AppState;

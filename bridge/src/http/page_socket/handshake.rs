@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
 use bridge_compat::page_codec;
+use bridge_edge::OriginCheck;
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, CloseCode, DecodeError, ErrorCode, PROTOCOL_VERSION,
     PageToBridge, SessionId, limits,
 };
 use bridge_realm::page_messages::CloseFrame;
 use bridge_realm::realm::PageHello;
-use bridge_service::OriginCheck;
 use tokio::time::timeout;
 
 use super::codec::invalid_json;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bridge_auth::{Authenticator, RealmId};
-use bridge_json::JsonSlice;
 use bridge_protocol::limits::MAX_HAND_OVER_BYTES;
 use bridge_protocol::{CallHandOver, CallId, CloseCode, PageToBridge, SessionId};
+use bridge_raw_json::JsonSlice;
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{
     ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, ProbeAnswer,

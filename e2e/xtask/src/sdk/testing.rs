@@ -83,11 +83,11 @@ fn source_fingerprint(workspace: &Workspace) -> Result<String> {
     for path in [
         "Cargo.toml",
         "Cargo.lock",
-        "bridge/json",
+        "bridge/mcp-results",
         "bridge/protocol/Cargo.toml",
         "bridge/protocol/src",
+        "bridge/raw-json",
         "bridge/realm",
-        "bridge/results",
         "bridge/schema",
         "web-sdk/testing",
         "e2e/xtask/src/sdk/compile.rs",

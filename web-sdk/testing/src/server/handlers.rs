@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_mcp_results::arguments::Arguments;
+use bridge_mcp_results::prompt_arguments;
+use bridge_mcp_results::request_error::RequestError;
+use bridge_mcp_results::tool_call::{invalid_arguments, routing_error_result};
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_protocol::{CallContext, Kind, SessionId};
 use bridge_realm::realm::{ClientId, Effects, PageRequest, ResourceMatch};
-use bridge_results::arguments::Arguments;
-use bridge_results::prompt_arguments;
-use bridge_results::request_error::RequestError;
-use bridge_results::tool_call::{invalid_arguments, routing_error_result};
-use bridge_results::tool_result::CallToolResult;
 use serde_json::value::RawValue;
 
 use super::received_request::{ReceivedRequest, Started};

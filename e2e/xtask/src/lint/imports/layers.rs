@@ -13,7 +13,7 @@ pub(super) const FOLDER: &str = "bridge/src/";
 /// Modules that are missing here are reported, and may import everything.
 pub(super) const LAYERS: &[&[&str]] = &[
     &["websocket", "config", "counters", "budget"],
-    &["results"],
+    &["result_store"],
     &["hub"],
     &["calls", "agent_queries", "web"],
     &["mcp", "compat"],

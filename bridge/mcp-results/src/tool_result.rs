@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use bridge_json::RawJson;
 use bridge_protocol::ErrorCode;
+use bridge_raw_json::RawJson;
 use bridge_realm::realm::CallFailure;
 use bridge_schema::value_count::{self, MAX_VALUES};
 use serde::{Serialize, Serializer};

@@ -19,7 +19,7 @@ const NON_SETTING_FLAGS: [&str; 6] = [
 
 /// A setting, as the command line knows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Setting<'a>(&'a Arg);
+pub(crate) struct Setting<'a>(&'a Arg);
 
 /// How a setting is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     /// The allowed values of this kind, for error messages.
-    pub(super) fn allowed_values(self) -> &'static str {
+    pub(crate) fn allowed_values(self) -> &'static str {
         match self {
             SettingKind::Switch => "allowed are true and false",
             SettingKind::Number => "allowed are whole numbers",
@@ -72,37 +72,37 @@ impl SettingValue {
 }
 
 /// All settings, in the order of the help.
-pub(super) fn settings(command: &Command) -> impl Iterator<Item = Setting<'_>> {
+pub(crate) fn settings(command: &Command) -> impl Iterator<Item = Setting<'_>> {
     let settings = command.get_arguments().map(Setting);
     settings.filter(|key| !NON_SETTING_FLAGS.contains(&key.name()))
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn name(self) -> &'a str {
+    pub(crate) fn name(self) -> &'a str {
         self.0.get_id().as_str()
     }
 
-    pub(super) fn flag(self) -> String {
+    pub(crate) fn flag(self) -> String {
         format!("--{}", self.0.get_long().unwrap_or_default())
     }
 
-    pub(super) fn env_var(self) -> String {
+    pub(crate) fn env_var(self) -> String {
         let name = self.0.get_env().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
     /// The heading under which the help shows the setting.
-    pub(super) fn heading(self) -> Option<&'a str> {
+    pub(crate) fn heading(self) -> Option<&'a str> {
         self.0.get_help_heading()
     }
 
     /// Whether the value is a secret: the help hides the values of the same settings.
-    pub(super) fn is_secret(self) -> bool {
+    pub(crate) fn is_secret(self) -> bool {
         self.0.is_hide_env_values_set()
     }
 
     /// The kind of the setting, derived from its flag.
-    pub(super) fn kind(self) -> SettingKind {
+    pub(crate) fn kind(self) -> SettingKind {
         let value = self.0.get_value_parser().type_id();
         if matches!(self.0.get_action(), ArgAction::Append) {
             SettingKind::List
@@ -123,7 +123,7 @@ impl<'a> Setting<'a> {
     }
 
     /// Checks that the flag accepts the value of a file. The error describes the allowed values.
-    pub(super) fn validate(self, given: &SettingValue) -> Result<(), String> {
+    pub(crate) fn validate(self, given: &SettingValue) -> Result<(), String> {
         if self.kind() == SettingKind::Switch {
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl<'a> Setting<'a> {
 }
 
 /// An argument that splits at commas only if the file has a text for the list.
-pub(super) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
+pub(crate) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
     match given {
         SettingValue::Text(_) => arg,
         SettingValue::List(_) => arg.value_delimiter(None),
@@ -179,7 +179,7 @@ pub(super) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
 }
 
 /// Removes an invalid secret from an error of the command line.
-pub(super) fn redact_secret(error: &mut clap::Error, command: &Command) {
+pub(crate) fn redact_secret(error: &mut clap::Error, command: &Command) {
     let is_invalid_value = matches!(
         error.kind(),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue

@@ -1,17 +1,15 @@
-//! The parts that bridge and agent both need for their sockets and settings, independent of a web
-//! framework.
+//! The parts that bridge and agent both need for their sockets, independent of a web framework.
 //!
 //! - [`connections`] is the accept loop, [`request_body`] the body of a request that must arrive in
 //!   time, and [`body`] reads it up to a limit. [`host_origin`] decides which `Host` and `Origin`
 //!   headers are accepted, and [`client_address`] finds the address of a client, also behind
 //!   trusted proxies.
 //! - [`http_client`] builds the client for requests that a service makes itself.
-//! - [`settings`] loads the settings of a program from flags, the environment and a file, and
-//!   prints them; [`values`] parses their values. [`shared_credential`] stores the secret that a
-//!   bridge and an agent of one user share, and [`warning_if_open_to_all`] checks other files with
-//!   tokens. [`TokenHash`] is what is stored instead of a token. [`raise_open_file_limit`] prepares
-//!   the process for many connections, and [`lower_thread_priority`] a thread for long computations.
-//! - [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
+//! - [`shared_credential`] stores the secret that a bridge and an agent of one user share.
+//!   [`TokenHash`] is what is stored instead of a token.
+//! - [`raise_open_file_limit`] prepares the process for many connections, and
+//!   [`lower_thread_priority`] a thread for long computations.
+//!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
 //!
 //! This crate depends on hyper and reqwest, but not on axum or MCP.
 
@@ -19,24 +17,19 @@ pub mod body;
 pub mod client_address;
 mod connection_slots;
 pub mod connections;
-mod file_permissions;
 pub mod host_origin;
 pub mod http_client;
 mod open_files;
 mod progress_timeout;
 pub mod request_body;
-pub mod settings;
 pub mod shared_credential;
 pub mod shutdown_signal;
 mod thread_priority;
 mod token_hash;
-pub mod values;
 
 pub use client_address::{ClientAddress, TrustedProxy};
-pub use file_permissions::warning_if_open_to_all;
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use open_files::raise_open_file_limit;
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
 pub use thread_priority::lower_thread_priority;
 pub use token_hash::TokenHash;
-pub use values::Secret;

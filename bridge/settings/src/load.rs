@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use super::error::SettingsFileError;
-use super::file::{ConfigFile, FileTables};
-use super::setting::{Setting, arg_for_value, redact_secret, settings};
+use crate::error::SettingsFileError;
+use crate::file::{ConfigFile, FileTables};
+use crate::setting::{Setting, arg_for_value, redact_secret, settings};
 
 /// The settings of a program, and the source of each.
 #[derive(Debug)]
 pub struct LoadedSettings<T = ()> {
-    pub(super) command: Command,
+    pub(crate) command: Command,
     /// The values of all arguments. Those of the file are among them as defaults.
     pub matches: ArgMatches,
-    pub(super) file: Option<ConfigFile<T>>,
+    pub(crate) file: Option<ConfigFile<T>>,
 }
 
 /// Why the settings cannot be loaded.
@@ -31,7 +31,7 @@ pub enum LoadError {
 
 /// The source of the value of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SettingSource {
+pub(crate) enum SettingSource {
     Flag,
     EnvVar,
     File,
@@ -79,7 +79,7 @@ impl<T: FileTables> LoadedSettings<T> {
     }
 
     /// The source of the value of a setting.
-    pub(super) fn source(&self, key: Setting<'_>) -> SettingSource {
+    pub(crate) fn source(&self, key: Setting<'_>) -> SettingSource {
         match self.matches.value_source(key.name()) {
             Some(ValueSource::CommandLine) => SettingSource::Flag,
             Some(ValueSource::EnvVariable) => SettingSource::EnvVar,

@@ -17,7 +17,7 @@ impl Secret {
     /// # Examples
     ///
     /// ```
-    /// use bridge_service::Secret;
+    /// use bridge_settings::Secret;
     ///
     /// assert_ne!(Secret::random(), Secret::random());
     /// ```

@@ -8,9 +8,9 @@ use toml::de::DeValue;
 /// An error in a configuration file, with the file and the line. It never contains a secret.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SettingsFileError {
-    pub(super) path: PathBuf,
-    pub(super) line: Option<usize>,
-    pub(super) problem: String,
+    pub(crate) path: PathBuf,
+    pub(crate) line: Option<usize>,
+    pub(crate) problem: String,
 }
 
 impl fmt::Display for SettingsFileError {

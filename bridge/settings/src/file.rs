@@ -8,9 +8,9 @@ use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{LocatedError, SettingsFileError, unknown_key_message};
-use super::setting::{Setting, SettingValue, settings};
-use super::toml_values::{invalid_value_message, setting_value};
+use crate::error::{LocatedError, SettingsFileError, unknown_key_message};
+use crate::setting::{Setting, SettingValue, settings};
+use crate::toml_values::{invalid_value_message, setting_value};
 
 /// The tables that a program has in its file besides settings. `()` stands for none.
 pub trait FileTables: Default {
@@ -36,14 +36,14 @@ impl FileTables for () {
 /// The settings and tables of a configuration file.
 #[derive(Debug)]
 pub struct ConfigFile<T> {
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     settings: BTreeMap<String, SettingValue>,
     tables: T,
 }
 
 impl<T: FileTables> ConfigFile<T> {
     /// Loads the file for a program with these flags.
-    pub(super) fn load(path: &Path, command: &Command) -> Result<Self, SettingsFileError> {
+    pub(crate) fn load(path: &Path, command: &Command) -> Result<Self, SettingsFileError> {
         let text = std::fs::read_to_string(path).map_err(|error| SettingsFileError {
             path: path.to_owned(),
             line: None,

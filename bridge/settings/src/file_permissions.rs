@@ -20,14 +20,14 @@ pub fn warning_if_open_to_all(path: &Path) -> Option<String> {
 /// Whether a file or folder has any of these permissions, which are the bits of a Unix mode. On other
 /// systems it has none.
 #[cfg(unix)]
-pub(crate) fn has_mode_bits(path: &Path, bits: u32) -> bool {
+pub fn has_mode_bits(path: &Path, bits: u32) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|metadata| metadata.permissions().mode() & bits != 0)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn has_mode_bits(_: &Path, _: u32) -> bool {
+pub fn has_mode_bits(_: &Path, _: u32) -> bool {
     false
 }
 

@@ -10,8 +10,8 @@ use std::fmt;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use bridge_edge::ClientAddress;
 use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
-use bridge_service::ClientAddress;
 use indexmap::IndexMap;
 
 use crate::budget::{Holdings, Party};

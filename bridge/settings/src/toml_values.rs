@@ -4,11 +4,11 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::error::LocatedError;
-use super::setting::{Setting, SettingKind, SettingValue};
+use crate::error::LocatedError;
+use crate::setting::{Setting, SettingKind, SettingValue};
 
 /// The value for the flag, if it has the right type.
-pub(super) fn setting_value(
+pub(crate) fn setting_value(
     key: Setting<'_>,
     value: &Spanned<DeValue<'_>>,
 ) -> Result<SettingValue, LocatedError> {
@@ -64,7 +64,7 @@ fn type_error(name: &str, kind: SettingKind, value: &Spanned<DeValue<'_>>) -> Lo
 }
 
 /// The message for a value that the flag does not accept.
-pub(super) fn invalid_value_message(
+pub(crate) fn invalid_value_message(
     key: Setting<'_>,
     value: &DeValue<'_>,
     allowed: &str,

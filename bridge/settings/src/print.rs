@@ -6,9 +6,9 @@ use bridge_protocol::invisible::visible_line;
 use clap::Command;
 use toml::Value;
 
-use super::file::FileTables;
-use super::load::{LoadedSettings, SettingSource};
-use super::setting::{Setting, SettingKind, settings};
+use crate::file::FileTables;
+use crate::load::{LoadedSettings, SettingSource};
+use crate::setting::{Setting, SettingKind, settings};
 
 impl<T: FileTables> LoadedSettings<T> {
     /// The settings as TOML. Secrets are replaced by a comment.

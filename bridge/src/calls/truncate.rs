@@ -12,13 +12,13 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use crate::config::{TextLimit, TextUnit};
-use crate::results::store::{ResultHandle, StoreFull};
+use crate::result_store::{ResultHandle, StoreFull};
+use bridge_mcp_results::built_result::BuiltResult;
+use bridge_mcp_results::content_blocks::{text_block, text_content};
+use bridge_mcp_results::encoded_size;
+use bridge_mcp_results::encoded_size::ENVELOPE_BYTES;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::realm::CallFailure;
-use bridge_results::built_result::BuiltResult;
-use bridge_results::content_blocks::{text_block, text_content};
-use bridge_results::encoded_size;
-use bridge_results::encoded_size::ENVELOPE_BYTES;
-use bridge_results::tool_result::CallToolResult;
 
 /// The key in `_meta` of a truncated result.
 const TRUNCATED_META: &str = "mcp-web/cut";

@@ -18,8 +18,8 @@ use tokio_util::task::TaskTracker;
 use crate::budget::Party;
 use crate::config::Results;
 use bridge_auth::RealmId;
+use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::realm::CallFailure;
-use bridge_results::tool_result::CallToolResult;
 use retention::{RetentionLimits, RetentionState};
 
 pub(crate) use retention::{ResultHandle, StoreFull};

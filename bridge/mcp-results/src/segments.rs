@@ -13,8 +13,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use bridge_json::JsonSlice;
-use bridge_json::escape::escape_content;
+use bridge_raw_json::JsonSlice;
+use bridge_raw_json::escape::escape_content;
 
 /// The size of the chunks in which text is escaped: small enough to stay in the processor's cache
 /// until the kernel copies it, and large enough for few system calls.

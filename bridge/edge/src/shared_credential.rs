@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use uuid::Uuid;
 
-use crate::file_permissions::has_mode_bits;
-use crate::values::{Secret, parse_credential};
+use bridge_settings::file_permissions::has_mode_bits;
+use bridge_settings::values::{Secret, parse_credential};
 
 /// The name of the file, in the user's configuration directory.
 const CREDENTIAL_FILE: &str = "mcp-web/agent-token";

@@ -15,9 +15,9 @@ use serde_json::value::RawValue;
 use crate::built_result::BuiltResult;
 use crate::content_blocks::can_pass_through;
 use crate::segments::{EncodedBody, Segments};
-use bridge_json::escape::escape_string;
-use bridge_json::inspection::{JsonTraits, compact};
-use bridge_json::{JsonSlice, RawJson};
+use bridge_raw_json::escape::escape_string;
+use bridge_raw_json::inspection::{JsonTraits, compact};
+use bridge_raw_json::{JsonSlice, RawJson};
 
 /// The content of a result as JSON text.
 #[derive(Clone, Debug)]
