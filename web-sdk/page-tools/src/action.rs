@@ -4,23 +4,23 @@ use crate::limits::Limits;
 use crate::text::{char_count, decimal, join_text};
 use crate::value::Value;
 
-/// One action, as far as the rules need it. The driver has the whole.
+/// One action, with the parts that the rules need. The driver has the complete action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
-    /// What is done.
+    /// The kind of action.
     pub kind: ActionKind,
-    /// What it is done to.
+    /// The element that the action applies to.
     pub target: Option<Target>,
 }
 
-/// What an action does.
+/// The kinds of actions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActionKind {
     /// Sets the value of a control.
     SetValue,
-    /// Does what triggers an event of the app.
+    /// Triggers an event of the app.
     TriggerEvent {
-        /// Such as `onClick`.
+        /// For example `onClick`.
         event: String,
     },
     /// Sets state of the app.
@@ -34,7 +34,7 @@ pub enum ActionKind {
     },
     /// Calls a method of an element.
     CallMethod {
-        /// Such as `showModal`.
+        /// For example `showModal`.
         method: String,
     },
     /// Presses a key.
@@ -48,16 +48,16 @@ pub enum ActionKind {
     Scroll,
     /// Drags an element to another.
     Drag {
-        /// Where it is released.
+        /// The element where it is released.
         to: Target,
     },
-    /// Waits until a text is there, or gone, or for a while.
+    /// Waits until a text appears or disappears, or for a given time.
     WaitFor {
-        /// The text that must be there.
+        /// The text that must appear.
         text: Option<String>,
-        /// The text that must be gone.
+        /// The text that must disappear.
         gone: Option<String>,
-        /// At most so many milliseconds.
+        /// Maximum time to wait, in milliseconds.
         ms: f64,
     },
 }
@@ -81,7 +81,7 @@ impl ActionKind {
         }
     }
 
-    /// Returns what else is worth to be said of the action in a log.
+    /// Returns the detail of the action that a log should contain.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         match self {
@@ -95,7 +95,7 @@ impl ActionKind {
     }
 }
 
-/// What an action is done to.
+/// The element that an action applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// The element with a handle, or with the app's id.
@@ -104,7 +104,7 @@ pub enum Target {
     Find(Find),
 }
 
-/// What an element must have: all that is given.
+/// The properties that an element must have. It must have all of them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Find {
     /// Its role.
@@ -120,7 +120,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Returns what is given.
+    /// Returns the properties that the value contains.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         Self {
@@ -132,35 +132,35 @@ impl Find {
         }
     }
 
-    /// Returns whether nothing is given.
+    /// Returns whether no property is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The longest wait of `waitFor`, in milliseconds.
+/// Maximum duration of `waitFor`, in milliseconds.
 pub const MAX_WAIT_MS: u32 = 10_000;
-/// The fewest and the most steps of `drag`.
+/// Minimum and maximum number of steps of `drag`.
 pub const DRAG_STEPS: [u32; 2] = [2, 50];
-/// The longest id of a page, in characters.
+/// Maximum length of a page id, in characters.
 pub const MAX_PAGE_ID_CHARS: usize = 2048;
 
-/// Why a list of actions was refused as a whole.
+/// Why a list of actions was rejected as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InvalidActions {
-    /// There are too many.
+    /// There are too many actions.
     TooMany {
-        /// How many there are.
+        /// The number of actions.
         count: usize,
-        /// How many there may be.
+        /// The maximum number of actions.
         max: usize,
     },
-    /// One is no action, or the list is no list.
+    /// An item is not an action, or the value is not a list.
     Malformed {
-        /// Where: a JSON pointer.
+        /// A JSON pointer to the invalid value.
         pointer: String,
-        /// What is missing or wrong.
+        /// A description of what is missing or wrong.
         problem: String,
     },
 }
@@ -175,7 +175,7 @@ impl InvalidActions {
         }
     }
 
-    /// Returns what is wrong, and that nothing was done.
+    /// Returns a description of the error, which says that no action ran.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -197,7 +197,7 @@ impl InvalidActions {
 ///
 /// # Errors
 ///
-/// Returns what is wrong, if one action is malformed or there are too many. Nothing is done then.
+/// Returns an error if an action is malformed or there are too many. No action has run then.
 pub fn parse(actions: &Value, limits: &Limits) -> Result<Vec<Action>, InvalidActions> {
     let malformed = |problem: &str| InvalidActions::Malformed {
         pointer: "/actions".into(),

@@ -1,15 +1,16 @@
-//! What differs between two outlines.
+//! Finds the differences between two outlines.
 
 use crate::outline::{Line, path};
 use crate::text::join_text;
 
-/// The most pairs of lines that are compared. Beyond, the whole page is written.
+/// Maximum number of pairs of lines to compare. Beyond it, the whole page is written.
 const MAX_PAIRS: usize = 4_000_000;
 
-/// Returns what differs, or nothing if more than half of the lines do: then the whole page says more.
+/// Returns the differences, or `None` if more than half of the lines differ: then the whole page is
+/// more useful.
 ///
-/// Each group of changed lines begins with where it is: `@ main > form "Order"`, then `- ` and the
-/// old lines, `+ ` and the new ones.
+/// Each group of changed lines begins with its location: `@ main > form "Order"`. Then come the old
+/// lines with `- ` and the new lines with `+ `.
 #[must_use]
 pub fn changes(before: &[Line], after: &[Line]) -> Option<String> {
     let is_equal = |(old, new): &(&Line, &Line)| old.text == new.text && old.depth == new.depth;
@@ -35,7 +36,8 @@ pub fn changes(before: &[Line], after: &[Line]) -> Option<String> {
     }
     let mut out = String::new();
     let (mut old_index, mut new_index) = (start, start);
-    // Where the group of lines is and how deep its first line is; where the run of changed lines begins.
+    // The location of the group of lines and the depth of its first line; the start of the run of
+    // changed lines.
     let mut group: Option<(String, usize)> = None;
     let mut run_start = (start, start);
     for edit in edits {
@@ -62,7 +64,7 @@ pub fn changes(before: &[Line], after: &[Line]) -> Option<String> {
         for (number, part) in line.text.split('\n').enumerate() {
             out.push_str(sign);
             out.extend(std::iter::repeat_n(' ', indent));
-            // The sign stands for the hyphen of the list.
+            // The sign replaces the hyphen of the list.
             out.push_str(if number == 0 {
                 part.strip_prefix("- ").unwrap_or(part)
             } else {
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_says_where_it_is() {
+    fn a_change_has_its_location() {
         let before = form(&[("A", ""), ("B", ""), ("C", "")]);
         let after = form(&[("A", ""), ("B", "x"), ("C", "")]);
         assert_eq!(
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inside_a_new_element_is_indented() {
+    fn the_content_of_a_new_element_is_indented() {
         let before = form(&[("A", ""), ("B", "")]);
         let mut nodes = vec![Node::new("alert")];
         nodes[0].children = vec![Node::new_text("a"), Node::new("separator")];
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn another_page_is_no_change() {
+    fn a_different_page_is_not_written_as_changes() {
         let before = form(&[("A", ""), ("B", "")]);
         assert_eq!(
             changes(&before, &lines(&[Node::new("main"), Node::new("alert")])),

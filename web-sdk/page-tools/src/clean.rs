@@ -1,5 +1,5 @@
-//! Makes a tree safe and small before it is written: what a reader cannot see is removed, and what
-//! is said twice is said once.
+//! Makes a tree safe and small before it is written: removes what a reader cannot see and what is
+//! repeated.
 
 use crate::limits::{Limits, MAX_NAME_CHARS, MAX_TEXT_CHARS};
 use crate::node::{Choice, GENERIC_ROLE, Node, NodeValue, PRIVATE_ROLE, State, TEXT_ROLE};
@@ -17,7 +17,7 @@ const INLINE_ROLES: [&str; 9] = [
     "superscript",
     "time",
 ];
-/// Roles that are left out when there is nothing in them.
+/// Roles that are left out when they have no content.
 const EMPTY_ROLES: [&str; 12] = [
     "article",
     "banner",
@@ -35,8 +35,7 @@ const EMPTY_ROLES: [&str; 12] = [
 /// Roles of the cells of a row.
 const CELL_ROLES: [&str; 4] = ["cell", "gridcell", "columnheader", "rowheader"];
 
-/// Returns the nodes that a text has, in their order: the root itself is left out if it means
-/// nothing.
+/// Returns the nodes to write, in order. The root itself is left out if it has no meaning.
 #[must_use]
 pub fn clean(root: &Node, limits: &Limits) -> Vec<Node> {
     let mut nodes = Vec::new();
@@ -45,7 +44,7 @@ pub fn clean(root: &Node, limits: &Limits) -> Vec<Node> {
     nodes
 }
 
-/// Returns the nodes without those that cannot be acted on and lead to none that can.
+/// Returns the nodes without those that cannot be acted on and contain no node that can.
 #[must_use]
 pub fn keep_interactive(nodes: Vec<Node>) -> Vec<Node> {
     let kept = nodes.into_iter().filter_map(|mut node| {
@@ -150,7 +149,7 @@ fn clean_fields(node: &Node, role: String, name: Option<String>, limits: &Limits
     }
 }
 
-/// The longest role of ARIA has 16 characters, and an app may have roles of its own.
+/// The longest role of ARIA has 16 characters, and an app may define its own roles.
 const MAX_ROLE_CHARS: usize = 40;
 
 /// Keeps letters, digits and hyphens: roles are words.
@@ -168,7 +167,8 @@ fn clean_role(role: &str) -> String {
     }
 }
 
-/// Keeps what handles, ids of an app and names of events have: no spaces, quotes or brackets.
+/// Keeps the characters that occur in handles, ids of an app and names of events: no spaces, quotes
+/// or brackets.
 fn clean_word(word: &str) -> String {
     let word = crate::text::clean(word);
     let kept = word
@@ -199,7 +199,7 @@ fn push_node(siblings: &mut Vec<Node>, node: Node) {
     }
 }
 
-/// Adds a text, to the text before it if there is one.
+/// Adds a text, joining it to the text before it if there is one.
 fn push_text(siblings: &mut Vec<Node>, text: &str) {
     let text = crate::text::clean(text);
     if text.trim().is_empty() {
@@ -207,7 +207,7 @@ fn push_text(siblings: &mut Vec<Node>, text: &str) {
     }
     if let Some(before) = siblings.last_mut().filter(|node| node.is_text()) {
         let joined = before.text.get_or_insert_default();
-        // An honest text is cut when all is joined; this only bounds the work.
+        // Real text is cut after everything is joined. This only bounds the work.
         if joined.len() < 16 * MAX_TEXT_CHARS {
             joined.push(' ');
             joined.push_str(&text);
@@ -217,7 +217,7 @@ fn push_text(siblings: &mut Vec<Node>, text: &str) {
     siblings.push(Node::new_text(text));
 }
 
-/// Cuts the texts among siblings, and removes what another sibling says.
+/// Cuts the texts among siblings, and removes texts that repeat another sibling.
 fn finish_siblings(siblings: &mut Vec<Node>) {
     for node in siblings.iter_mut().filter(|node| node.is_text()) {
         let text = several_lines(node.text.as_deref().unwrap_or_default(), MAX_TEXT_CHARS);
@@ -245,13 +245,13 @@ fn finish_siblings(siblings: &mut Vec<Node>) {
     }
 }
 
-/// Removes the texts inside an element that are its name.
+/// Removes the texts inside an element that repeat its name.
 fn drop_name_texts(node: &mut Node) {
     let Some(name) = node.name.clone() else {
         return;
     };
     if node.value.is_some() && node.reference.is_some() {
-        // The texts in a control are those of its value.
+        // The texts in a control repeat its value.
         node.children.retain(|child| !child.is_text());
     }
     drop_texts(&mut node.children, &name);
@@ -282,7 +282,7 @@ fn drop_texts(children: &mut Vec<Node>, name: &str) {
     });
 }
 
-/// Makes the cells of a row one name. What can be acted on in the cells becomes the children.
+/// Joins the cells of a row into one name. Controls in the cells become the children.
 fn join_cells(row: &mut Node) {
     let mut texts = Vec::new();
     let mut children = Vec::new();
@@ -317,8 +317,8 @@ fn join_cells(row: &mut Node) {
     }
 }
 
-/// Collects the text of nodes, and moves what can be acted on to `controls`. Returns whether there
-/// was any of it.
+/// Collects the text of nodes, and moves the controls to `controls`. Returns whether there were
+/// any.
 fn collect_text(nodes: &[Node], text: &mut String, controls: &mut Vec<Node>) -> bool {
     let mut has_controls = false;
     for node in nodes {

@@ -7,7 +7,7 @@ pub enum ActionCode {
     TargetNotFound,
     /// Several elements match.
     TargetAmbiguous,
-    /// The element of the handle is gone.
+    /// The element of the handle no longer exists.
     TargetStale,
     /// The element cannot be used now.
     TargetDisabled,
@@ -17,17 +17,17 @@ pub enum ActionCode {
     TargetHidden,
     /// Something else is in front of the element.
     TargetCovered,
-    /// The app keeps the element to itself.
+    /// The app marks the element as private.
     TargetPrivate,
-    /// The element takes no value.
+    /// The element does not accept a value.
     NotEditable,
-    /// The control has no such choice.
+    /// The control does not have such a choice.
     OptionNotFound,
     /// The page changed the value that was set.
     ValueRefused,
-    /// There is no such event.
+    /// The app does not have such an event.
     EventUnknown,
-    /// There is no such method.
+    /// The element does not have such a method.
     MethodUnknown,
     /// The driver cannot do this.
     ActionUnsupported,
@@ -35,11 +35,11 @@ pub enum ActionCode {
     ActionTimeout,
     /// The app threw an error, or the driver failed.
     ActionFailed,
-    /// The app has no such page.
+    /// The app does not have such a page.
     PageUnknown,
     /// The app's user or the app declined.
     Declined,
-    /// The person at the page had to answer something first, and did not.
+    /// The person at the page first had to answer a question, and did not.
     PersonAsked,
 }
 
@@ -93,7 +93,8 @@ impl ActionCode {
         }
     }
 
-    /// Returns the code of a name; what is not in the list is [`Self::ActionFailed`].
+    /// Returns the code with the given name, or [`Self::ActionFailed`] if the name is not in the
+    /// list.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
         let known = Self::ALL.into_iter().find(|code| code.name() == name);

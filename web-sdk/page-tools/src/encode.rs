@@ -1,6 +1,6 @@
-//! JSON texts.
+//! Encodes JSON text.
 
-/// Writes a string as JSON does.
+/// Encodes a string as JSON.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     write_string(&mut out, text);

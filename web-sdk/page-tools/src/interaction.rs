@@ -1,4 +1,4 @@
-//! The order and the rules of the actions of a call: events in, the next step out.
+//! The order and the rules of the actions of a call: it takes events and returns the next step.
 
 mod step;
 mod target;
@@ -14,31 +14,32 @@ use crate::text::{decimal, join_text, one_line};
 
 pub use step::{Event, Inspection, Outcome, ReadBack, Step};
 
-/// The actions of a call. It has no clock: each event comes with the time, in milliseconds.
+/// The actions of a call. It has no clock: each event is passed with the current time, in
+/// milliseconds.
 #[derive(Debug)]
 pub struct Interaction {
     actions: Vec<Action>,
     limits: Limits,
-    /// Whether the app is asked before each action.
+    /// Whether the app is asked to confirm each action.
     confirms: bool,
     on_error: OnError,
     is_cancelled: bool,
-    /// Whether the target is looked for among all texts.
+    /// Whether the target is searched among all texts.
     sees_every_text: bool,
     started_at: f64,
     action_started_at: f64,
     index: usize,
     stage: Stage,
-    /// The action that runs.
+    /// The running action.
     entry: LogEntry,
-    /// The handle of its target, and of the element where something is released.
+    /// The handle of its target, and of the element where a dragged element is released.
     target: Option<String>,
     to: Option<String>,
-    /// Whether the app has allowed it.
+    /// Whether the app has allowed the action.
     is_confirmed: bool,
-    /// Since when a target that is not there yet, or covered, is waited for.
+    /// Since when the call has been waiting for a target that is missing or covered.
     target_awaited_from: f64,
-    /// Whether a target was waited for in vain, and nothing was done since that could bring another.
+    /// Whether a wait for a target was in vain, and no action since could have made another appear.
     has_waited_in_vain: bool,
     report: Report,
 }
@@ -46,14 +47,14 @@ pub struct Interaction {
 /// Whether a list continues after an action that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// The actions after it are not done: they may rely on it.
+    /// The remaining actions are not run, because they may depend on the failed one.
     #[default]
     Stop,
-    /// The next action is done.
+    /// The next action runs.
     Continue,
 }
 
-/// What the interaction waits for.
+/// The event that the interaction waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
     /// The next action may begin.
@@ -77,7 +78,7 @@ enum Stage {
 }
 
 impl Interaction {
-    /// Returns an interaction that has not begun. It stops after an action that failed.
+    /// Returns an interaction that has not begun. It stops after a failed action.
     #[must_use]
     pub fn new(actions: Vec<Action>, limits: Limits, confirms: bool, now: f64) -> Self {
         Self {
@@ -101,14 +102,14 @@ impl Interaction {
         }
     }
 
-    /// Sets whether the list continues after an action that failed.
+    /// Sets whether the list continues after a failed action.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = on_error;
         self
     }
 
-    /// Returns what was done.
+    /// Returns the report of the actions so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
@@ -121,8 +122,8 @@ impl Interaction {
         call.min(self.action_started_at + self.limits.action_timeout_ms)
     }
 
-    /// Returns what the next document must know if this one ends now. An action that was begun is taken
-    /// to have gone well.
+    /// Returns the report for the next document if this document ends now. The running action
+    /// counts as successful.
     #[must_use]
     pub fn report_if_document_ends(&self) -> Report {
         let mut report = self.report.clone();
@@ -133,20 +134,22 @@ impl Interaction {
         report
     }
 
-    /// Stops the list before its next action, and a wait at once. What ran stays.
+    /// Stops the list before its next action, and ends a wait immediately. Completed actions are
+    /// not undone.
     pub fn cancel(&mut self) {
         self.is_cancelled = true;
     }
 
-    /// Takes an event, and returns the next step.
+    /// Takes an event and returns the next step.
     ///
-    /// An event that was not asked for ends the action as failed: a driver passes none.
+    /// An unexpected event fails the action. Drivers do not pass such events.
     pub fn next(&mut self, event: Event, now: f64) -> Step {
         match (self.stage, event) {
             (Stage::Done, _) => Step::Done,
             (Stage::Ready, _) => self.begin_action(now),
             (Stage::End, Event::Ended(outcome)) => self.end_action(outcome, now),
-            // The end of an action is never skipped: the driver has something to put back.
+            // The end of an action is never skipped, because the driver may have to restore
+            // something.
             (Stage::End, _) => Step::End,
             (_, Event::TimedOut) => self.time_out(now),
             (_, Event::PersonAsked) => self.stop_for_person(now),
@@ -277,7 +280,7 @@ impl Interaction {
         match action.target {
             Some(Target::Reference(reference)) => self.inspect_target(reference),
             Some(Target::Find(_)) => self.look_for(Stage::FindTarget),
-            // A key goes to what has the focus, so that is its target.
+            // A key goes to the element that has the focus, so that element is its target.
             None if matches!(action.kind, ActionKind::PressKey { .. }) => {
                 self.stage = Stage::FindFocus;
                 Step::FindFocus
@@ -286,7 +289,7 @@ impl Interaction {
         }
     }
 
-    /// Returns why the next action does not begin.
+    /// Returns why the next action must not begin.
     fn stop_reason(&self, now: f64) -> Option<Stopped> {
         if self.is_cancelled {
             return Some(Stopped::Cancelled);

@@ -28,12 +28,13 @@ pub struct Actions {
 
 #[wasm_bindgen]
 impl Actions {
-    /// Parses the actions of a call. `continues` is whether the list continues after an action that
-    /// failed.
+    /// Parses the actions of a call. `continues` says whether the list continues after a failed
+    /// action.
     ///
     /// # Errors
     ///
-    /// Throws an error whose message is the reason and the text: `ActionMalformed /actions/2: …`.
+    /// Throws an error whose message is the reason and a description: `ActionMalformed /actions/2:
+    /// …`.
     #[wasm_bindgen(constructor)]
     pub fn new(
         actions: &JsValue,
@@ -55,14 +56,14 @@ impl Actions {
         })
     }
 
-    /// Takes an event, and returns the next step.
+    /// Takes an event and returns the next step.
     pub fn next(&mut self, event: &JsValue, now: f64) -> JsValue {
         let event = decode::event(&from_js(event));
         let step = self.interaction.next(event, now);
         to_js(&encode_step(&step))
     }
 
-    /// Returns when the time of the action, or of the call, is over.
+    /// Returns when the time limit of the action or of the call ends.
     pub fn deadline(&self) -> f64 {
         self.interaction.deadline()
     }
@@ -72,7 +73,7 @@ impl Actions {
         self.interaction.cancel();
     }
 
-    /// Returns what was done.
+    /// Returns the report of the actions so far.
     pub fn report(&self) -> JsValue {
         to_js(&encode_report(self.interaction.report()))
     }
@@ -82,14 +83,14 @@ impl Actions {
         self.interaction.report().failures()
     }
 
-    /// Returns what the next document must know if this one ends now.
+    /// Returns the report for the next document if this document ends now.
     #[wasm_bindgen(js_name = reportIfDocumentEnds)]
     pub fn report_if_document_ends(&self) -> JsValue {
         to_js(&self.interaction.report_if_document_ends().to_value())
     }
 }
 
-/// Returns the report of an earlier document, which went to this one.
+/// Returns the report of an earlier document that navigated to this one.
 #[wasm_bindgen(js_name = resumedReport)]
 pub fn resumed_report(state: &JsValue, navigated: String) -> JsValue {
     to_js(&encode_report(&Report::from_value(
@@ -106,7 +107,8 @@ pub struct PageView {
 
 #[wasm_bindgen]
 impl PageView {
-    /// Takes a tree: `{ root, elements, shown }`, and which page it is: `{ pageId, url, title }`.
+    /// Takes a tree, `{ root, elements, shown }`, and the identity of the page, `{ pageId, url,
+    /// title }`.
     #[wasm_bindgen(constructor)]
     pub fn new(tree: &JsValue, info: &JsValue, limits: &JsValue) -> PageView {
         let tree = from_js(tree);
@@ -136,13 +138,13 @@ impl PageView {
         }
     }
 
-    /// Keeps what can be acted on, and what leads to it.
+    /// Keeps the controls and their ancestors.
     #[wasm_bindgen(js_name = keepInteractive)]
     pub fn keep_interactive(&mut self) {
         self.page.nodes = keep_interactive(std::mem::take(&mut self.page.nodes));
     }
 
-    /// Keeps what has the properties that are looked for, and returns how much of it there is.
+    /// Keeps the elements that match `find`, and returns the number of matches.
     pub fn filter(&mut self, find: &JsValue, limit: usize) -> usize {
         let find = crate::Find::from_value(&from_js(find));
         let (nodes, count) = query::filter(&self.page.nodes, &find, limit);
@@ -151,8 +153,8 @@ impl PageView {
         count
     }
 
-    /// Writes the page: `view` is one of `auto`, `page` and `changes`, and `before` the page before
-    /// the actions, if it is known.
+    /// Writes the page. `view` is `auto`, `page` or `changes`. `before` is the page before the
+    /// actions, if it is known.
     pub fn write(
         &self,
         view: &str,

@@ -1,16 +1,17 @@
-//! Page tools without a user interface: what AI clients read of it, and the rules by which they act
-//! on it.
+//! Page tools without a user interface: the texts that AI clients read, and the rules for their
+//! actions.
 //!
-//! A driver looks and acts: it turns a user interface into a [`Tree`] of [`Node`]s, and does one
-//! [`Action`] at a time. Everything else is here, as plain data without I/O and without a clock:
+//! A driver looks and acts: it turns a user interface into a [`Tree`] of [`Node`]s, and performs
+//! one [`Action`] at a time. Everything else is here, as plain data without I/O and without a
+//! clock:
 //!
-//! 1. [`action`] parses the list of actions of a call, or refuses it as a whole.
+//! 1. [`action`] parses the list of actions of a call, or rejects it as a whole.
 //! 2. [`Interaction`] takes events, such as "the facts of the target are …", and returns the next
-//!    [`Step`] for the driver. It decides the order, the refusals ([`refusal`]), the time limits, and
-//!    writes the [`log`].
-//! 3. [`clean`] makes a tree safe and small; [`outline`] and [`markdown`] write it as text, and
-//!    [`changes`] only what differs from an earlier text. [`query`] finds elements.
-//! 4. [`page_text`] puts header, text and footer together, within a limit of bytes.
+//!    [`Step`] for the driver. It decides the order, the refusals ([`refusal`]) and the time
+//!    limits, and writes the [`log`].
+//! 3. [`clean`] makes a tree safe and small. [`outline`] and [`markdown`] write it as text, and
+//!    [`changes`] writes only the differences from an earlier text. [`query`] finds elements.
+//! 4. [`page_text`] joins header, text and footer, within a limit of bytes.
 #![warn(missing_docs)]
 
 pub mod action;

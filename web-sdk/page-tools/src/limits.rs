@@ -1,19 +1,19 @@
 //! The limits of page tools, with their defaults.
 
-/// How much a call may do, and how much a text may contain.
+/// The limits of a call and of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// The actions of a call (`maxActionsPerCall`).
+    /// Maximum number of actions of a call (`maxActionsPerCall`).
     pub max_actions_per_call: usize,
-    /// The milliseconds of an action (`actionTimeoutMs`).
+    /// Time limit of an action, in milliseconds (`actionTimeoutMs`).
     pub action_timeout_ms: f64,
-    /// The milliseconds of all actions of a call (`callTimeoutMs`).
+    /// Time limit of all actions of a call, in milliseconds (`callTimeoutMs`).
     pub call_timeout_ms: f64,
-    /// The elements of a page text (`maxElements`).
+    /// Maximum number of elements in a page text (`maxElements`).
     pub max_elements: usize,
-    /// The bytes of a value (`maxValueBytes`).
+    /// Maximum size of a value, in bytes (`maxValueBytes`).
     pub max_value_bytes: usize,
-    /// The bytes of a page text (`maxPageBytes`).
+    /// Maximum size of a page text, in bytes (`maxPageBytes`).
     pub max_page_bytes: usize,
 }
 
@@ -30,24 +30,24 @@ impl Default for Limits {
     }
 }
 
-/// The characters of a name, an error or a description.
+/// Maximum length of a name, an error or a description, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-/// The characters of a text.
+/// Maximum length of a text, in characters.
 pub const MAX_TEXT_CHARS: usize = 500;
-/// The choices of a control that are shown.
+/// Maximum number of choices shown for a control.
 pub const MAX_OPTIONS: usize = 20;
-/// The characters of a node before its value: YAML reads no longer key.
+/// Maximum length of a node before its value, in characters: YAML rejects longer keys.
 pub const MAX_KEY_CHARS: usize = 1000;
-/// The bytes up to which the view `auto` is the whole page.
+/// Maximum size in bytes at which the view `auto` is the whole page.
 pub const MAX_AUTO_PAGE_BYTES: usize = 8192;
-/// The elements that are named when several are meant.
+/// Maximum number of elements listed when several match.
 pub const MAX_CANDIDATES: usize = 5;
-/// The warnings of an action, and the characters of each.
+/// Maximum number of warnings of an action.
 pub const MAX_WARNINGS: usize = 10;
-/// See [`MAX_WARNINGS`].
+/// Maximum length of a warning, in characters.
 pub const MAX_WARNING_CHARS: usize = 300;
 
-/// Returns a number without its fraction: writing other numbers as text costs the wasm 10 KB.
+/// Returns a number without its fraction: formatting other numbers would add 10 KB to the wasm.
 pub(crate) fn whole(number: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,20 +1,20 @@
-//! One node as one line of the outline.
+//! Writes one node as one line of the outline.
 
 use crate::encode::quote;
 use crate::limits::{MAX_KEY_CHARS, MAX_OPTIONS};
 use crate::node::{Node, NodeValue, PRIVATE_ROLE};
 use crate::text::{char_count, contains, decimal, has_char, is_word_char, join_text};
 
-/// What follows the key of a line.
+/// The content after the key of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     /// Nothing.
     Nothing,
     /// A scalar, on the same line.
     Inline(String),
-    /// A text, in lines of its own.
+    /// A text, on separate lines.
     Block(Vec<String>),
-    /// The children, in lines of their own.
+    /// The children, on separate lines.
     Children,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn key(node: &Node) -> String {
     }
     let mut cut = node.clone();
     let mut key = write_key(&cut);
-    // YAML reads no key that is longer. What is least needed goes first.
+    // YAML rejects longer keys. The least important parts are removed first.
     if is_too_long(&key) {
         cut.options.clear();
         key = write_key(&cut);
@@ -99,7 +99,8 @@ fn write_key(node: &Node) -> String {
     if let (Some(value), false) = (&node.value, node.children.is_empty()) {
         push(&join_text!["value=", quote(&joined_value(value))]);
     }
-    // YAML would read a mapping, a comment, or a role such as `true` as something other than a text.
+    // YAML would parse a mapping, a comment, or a role such as `true` as something other than a
+    // text.
     if contains(&line, ": ") || contains(&line, " #") || (line == node.role && !is_plain(&line)) {
         line = join_text!["'", line.replace('\'', "''"), "'"];
     }
@@ -122,7 +123,7 @@ fn options(node: &Node) -> String {
     labels.join("|")
 }
 
-/// Returns a value as one text, for a node that has children, too.
+/// Returns a value as one text, also for a node that has children.
 pub(crate) fn joined_value(value: &NodeValue) -> String {
     let text = match value {
         NodeValue::One(text) => text.clone(),
@@ -146,7 +147,8 @@ pub(crate) fn content(node: &Node) -> Content {
     }
 }
 
-/// Returns a text as a scalar. Values are always quoted, so that a number is no word.
+/// Returns a text as a scalar. Values are always quoted, so that a number is not read as plain
+/// text.
 pub(crate) fn scalar(text: &str, is_value: bool) -> Content {
     if is_block(text) {
         return Content::Block(text.lines().map(str::to_owned).collect());
@@ -157,8 +159,8 @@ pub(crate) fn scalar(text: &str, is_value: bool) -> Content {
     Content::Inline(quote(text))
 }
 
-/// Whether YAML reads a block of these lines as it is written: it takes the indentation of the first
-/// one, and drops what is blank at the end.
+/// Returns whether YAML preserves these lines in a block: a block takes its indentation from the
+/// first line and drops trailing blanks.
 fn is_block(text: &str) -> bool {
     let is_blank_or_ragged = |line: &str| {
         line.trim().is_empty() || line.starts_with([' ', '\t']) || has_char(line, '\t')
@@ -176,7 +178,7 @@ fn is_block(text: &str) -> bool {
             .all(|line| line.is_empty() || !line.trim().is_empty())
 }
 
-/// Whether YAML reads the text as a text without quotes.
+/// Returns whether YAML parses the text as a string without quotes.
 fn is_plain(text: &str) -> bool {
     const SPECIAL: &str = ":#\"'[]{}&*!|>%@`\n\t";
     const WORDS: [&str; 10] = [
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_yaml_would_read_otherwise_stands_in_quotes() {
+    fn texts_that_yaml_would_parse_differently_are_quoted() {
         let node = Node {
             name: Some("list: o'clock".into()),
             reference: Some("e9".into()),
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_plain_where_yaml_allows_it() {
+    fn texts_are_unquoted_where_yaml_allows_it() {
         for plain in ["Prices without tax", "a, b - c?", "Größe"] {
             assert_eq!(scalar(plain, false), Content::Inline(plain.into()));
         }

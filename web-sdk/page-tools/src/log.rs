@@ -1,4 +1,4 @@
-//! What was done, as a text and as data.
+//! The log of a call's actions, as text and as data.
 
 use crate::encode::quote;
 use crate::limits::{MAX_WARNING_CHARS, MAX_WARNINGS};
@@ -6,7 +6,7 @@ use crate::refusal::Failure;
 use crate::text::{decimal, is_word_char, join_text, one_line};
 use crate::value::{ObjectBuilder, Value};
 
-/// What one action did.
+/// The log entry of one action.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LogEntry {
     /// The number of the action, from 1.
@@ -17,24 +17,24 @@ pub struct LogEntry {
     pub target: Option<String>,
     /// The event, method, key or page of the action.
     pub detail: Option<String>,
-    /// The milliseconds that it took.
+    /// The duration in milliseconds.
     pub ms: f64,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
-    /// The handles of what it changed.
+    /// The handles of the changed elements.
     pub changed: Vec<String>,
-    /// Where the page went.
+    /// The address that the page navigated to.
     pub navigated: Option<String>,
     /// The dialogs of the browser.
     pub dialog: Option<String>,
-    /// What the page said to its user: a status and a text.
+    /// The status and the text that the page announced to its user.
     pub messages: Vec<(String, String)>,
     /// Errors of the page during the action.
     pub warnings: Vec<String>,
 }
 
 impl LogEntry {
-    /// Writes the entry as lines: what was done, then what the page said.
+    /// Writes the entry as lines: first the action, then the page's reactions.
     pub fn write(&self, out: &mut String) {
         out.push_str(&join_text![decimal(self.index), " ", word_of(&self.kind)]);
         for word in [&self.target, &self.detail].into_iter().flatten() {
@@ -81,7 +81,7 @@ impl LogEntry {
         }
     }
 
-    /// Returns the entry as programs read it.
+    /// Returns the entry as data for programs.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let texts = |texts: &[String]| (!texts.is_empty()).then(|| Value::from(texts.to_vec()));
@@ -169,7 +169,7 @@ impl LogEntry {
     }
 }
 
-/// Writes a word as it is, and what is none in quotes.
+/// Writes a word unchanged, and any other text in quotes.
 fn word_of(text: &str) -> String {
     let text = one_line(text, 100);
     let is_word = !text.is_empty()
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_page_says_stays_in_its_line() {
+    fn texts_of_the_page_stay_on_their_line() {
         let entry = LogEntry {
             index: 1,
             kind: "pressKey".into(),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_survives_its_document() {
+    fn an_entry_is_restored_in_the_next_document() {
         let entry = LogEntry {
             index: 3,
             kind: "navigate".into(),

@@ -1,9 +1,9 @@
-//! The page as markdown with elements, as the Lowdefy design describes it.
+//! Writes the page as markdown with elements, in the format of the Lowdefy design.
 
 use crate::node::{Category, Node, NodeValue, PRIVATE_ROLE};
 use crate::text::{char_code, decimal, has_char, join_text};
 
-/// How the lines begin that are no text of the page.
+/// Prefixes of the lines that are not text of the page.
 const RESERVED: [&str; 5] = [
     "Error:",
     "Description:",
@@ -25,7 +25,7 @@ pub fn write(out: &mut String, nodes: &[Node], budget: usize) -> usize {
     writer.left_out
 }
 
-/// Returns a text whose characters mean nothing in markdown with elements.
+/// Escapes a text so that none of its characters has a meaning in markdown with elements.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -62,7 +62,7 @@ impl Writer<'_> {
         let end = join_text!["</", category.name(), ">\n"];
         if start.len() + end.len() > self.left {
             self.left_out += node.count_elements();
-            // What follows is left out, too: a text with holes would mislead.
+            // The rest is also left out: a text with gaps would mislead.
             self.left = 0;
             return;
         }
@@ -91,14 +91,14 @@ impl Writer<'_> {
     }
 }
 
-/// Returns how a node is written.
+/// Returns the markdown category of a node.
 #[must_use]
 pub fn category(node: &Node) -> Category {
     node.category
         .unwrap_or_else(|| Category::of_role(&node.role))
 }
 
-/// Returns everything of an element before its children.
+/// Returns the part of an element before its children.
 fn start(node: &Node, category: Category) -> String {
     let mut start = join_text!["<", category.name()];
     let mut attribute = |name: &str, value: &str| {
@@ -209,7 +209,7 @@ fn fence(text: &str) -> String {
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Writes the lines of a text so that none of them looks like what the markdown is made of.
+/// Escapes the lines of a text so that none of them looks like markup.
 fn escape_lines(text: &str) -> String {
     let mut escaped = String::new();
     for line in text.split('\n') {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_looks_like_nothing_else() {
+    fn a_text_is_not_mistaken_for_markup() {
         let mut main = Node::new("main");
         main.children = vec![Node::new_text("# a\nError: b\n</container>\n(c\n``` d")];
         assert_eq!(

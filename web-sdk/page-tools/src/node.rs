@@ -2,12 +2,12 @@
 
 /// The role of a text.
 pub const TEXT_ROLE: &str = "text";
-/// The role of what is not shown.
+/// The role of content that is not shown.
 pub const PRIVATE_ROLE: &str = "private";
-/// The role of an element that means nothing by itself.
+/// The role of an element that has no meaning of its own.
 pub const GENERIC_ROLE: &str = "generic";
 
-/// One element of the user interface, or a text, with what is inside it.
+/// One element of the user interface, or a text, with its children.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Node {
     /// An ARIA role, `text`, `private` or `generic`.
@@ -24,11 +24,11 @@ pub struct Node {
     pub value: Option<NodeValue>,
     /// The choices of a control.
     pub options: Vec<Choice>,
-    /// The states that hold, in the order of [`State`].
+    /// The states that apply, in the order of [`State`].
     pub states: Vec<State>,
     /// The level of a heading or of an item of a tree.
     pub level: Option<u32>,
-    /// Why the value is not valid.
+    /// Why the value is invalid.
     pub error: Option<String>,
     /// The accessible description.
     pub description: Option<String>,
@@ -38,15 +38,15 @@ pub struct Node {
     pub events: Vec<String>,
     /// The driver's own type of the element, such as a Lowdefy block type.
     pub kind: Option<String>,
-    /// How the element is written as markdown, where the role does not say so.
+    /// How the element is written as markdown, where the role does not determine it.
     pub category: Option<Category>,
-    /// What a chart or a map shows, as JSON.
+    /// The data of a chart or a map, as JSON.
     pub data: Option<String>,
     /// The app's own id.
     pub id: Option<String>,
     /// The app's own id for tests.
     pub test_id: Option<String>,
-    /// What is inside.
+    /// The children.
     pub children: Vec<Node>,
 }
 
@@ -68,13 +68,13 @@ impl Node {
         }
     }
 
-    /// Returns whether this is a text, which is no element.
+    /// Returns whether this is a text rather than an element.
     #[must_use]
     pub fn is_text(&self) -> bool {
         self.role == TEXT_ROLE
     }
 
-    /// Returns the elements of this node: itself and those inside, without the texts.
+    /// Returns the number of elements in this node: itself and its descendants, without the texts.
     #[must_use]
     pub fn count_elements(&self) -> usize {
         let inside: usize = self.children.iter().map(Self::count_elements).sum();
@@ -87,52 +87,52 @@ impl Node {
 pub enum NodeValue {
     /// One value.
     One(String),
-    /// What is selected of several.
+    /// The selected values, where several can be selected.
     Several(Vec<String>),
 }
 
 /// One choice of a control.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Choice {
-    /// What the control sends.
+    /// The value that the control submits.
     pub value: String,
-    /// What its user reads.
+    /// The label that its user reads.
     pub label: String,
 }
 
 /// The rows of a table or grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rows {
-    /// Those that are on the page.
+    /// The rows that are on the page.
     pub shown: u32,
-    /// All.
+    /// The total number of rows.
     pub total: u32,
 }
 
-/// A state of an element. The order is that of the text.
+/// A state of an element. The order is that in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// A value must be given.
+    /// A value is required.
     Required,
     /// The value cannot be changed.
     Readonly,
-    /// It cannot be used now.
+    /// It is disabled.
     Disabled,
     /// It is checked or switched on.
     Checked,
-    /// Some of what it stands for is checked.
+    /// Some of the items that it represents are checked.
     Mixed,
     /// It is selected.
     Selected,
     /// It is pressed.
     Pressed,
-    /// What it controls is shown.
+    /// The element that it controls is shown.
     Expanded,
-    /// What it controls is not shown.
+    /// The element that it controls is hidden.
     Collapsed,
-    /// The keyboard acts on it.
+    /// It has the keyboard focus.
     Focused,
-    /// It is a frame of another origin, whose content cannot be seen.
+    /// It is a frame of another origin, whose content is inaccessible.
     Foreign,
 }
 
@@ -170,7 +170,7 @@ impl State {
         }
     }
 
-    /// Returns how the state is written in a text.
+    /// Returns the key of the state in a text.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl State {
         }
     }
 
-    /// Returns the state of a name.
+    /// Returns the state with the given name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
@@ -191,7 +191,7 @@ impl State {
 pub enum Category {
     /// It has a value that can be set.
     Input,
-    /// It shows something, or does something when it is clicked.
+    /// It shows something, or can be clicked.
     Display,
     /// It contains other elements.
     Container,
@@ -200,7 +200,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// Returns the category of a name.
+    /// Returns the category with the given name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -243,8 +243,8 @@ impl Category {
 /// The user interface at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
-    /// The outermost element. It is not written itself if it is a `generic`.
+    /// The outermost element. If it is a `generic`, it is not written itself.
     pub root: Node,
-    /// The elements of the page, those beyond the driver's limit included.
+    /// The number of elements of the page, including those beyond the driver's limit.
     pub elements: usize,
 }

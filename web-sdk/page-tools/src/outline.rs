@@ -1,27 +1,27 @@
-//! The outline: a tree as lines that are YAML, close to what models know from Playwright's snapshots.
+//! The outline: a tree as lines of YAML, close to Playwright's snapshots, which models know.
 
 use crate::limits::MAX_NAME_CHARS;
 use crate::line::{self, Content};
 use crate::node::Node;
 use crate::text::{join_text, one_line};
 
-/// One node of an outline, with its place.
+/// One node of an outline, with its location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// How deep the node is.
+    /// The depth of the node.
     pub depth: usize,
     /// The line, without indentation. The lines of a block follow it, indented.
     pub text: String,
     /// The index of the line of the parent.
     pub parent: Option<usize>,
-    /// Whether the line is an element, and not a text.
+    /// Whether the line is an element rather than a text.
     pub is_element: bool,
-    /// The element without what changes about it, for paths: `form "Order"`.
+    /// The constant part of the element, for paths: `form "Order"`.
     label: String,
 }
 
 impl Line {
-    /// Writes the line, indented by more than its depth.
+    /// Writes the line, with `indent` more levels than its depth.
     pub fn write(&self, out: &mut String, indent: usize) {
         for part in self.text.split('\n') {
             if !part.is_empty() {
@@ -32,7 +32,7 @@ impl Line {
         }
     }
 
-    /// Returns the bytes that [`Self::write`] writes.
+    /// Returns the number of bytes that [`Self::write`] writes.
     #[must_use]
     pub fn byte_len(&self, indent: usize) -> usize {
         self.text
@@ -52,7 +52,7 @@ pub fn lines(nodes: &[Node]) -> Vec<Line> {
     lines
 }
 
-/// Returns the line of a node alone, without what is inside it.
+/// Returns the line of a node without its children.
 #[must_use]
 pub fn single_line(node: &Node) -> String {
     line::key(&Node {
@@ -119,7 +119,7 @@ fn label(node: &Node) -> String {
     }
 }
 
-/// Returns where a line is, from the outermost element: `main > form "Order"`.
+/// Returns the location of a line, from the outermost element: `main > form "Order"`.
 #[must_use]
 pub fn path(lines: &[Line], line: &Line) -> String {
     let mut labels = Vec::new();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_knows_where_it_is() {
+    fn a_line_has_a_path() {
         let mut main = Node::new("main");
         let mut form = Node::new("form");
         form.name = Some("Order".into());

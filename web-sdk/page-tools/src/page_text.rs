@@ -1,4 +1,4 @@
-//! The text of a page for AI clients: header, nodes, what was left out, footer.
+//! The text of a page for AI clients: header, nodes, note of omissions, footer.
 
 use crate::changes::changes;
 use crate::encode::quote;
@@ -8,34 +8,34 @@ use crate::node::Node;
 use crate::outline::{Line, lines};
 use crate::text::{decimal, join_text, one_line, split_at};
 
-/// The bytes that are kept for the lines after the nodes.
+/// The bytes that are reserved for the lines after the nodes.
 const FOOTER_BYTES: usize = 120;
 
-/// How a page is written.
+/// The format of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// As lines that are YAML.
+    /// Lines of YAML.
     #[default]
     Outline,
-    /// As markdown with elements.
+    /// Markdown with elements.
     Markdown,
 }
 
-/// What of a page is written after actions.
+/// The part of a page that is written after actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum View {
-    /// The page after a navigation or if it is short, and otherwise the changes.
+    /// The page if it is short or after a navigation, otherwise the changes.
     #[default]
     Auto,
     /// The page.
     Page,
-    /// What the actions have changed.
+    /// The changes.
     Changes,
     /// Nothing.
     None,
 }
 
-/// Which page it is.
+/// The identity of a page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PageInfo {
     /// The app's id of the page.
@@ -46,14 +46,14 @@ pub struct PageInfo {
     pub title: String,
 }
 
-/// A page at one moment, cleaned.
+/// A cleaned page at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// Which page it is.
+    /// The identity of the page.
     pub info: PageInfo,
     /// The elements and texts.
     pub nodes: Vec<Node>,
-    /// The elements that the driver has only counted.
+    /// The number of elements that the driver has only counted.
     pub uncounted: usize,
 }
 
@@ -62,9 +62,9 @@ pub struct Page {
 pub struct PageText {
     /// The text.
     pub text: String,
-    /// The elements of the page.
+    /// The number of elements on the page.
     pub elements: usize,
-    /// How many of them are in the text.
+    /// The number of them in the text.
     pub shown: usize,
 }
 
@@ -76,7 +76,7 @@ impl PageText {
     }
 }
 
-/// Writes a page. `mark` is four or more hexadecimal digits that the page cannot know.
+/// Writes a page. `mark` is four or more hexadecimal digits that the page cannot predict.
 #[must_use]
 pub fn write_page(page: &Page, format: Format, mark: &str, limits: &Limits) -> PageText {
     let inside: usize = page.nodes.iter().map(Node::count_elements).sum();
@@ -98,7 +98,7 @@ pub fn write_page(page: &Page, format: Format, mark: &str, limits: &Limits) -> P
     }
 }
 
-/// Writes what differs from an earlier page, or the whole page if most does.
+/// Writes the differences from an earlier page, or the whole page if most of it differs.
 #[must_use]
 pub fn write_changes(before: &Page, after: &Page, mark: &str, limits: &Limits) -> Option<PageText> {
     if before.info.page_id != after.info.page_id {
@@ -137,7 +137,7 @@ pub fn write_changes(before: &Page, after: &Page, mark: &str, limits: &Limits) -
     })
 }
 
-/// Returns whether the view `auto` is this page, and not only its changes.
+/// Returns whether the view `auto` writes this page in full rather than its changes.
 #[must_use]
 pub fn is_short(text: &PageText) -> bool {
     text.text.len() <= MAX_AUTO_PAGE_BYTES
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
+    fn omitted_elements_are_counted() {
         let limits = Limits {
             max_page_bytes: 300,
             ..Limits::default()

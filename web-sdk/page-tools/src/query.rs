@@ -1,4 +1,4 @@
-//! Finds elements by what they have.
+//! Finds elements by their properties.
 
 use crate::action::Find;
 use crate::code::ActionCode;
@@ -8,15 +8,15 @@ use crate::outline::single_line;
 use crate::refusal::Failure;
 use crate::text::{contains_ignoring_case, decimal, join_text, lowercase, one_line};
 
-/// Returns the element that an action means.
+/// Returns the element that matches the target of an action.
 ///
-/// What can be acted on is meant before what only has a text. An element whose whole name is the one that is looked for is meant before those whose names
-/// contain it, and before those whose names differ in case. Of several with the same role and name,
-/// the one that is not disabled is meant.
+/// Controls are preferred to elements that only have a text. An element whose whole name matches is
+/// preferred to those whose names contain the text, and to those whose names differ in case. Among
+/// several with the same role and name, the only one that is enabled is chosen.
 ///
 /// # Errors
 ///
-/// Returns why there is not exactly one.
+/// Returns an error if not exactly one element matches.
 pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> {
     let mut found = Vec::new();
     for node in nodes {
@@ -70,15 +70,15 @@ pub fn find_one<'a>(nodes: &'a [Node], find: &Find) -> Result<&'a str, Failure> 
     }
 }
 
-/// Keeps the nodes that are as preferred, if there are any.
+/// Keeps only the preferred nodes, if there are any.
 fn prefer(found: &mut Vec<&Node>, is_preferred: impl Fn(&Node) -> bool) {
     if found.iter().any(|node| is_preferred(node)) {
         found.retain(|node| is_preferred(node));
     }
 }
 
-/// Returns the nodes that match, with what they are in and without what is in them, and how many
-/// there are.
+/// Returns the matching nodes with their ancestors and without their descendants, and the number of
+/// matches.
 #[must_use]
 pub fn filter(nodes: &[Node], find: &Find, limit: usize) -> (Vec<Node>, usize) {
     let mut count = 0;
@@ -94,7 +94,7 @@ fn filter_siblings(nodes: &[Node], find: &Find, limit: usize, count: &mut usize)
         let is_shown = is_match && *count <= limit;
         let mut children = filter_siblings(&node.children, find, limit, count);
         if is_shown {
-            // The text of an element is a part of what was found.
+            // The text of an element belongs to the match.
             let texts = node.children.iter().filter(|child| child.is_text());
             let is_only_text = children.is_empty() && node.children.len() == texts.clone().count();
             if is_only_text {
@@ -110,9 +110,9 @@ fn filter_siblings(nodes: &[Node], find: &Find, limit: usize, count: &mut usize)
     kept
 }
 
-/// Whether what is in an element is said by it, too: in a control, and not in what contains others,
-/// such as a row or a part that scrolls, unless its role is asked for. A click on the text would
-/// otherwise be one at the centre of all that is around it.
+/// Returns whether the text of an element includes that of its descendants. It does in a control.
+/// In containers, such as a row or a part that scrolls, it does only if their role is requested.
+/// Otherwise a click on the text would be a click at the centre of the container.
 fn has_text_of_children(node: &Node, find: &Find) -> bool {
     const CONTROLS: [&str; 13] = [
         "button",
@@ -132,7 +132,7 @@ fn has_text_of_children(node: &Node, find: &Find) -> bool {
     find.role.is_some() || !node.events.is_empty() || CONTROLS.contains(&node.role.as_str())
 }
 
-/// Whether an element is only the row of the text that is looked for: its name joins its cells.
+/// Returns whether an element is only the row of the wanted text: its name joins its cells.
 fn is_row_of_text(node: &Node, find: &Find) -> bool {
     node.role == "row" && find.role.is_none() && find.name.is_none() && find.text.is_some()
 }
@@ -146,8 +146,8 @@ fn collect<'a>(node: &'a Node, found: &mut Vec<&'a Node>, is_match: &dyn Fn(&Nod
     }
 }
 
-/// Whether a node has all that is looked for. The text of an element is its value and the texts
-/// directly in it, or all texts in it if `is_deep`.
+/// Returns whether a node has all wanted properties. The text of an element is its value and its
+/// direct texts, or all texts in it if `is_deep`.
 fn matches(node: &Node, find: &Find, is_deep: bool) -> bool {
     let equals = |wanted: &Option<String>, actual: Option<&str>| {
         wanted
@@ -169,7 +169,7 @@ fn matches(node: &Node, find: &Find, is_deep: bool) -> bool {
             .is_none_or(|text| has_text(node, text, is_deep))
 }
 
-/// Returns whether a text is in one of the nodes: in a name, a value, an error or a text.
+/// Returns whether a text occurs in one of the nodes: in a name, a value, an error or a text.
 #[must_use]
 pub fn is_text_in(nodes: &[Node], text: &str) -> bool {
     nodes
@@ -191,7 +191,7 @@ fn has_text(node: &Node, text: &str, is_deep: bool) -> bool {
     })
 }
 
-/// Whether a node is nothing of its own to act on.
+/// Returns whether a node is only a part of its parent and not a separate target.
 fn is_part_of_parent(node: &Node) -> bool {
     node.reference.is_none() || node.is_only_text
 }
@@ -253,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_name_is_meant_before_a_part() {
+    fn a_whole_name_is_preferred_to_a_part() {
         assert_eq!(find_one(&page(), &by_name("save")).unwrap(), "e1");
         assert_eq!(find_one(&page(), &by_name("save a")).unwrap(), "e2");
     }
 
     #[test]
-    fn a_name_in_the_same_case_is_meant_before_another() {
+    fn a_name_in_the_same_case_is_preferred() {
         assert_eq!(find_one(&page(), &by_name("Delete")).unwrap(), "e3");
         assert_eq!(find_one(&page(), &by_name("delete")).unwrap(), "e4");
         assert_eq!(
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_elements_the_one_that_can_be_used_is_meant() {
+    fn among_equal_elements_the_enabled_one_is_chosen() {
         let mut disabled = button("Send", "e1");
         disabled.states = vec![State::Disabled];
         let one = [disabled.clone(), button("Send", "e2")];
@@ -315,9 +315,9 @@ mod tests {
         assert_eq!(find_one(&rows, &find).unwrap(), "e5");
     }
 
-    /// The page may change between a look at what can be acted on and one at all texts.
+    /// The page may change between a look at the controls and one at all texts.
     #[test]
-    fn what_can_be_acted_on_is_meant_before_what_only_has_a_text() {
+    fn controls_are_preferred_to_elements_that_only_have_a_text() {
         let mut text = Node::new("generic");
         text.reference = Some("e6".into());
         text.is_only_text = true;
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_there_is() {
+    fn an_error_lists_the_candidates() {
         let none = find_one(&page(), &by_name("Print")).unwrap_err();
         assert_eq!(none.code, ActionCode::TargetNotFound);
         assert!(none.message.contains("role \"button\" and name \"Print\""));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches_is_shown_where_it_is() {
+    fn matches_are_shown_with_their_ancestors() {
         let text = Find {
             text: Some("total".into()),
             ..Find::default()

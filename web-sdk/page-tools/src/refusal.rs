@@ -1,28 +1,28 @@
-//! Which targets an action refuses, before it has any effect.
+//! The rules by which a target is refused before an action has any effect.
 
 use crate::action::ActionKind;
 use crate::code::ActionCode;
 use crate::limits::MAX_NAME_CHARS;
 use crate::text::{join_text, one_line};
 
-/// What is known of the target of an action, immediately before it.
+/// The facts about the target of an action, immediately before it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TargetFacts {
-    /// The element in the words of the page's text, such as `button "Save"`.
+    /// The element as the page's text describes it, such as `button "Save"`.
     pub label: String,
-    /// Why it cannot be used now, in the word of the page.
+    /// Why the element is disabled, in the words of the page.
     pub disabled: Option<String>,
     /// Its value cannot be changed.
     pub read_only: bool,
     /// It is not shown.
     pub hidden: bool,
-    /// What covers its centre.
+    /// The element that covers its centre.
     pub covered_by: Option<String>,
-    /// The app keeps it to itself.
+    /// The app marks it as private.
     pub private: bool,
-    /// It is outside of what the app has opened to page tools.
+    /// It is outside of the part that the app has opened to page tools.
     pub outside: bool,
-    /// It takes a value.
+    /// Its value can be set.
     pub editable: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct TargetFacts {
 pub struct Failure {
     /// The reason for programs.
     pub code: ActionCode,
-    /// What happened, and what to do next.
+    /// A description, and advice on what to do next.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a handle whose element is gone.
+    /// Returns the failure of a handle whose element no longer exists.
     #[must_use]
     pub fn stale(reference: &str) -> Self {
         Self::new(
@@ -56,7 +56,8 @@ impl Failure {
         )
     }
 
-    /// Whether the reason may pass by itself: a menu that closes covers what is below it for a while.
+    /// Returns whether the reason may pass by itself: a closing menu covers other elements for a
+    /// short time.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(
@@ -79,7 +80,7 @@ impl Failure {
     }
 }
 
-/// Returns why keys must not go to the element that has the focus.
+/// Returns why keys must not be sent to the element that has the focus.
 #[must_use]
 pub fn refuse_focused(facts: &TargetFacts) -> Option<Failure> {
     let label = one_line(&facts.label, MAX_NAME_CHARS);
@@ -99,7 +100,7 @@ pub fn refuse_focused(facts: &TargetFacts) -> Option<Failure> {
     None
 }
 
-/// Returns why an action must not be done to a target.
+/// Returns why an action must not be performed on a target.
 #[must_use]
 pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     if let Some(failure) = refuse_focused(facts) {
@@ -143,7 +144,7 @@ pub fn refuse(kind: &ActionKind, facts: &TargetFacts) -> Option<Failure> {
     None
 }
 
-/// Returns what does instead of a value, where an element takes none. Its label begins with its role.
+/// Returns advice for an element that does not accept a value. Its label begins with its role.
 fn advice_without_value(label: &str) -> &'static str {
     match label.split(' ').next() {
         Some("slider" | "spinbutton") => {
@@ -156,12 +157,13 @@ fn advice_without_value(label: &str) -> &'static str {
     }
 }
 
-/// Whether a disabled element refuses the action: its user may still look at it.
+/// Returns whether the action is refused for a disabled element. Looking at the element is still
+/// allowed.
 fn is_use(kind: &ActionKind) -> bool {
     !matches!(kind, ActionKind::Hover | ActionKind::Scroll) && needs_box(kind)
 }
 
-/// Whether the action needs an element that is shown.
+/// Returns whether the action needs an element that is shown.
 fn needs_box(kind: &ActionKind) -> bool {
     const SHOWING: [&str; 4] = ["show", "showModal", "showPopover", "scrollIntoView"];
     match kind {
@@ -170,12 +172,12 @@ fn needs_box(kind: &ActionKind) -> bool {
     }
 }
 
-/// Whether a mouse would do the action, at the centre of the element.
+/// Returns whether the action uses the mouse at the centre of the element.
 fn uses_pointer(kind: &ActionKind) -> bool {
     match kind {
         ActionKind::SetValue | ActionKind::Hover | ActionKind::Drag { .. } => true,
         ActionKind::TriggerEvent { event } => {
-            // The driver takes an event by any writing of its name.
+            // The driver accepts any spelling of the name of an event.
             let event = event.to_ascii_lowercase();
             let name = event.strip_prefix("on").unwrap_or(&event);
             matches!(name, "click" | "dblclick" | "doubleclick" | "contextmenu")
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_user_cannot_use_is_refused() {
+    fn a_target_that_a_user_cannot_use_is_refused() {
         let kinds = [ActionKind::SetValue, click(), method("reset")];
         for kind in kinds {
             assert_eq!(code_of(&kind, |_| {}), None);
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_no_value_says_how_it_is_used() {
+    fn a_target_without_a_value_is_refused_with_advice() {
         let advice = |label: &str| {
             let facts = TargetFacts {
                 label: label.into(),
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_pointer_meets_what_covers_an_element() {
+    fn only_pointer_actions_are_refused_for_a_covered_element() {
         let covered =
             |facts: &mut TargetFacts| facts.covered_by = Some("dialog \"Cookies\"".into());
         assert_eq!(code_of(&click(), covered), Some(ActionCode::TargetCovered));
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_an_element_needs_no_element_that_is_shown() {
+    fn actions_that_show_an_element_accept_a_hidden_one() {
         let hidden = |facts: &mut TargetFacts| facts.hidden = true;
         assert_eq!(code_of(&method("showModal"), hidden), None);
         assert_eq!(

@@ -1,37 +1,37 @@
-//! What a call did: the log of its actions, and why it ended.
+//! The report of a call: the log of its actions, and why it ended.
 
 use crate::log::LogEntry;
 use crate::text::{decimal, join_text, one_line};
 use crate::value::{ObjectBuilder, Value};
 
-/// What a call did.
+/// The report of a call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// The actions that ran, in their order.
     pub log: Vec<LogEntry>,
-    /// Where the page went, which ended the list.
+    /// The address that the page navigated to, which ended the list.
     pub navigated: Option<String>,
-    /// How many actions did not run.
+    /// The number of actions that did not run.
     pub skipped: usize,
-    /// Why they did not run, if it was no navigation.
+    /// Why they did not run, if not because of a navigation.
     pub stopped: Option<Stopped>,
 }
 
-/// Why a list ended before its end.
+/// Why a list ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// An action failed, and the client has not asked to continue then.
+    /// An action failed, and the client has not asked to continue after failures.
     ActionFailed,
     /// The client cancelled the call.
     Cancelled,
-    /// The actions took longer than a call may.
+    /// The actions exceeded the time limit of a call.
     TimedOut,
-    /// The person at the page had to answer something first, and did not.
+    /// The person at the page first had to answer a question, and did not.
     PersonAsked,
 }
 
 impl Report {
-    /// Returns how many actions failed.
+    /// Returns the number of failed actions.
     #[must_use]
     pub fn failures(&self) -> usize {
         let failed = self.log.iter().filter(|entry| entry.failure.is_some());
@@ -84,7 +84,7 @@ impl Report {
         }
     }
 
-    /// Returns the state with which the next document goes on.
+    /// Returns the state for the next document, which continues the call.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let log: Vec<_> = self.log.iter().map(LogEntry::to_value).collect();
@@ -96,7 +96,7 @@ impl Report {
             .build()
     }
 
-    /// Returns what an earlier document did before it went to another one.
+    /// Returns the report of an earlier document that navigated to another one.
     #[must_use]
     pub fn from_value(value: &Value, navigated: String) -> Self {
         let log = value
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_list_is_said() {
+    fn the_text_says_why_a_list_ended() {
         let mut report = Report {
             navigated: Some("details".into()),
             skipped: 1,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_survives_its_document() {
+    fn a_report_is_restored_in_the_next_document() {
         let entry = LogEntry {
             index: 1,
             kind: "triggerEvent".into(),

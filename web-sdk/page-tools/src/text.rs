@@ -1,11 +1,11 @@
-//! Strings of a page, made safe for a text that a model reads.
+//! Makes strings of a page safe for a text that a model reads.
 
 use std::borrow::Cow;
 
 use bridge_protocol::invisible::without_invisible;
 
-/// Returns texts, one after the other: `join_text!["a", name, decimal(3)]`. The build removes the standard
-/// library's formatting from the wasm.
+/// Joins texts: `join_text!["a", name, decimal(3)]`. The build removes the standard library's
+/// formatting from the wasm.
 macro_rules! join_text {
     ($($part:expr),+ $(,)?) => {
         [$(AsRef::<str>::as_ref(&$part)),+].concat()
@@ -14,14 +14,14 @@ macro_rules! join_text {
 
 pub(crate) use join_text;
 
-/// Returns the text without the [invisible characters](bridge_protocol::invisible), among which
-/// are those that no YAML text may contain. Separators of lines and paragraphs become line feeds.
+/// Returns the text without the [invisible characters](bridge_protocol::invisible), which include
+/// those that YAML forbids. Separators of lines and paragraphs become line feeds.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
     without_invisible(text)
 }
 
-/// Returns the text as one line, without space at its ends, and cut after `max` characters.
+/// Returns the text as one trimmed line, cut after `max` characters.
 #[must_use]
 pub fn one_line(text: &str, max: usize) -> String {
     let cleaned = clean(text);
@@ -37,7 +37,7 @@ pub fn several_lines(text: &str, max: usize) -> String {
     cut_chars(&lines.join("\n"), max)
 }
 
-/// Returns the text, cut after `max` characters; what was cut is said at its end.
+/// Cuts the text after `max` characters and appends a note with the number of characters.
 #[must_use]
 pub fn cut_chars(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
@@ -46,7 +46,7 @@ pub fn cut_chars(text: &str, max: usize) -> String {
     }
 }
 
-/// Returns the text, cut to `max` bytes; what was cut is said after them.
+/// Cuts the text after `max` bytes and appends a note with the number of bytes.
 #[must_use]
 pub fn cut_bytes(text: &str, max: usize) -> String {
     if text.len() <= max {
@@ -56,14 +56,14 @@ pub fn cut_bytes(text: &str, max: usize) -> String {
     join_text![split_at(text, end).0, cut_note(text)]
 }
 
-/// Returns the parts of a text before and after a boundary of characters. (An index would bring the
-/// code for the message of its panic into the download.)
+/// Splits a text at a character boundary. (An index would add the code for its panic message to the
+/// download.)
 #[must_use]
 pub fn split_at(text: &str, end: usize) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// Returns the number of characters. (`chars().count()` needs code that the build removes.)
+/// Returns the number of characters. (`chars().count()` would need code that the build removes.)
 #[must_use]
 pub fn char_count(text: &str) -> usize {
     text.bytes()
@@ -85,7 +85,7 @@ pub fn decimal(number: usize) -> String {
     digits.into_iter().rev().map(char::from).collect()
 }
 
-/// Writes the code of a character for an entity of HTML.
+/// Writes a character as an HTML entity code.
 #[must_use]
 pub fn char_code(character: char) -> String {
     decimal(character as usize)
@@ -108,12 +108,13 @@ fn grouped(number: usize) -> String {
     grouped
 }
 
-/// Returns whether one text contains another, in time that grows with the sum of their lengths: the
-/// algorithm of Knuth, Morris and Pratt. (That of the standard library is 3 kB of the download.)
+/// Returns whether one text contains another, in linear time: the algorithm of Knuth, Morris and
+/// Pratt. (That of the standard library would add 3 kB to the download.)
 #[must_use]
 pub fn contains(text: &str, part: &str) -> bool {
     let part = part.as_bytes();
-    // For each beginning of the part: the length of its longest shorter beginning that is its end, too.
+    // For each prefix of the part: the length of its longest shorter prefix that is also its
+    // suffix.
     let mut borders = vec![0];
     let extend = |borders: &[usize], mut length: usize, byte: u8| loop {
         if part.get(length) == Some(&byte) {
@@ -143,13 +144,13 @@ pub fn has_char(text: &str, character: char) -> bool {
     text.chars().any(|it| it == character)
 }
 
-/// Returns whether one text contains another, in any case.
+/// Returns whether one text contains another, ignoring case.
 #[must_use]
 pub fn contains_ignoring_case(text: &str, part: &str) -> bool {
     contains(&lowercase(text), &lowercase(part))
 }
 
-/// Returns the text in lower case. The wasm leaves that to the browser, which has the tables.
+/// Returns the text in lower case. The wasm uses the browser's tables for this.
 #[must_use]
 pub fn lowercase(text: &str) -> String {
     if text.is_ascii() {
@@ -161,8 +162,8 @@ pub fn lowercase(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// Returns whether the character may be in a word: letters and digits are, and so is whatever ASCII
-/// does not have, except space and punctuation of other scripts.
+/// Returns whether the character may be part of a word: letters, digits, and all characters outside
+/// of ASCII except space and punctuation of other scripts.
 #[must_use]
 pub fn is_word_char(character: char) -> bool {
     match character {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_says_how_long_the_text_was() {
+    fn a_cut_text_states_its_original_length() {
         assert_eq!(cut_chars("abc", 3), "abc");
         assert_eq!(cut_chars("abcd", 3), "abc… (of 4 characters)");
         let long = "ä".repeat(12_345);

@@ -1,10 +1,10 @@
-//! JSON values, without a library: pages leave JSON to the browser, and native programs have their
-//! own.
+//! JSON values, without a library: pages use the browser's JSON, and native programs have their own
+//! library.
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
-    /// `null`, and what is absent.
+    /// `null`, or absent.
     #[default]
     Null,
     /// `true` or `false`.
@@ -15,12 +15,12 @@ pub enum Value {
     String(String),
     /// An array.
     Array(Vec<Value>),
-    /// An object, in the order of its members.
+    /// An object; its members keep their order.
     Object(Vec<(String, Value)>),
 }
 
 impl Value {
-    /// Returns a member of an object that is not `null`.
+    /// Returns a member of an object unless it is `null`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let Self::Object(members) = self else {
@@ -32,7 +32,7 @@ impl Value {
             .filter(|value| **value != Self::Null)
     }
 
-    /// Returns the text of a string.
+    /// Returns the text if this is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -41,7 +41,7 @@ impl Value {
         }
     }
 
-    /// Returns a number.
+    /// Returns the number if this is one.
     #[must_use]
     pub fn as_number(&self) -> Option<f64> {
         match self {
@@ -56,7 +56,7 @@ impl Value {
         *self == Self::Bool(true)
     }
 
-    /// Returns the items of an array.
+    /// Returns the items if this is an array.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {

@@ -6,10 +6,10 @@ use crate::inspect::{check_usable, label};
 use crate::item::{Item, ItemAction};
 use crate::role;
 
-/// What `triggerEvent` does.
+/// The events that `triggerEvent` can trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// What assistive technologies do by default, or a click of the pointer where there is nothing.
+    /// The default action of assistive technologies, or a pointer click if there is none.
     Click,
     PointerClick,
     DoubleClick,
@@ -28,7 +28,7 @@ const TRIGGERS: [(&str, Trigger); 7] = [
 ];
 
 impl Trigger {
-    /// Parses the name of an event in any writing: `onClick`, `click`.
+    /// Parses the name of an event in any spelling: `onClick`, `click`.
     pub(crate) fn parse(event: &str) -> Result<Self, ActionFailure> {
         let lower = event.to_ascii_lowercase();
         let name = lower.strip_prefix("on").unwrap_or(&lower);
@@ -42,8 +42,8 @@ impl Trigger {
     }
 }
 
-/// Does what assistive technologies do by default. Returns false if there is nothing, and a pointer must
-/// do it.
+/// Performs the default action of assistive technologies. Returns false if there is none, and the
+/// pointer must be used.
 pub(crate) fn click(item: &Item) -> Result<bool, ActionFailure> {
     check_usable(item)?;
     for action in [ItemAction::Default, ItemAction::Expand] {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_known_by_any_writing_of_its_name() {
+    fn the_name_of_an_event_is_accepted_in_any_spelling() {
         for event in ["onClick", "click", "onclick"] {
             assert_eq!(Trigger::parse(event), Ok(Trigger::Click));
         }

@@ -15,24 +15,25 @@ use crate::item::Item;
 use crate::window_thread::WindowThread;
 use crate::{inspect, keys, pointer, screenshot, value};
 
-/// So long animations are waited for. One that never ends is not.
+/// Maximum time to wait for animations to end. Some never end.
 const MAX_REST: Duration = Duration::from_secs(1);
-/// Between two looks at what moves or is waited for: a few frames.
+/// Time between two checks of a moving or awaited element: a few frames.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// The moves of a drag, if the client does not say.
+/// Default number of moves of a drag.
 const DEFAULT_DRAG_STEPS: u32 = 8;
-/// What can be done, for the answer to what cannot.
+/// The supported actions, for the error of an unsupported one.
 const POSSIBLE: &str =
     "use setValue, triggerEvent, callMethod, pressKey, hover, scroll, drag or waitFor";
 
-/// The driver of one window. It is in the thread of the connection.
+/// The driver of one window. It runs in the thread of the connection.
 pub(crate) struct WindowDriver {
     thread: WindowThread,
     page: PageInfo,
-    /// The elements with handles, before an action: what they look like.
+    /// The elements with handles before an action, with their appearance.
     before: Option<BTreeMap<String, String>>,
     warnings: Vec<String>,
-    /// Whether the window has not answered during this action. It is not asked again before the next.
+    /// Whether the window has not responded during this action. It is not called again before the
+    /// next action.
     is_blocked: bool,
 }
 
@@ -214,7 +215,7 @@ impl Driver for WindowDriver {
         reference: &str,
         action: &Action,
     ) -> Result<Inspection, ActionFailure> {
-        // An accessible action needs no pointer.
+        // An accessibility action does not need a pointer.
         let is_pointed_at = !matches!(action.kind, ActionKind::SetValue);
         let facts = self.with_target(reference, move |window, item| {
             let mut facts = inspect::facts(window, item);
@@ -252,7 +253,7 @@ impl Driver for WindowDriver {
         reference: Option<&str>,
         to: Option<&str>,
     ) -> Result<(), ActionFailure> {
-        // Until the end of this call, nothing is known of the window.
+        // The state of the window is unknown until the end of this call.
         self.is_blocked = true;
         let done = self.do_action(action, fields, reference, to).await;
         self.is_blocked = matches!(&done, Err(failure) if is_timeout(failure));
@@ -269,7 +270,7 @@ impl Driver for WindowDriver {
             if is_brief || started.elapsed() > MAX_REST {
                 return;
             }
-            tokio::time::sleep(LOOK_INTERVAL).await; // sleep: the animation goes on
+            tokio::time::sleep(LOOK_INTERVAL).await; // sleep: the animation continues
         }
     }
 
@@ -303,7 +304,7 @@ impl Driver for WindowDriver {
 
     async fn change(&mut self, at_most: Duration) {
         let span = at_most.min(LOOK_INTERVAL);
-        tokio::time::sleep(span).await; // sleep: a window does not say that it has changed
+        tokio::time::sleep(span).await; // sleep: a window does not report changes
     }
 
     async fn state(&mut self) -> PageState {
@@ -343,7 +344,7 @@ fn is_timeout(failure: &ActionFailure) -> bool {
     failure.code() == ActionCode::ActionTimeout
 }
 
-/// Collects what each element with a handle looks like.
+/// Collects the appearance of each element with a handle.
 fn collect_elements(node: &Node, elements: &mut BTreeMap<String, String>) {
     if let Some(reference) = &node.reference {
         let looks = format!(

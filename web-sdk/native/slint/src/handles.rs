@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::item::{Address, Item, WeakItem};
 
-/// The handles `e1`, `e2`… of a window. A number is never used twice, and names one element as long as
-/// that lives.
+/// The handles `e1`, `e2`… of a window. A number is never reused, and names one element for its
+/// lifetime.
 #[derive(Default)]
 pub(crate) struct Handles {
     latest: u32,
@@ -14,17 +14,17 @@ pub(crate) struct Handles {
     addresses: BTreeMap<u32, Address>,
 }
 
-/// What a handle names.
+/// The result of looking up a handle.
 pub(crate) enum Named {
     Item(Item),
-    /// An element that is gone.
+    /// An element that no longer exists.
     Stale,
-    /// There was no such handle.
+    /// The handle never existed.
     Unknown,
 }
 
 impl Handles {
-    /// Returns the handle of an element, which gets one at its first time.
+    /// Returns the handle of an element, and assigns one on the first call.
     pub(crate) fn of(&mut self, item: &Item) -> String {
         let address = item.address();
         let number = match self.numbers.get(&address) {
@@ -51,8 +51,8 @@ impl Handles {
             .map_or(Named::Stale, Named::Item)
     }
 
-    /// Forgets the elements that are gone, and the oldest of what is more than `most`. Their handles
-    /// are stale then.
+    /// Removes elements that no longer exist, and the oldest beyond `most`. Their handles are stale
+    /// afterwards.
     pub(crate) fn forget_gone(&mut self, most: usize) {
         let mut excess = self.addresses.len().saturating_sub(most);
         let numbers = &mut self.numbers;
@@ -70,7 +70,7 @@ impl Handles {
     }
 }
 
-/// Parses a handle that has the only way to write its number.
+/// Parses a handle. Its number has only one valid spelling.
 fn parse(reference: &str) -> Option<u32> {
     let digits = reference.strip_prefix('e')?;
     let number: u32 = digits.parse().ok()?;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_usual_writing_is_a_handle() {
+    fn a_handle_has_only_one_spelling() {
         assert_eq!(parse("e12"), Some(12));
         for text in ["12", "e", "e012", "e+1", "e1 ", "E1", "e99999999999"] {
             assert_eq!(parse(text), None, "{text}");

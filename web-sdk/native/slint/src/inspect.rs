@@ -1,4 +1,4 @@
-//! What is known of the target of an action: whether a user could do it now.
+//! Inspects the target of an action: whether a user could act on it now.
 
 use i_slint_core::lengths::{LogicalPoint, LogicalVector};
 use mcp_web_sdk::page::{ActionCode, ActionFailure, TargetFacts};
@@ -9,7 +9,7 @@ use crate::role;
 use crate::tree::describe;
 use crate::window::OpenWindow;
 
-/// Returns what is known of an element, after it was scrolled into view.
+/// Scrolls an element into view and returns its facts.
 pub(crate) fn facts(window: &slint::Window, item: &Item) -> TargetFacts {
     scroll_into_view(item);
     TargetFacts {
@@ -23,7 +23,7 @@ pub(crate) fn facts(window: &slint::Window, item: &Item) -> TargetFacts {
     }
 }
 
-/// Refuses what cannot be used any more: something may have happened since its facts were asked for.
+/// Refuses an element that can no longer be used: it may have changed since it was inspected.
 pub(crate) fn check_usable(item: &Item) -> Result<(), ActionFailure> {
     let label = label(item);
     if item.flag(Property::Enabled) == Some(false) {
@@ -37,7 +37,7 @@ pub(crate) fn check_usable(item: &Item) -> Result<(), ActionFailure> {
     Ok(())
 }
 
-/// Refuses an action of the pointer that something else would get.
+/// Refuses a pointer action that another element would receive.
 pub(crate) fn check_uncovered(window: &slint::Window, item: &Item) -> Result<(), ActionFailure> {
     let Some(cover) = cover(window, item) else {
         return Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn check_uncovered(window: &slint::Window, item: &Item) -> Result<(),
     Err(ActionFailure::new(ActionCode::TargetCovered, message))
 }
 
-/// Returns an element in the words of the page's text.
+/// Returns an element as the page's text describes it.
 pub(crate) fn label(item: &Item) -> String {
     let role = role::of_item(item);
     match describe(item, role).name {
@@ -59,7 +59,7 @@ pub(crate) fn label(item: &Item) -> String {
     }
 }
 
-/// Returns whether `setValue` knows how to set the value of an element.
+/// Returns whether `setValue` can set the value of an element.
 pub(crate) fn takes_value(item: &Item) -> bool {
     item.can(ItemAction::SetValue) || (is_checkable(item) && item.can(ItemAction::Default))
 }
@@ -69,7 +69,7 @@ pub(crate) fn is_checkable(item: &Item) -> bool {
         || matches!(role::of_item(item), "checkbox" | "radio" | "switch")
 }
 
-/// Turns the wheel over each part that scrolls, as far as the element is out of its view.
+/// Turns the wheel over each scrolling ancestor, as far as the element is out of its view.
 fn scroll_into_view(item: &Item) {
     let parts: Vec<_> = item.ancestors().filter(Item::scrolls).collect();
     for part in parts {
@@ -79,7 +79,7 @@ fn scroll_into_view(item: &Item) {
             if start < view_start {
                 view_start - start
             } else {
-                // Its beginning is more than its end, where it is larger than the view.
+                // If the element is larger than the view, its beginning takes precedence.
                 (view_end - end).min(0.0).max(view_start - start)
             }
         };
@@ -98,7 +98,7 @@ fn scroll_into_view(item: &Item) {
     }
 }
 
-/// Returns what would get a press of the pointer at the centre of an element instead of it.
+/// Returns the element that would receive a press of the pointer at the centre of another.
 fn cover(window: &slint::Window, item: &Item) -> Option<Item> {
     let mut search = CoverSearch {
         item,
@@ -109,7 +109,7 @@ fn cover(window: &slint::Window, item: &Item) -> Option<Item> {
     let roots = OpenWindow::roots(window);
     for (index, root) in roots.iter().enumerate() {
         let is_popup = index > 0;
-        // A menu takes all presses in it.
+        // A menu receives all presses inside it.
         if is_popup && search.has_passed && root.rectangle().contains(search.center) {
             search.cover = Some(root.clone());
         }
@@ -125,7 +125,7 @@ fn cover(window: &slint::Window, item: &Item) -> Option<Item> {
 struct CoverSearch<'a> {
     item: &'a Item,
     center: LogicalPoint,
-    /// Whether the element itself is behind what is looked at now.
+    /// Whether the element itself is behind the one that is checked now.
     has_passed: bool,
     cover: Option<Item>,
 }

@@ -1,4 +1,4 @@
-//! The elements of a window, as Slint has them.
+//! The elements of a window, as Slint stores them.
 
 use i_slint_core::accessibility::{
     AccessibilityAction, AccessibleStringProperty, SupportedAccessibilityAction,
@@ -16,19 +16,20 @@ use slint::platform::WindowEvent;
 
 pub(crate) use i_slint_core::accessibility::AccessibleStringProperty as Property;
 
-/// An element of a window. It keeps the element, so it is held only while the thread of the window
-/// works.
+/// An element of a window. It is a strong reference, so it is held only while the thread of the
+/// window runs a task.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Item(ItemRc);
 
-/// An element that may be gone.
+/// A weak reference to an element.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct WeakItem(ItemWeak);
 
-/// Where an element lies in memory: a key as long as a [`WeakItem`] of it exists.
+/// The address of an element in memory. It is a valid key while a [`WeakItem`] of the element
+/// exists.
 pub(crate) type Address = (usize, u32);
 
-/// What assistive technologies can do to an element.
+/// The actions of assistive technologies on an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemAction {
     Default,
@@ -45,14 +46,14 @@ impl WeakItem {
 }
 
 impl Item {
-    /// Returns the outermost element of a window, after all that is to be shown was created.
+    /// Returns the outermost element of a window, after creating all elements that are to be shown.
     pub(crate) fn root(window: &slint::Window) -> Option<Self> {
         let window = WindowInner::from_pub(window);
         window.ensure_tree_instantiated();
         window.try_component().map(|it| Self(ItemRc::new_root(it)))
     }
 
-    /// Returns what is open over a window: menus, and lists of choices.
+    /// Returns the popups of a window: menus, and lists of choices.
     pub(crate) fn popups(window: &slint::Window) -> Vec<Self> {
         let window = WindowInner::from_pub(window);
         let popups = window.active_popups();
@@ -62,7 +63,7 @@ impl Item {
         roots.map(Self).collect()
     }
 
-    /// Returns the element that has the focus: the one that a user would call so.
+    /// Returns the focused element, from the point of view of a user.
     pub(crate) fn focused(window: &slint::Window) -> Option<Self> {
         let focused = WindowInner::from_pub(window)
             .focus_item
@@ -85,7 +86,7 @@ impl Item {
         std::iter::successors(self.0.first_child(), ItemRc::next_sibling).map(Self)
     }
 
-    /// Returns what the element is in, up to the window or the popup.
+    /// Returns the ancestors of the element, up to the window or the popup.
     pub(crate) fn ancestors(&self) -> impl Iterator<Item = Self> + use<> {
         let parent = |item: &ItemRc| item.parent_item(ParentItemTraversalMode::StopAtPopups);
         std::iter::successors(parent(&self.0), parent).map(Self)
@@ -113,7 +114,8 @@ impl Item {
         self.property(property).map(|value| value == "true")
     }
 
-    /// Returns the qualified id such as `Main::plus`, if the program was built with debug information.
+    /// Returns the qualified id, such as `Main::plus`, if the program was built with debug
+    /// information.
     pub(crate) fn id(&self) -> Option<String> {
         let names = self.0.element_type_names_and_ids(0)?;
         let mut ids = names.into_iter().map(|(_, id)| id.to_string());
@@ -141,14 +143,14 @@ impl Item {
         });
     }
 
-    /// Returns whether a text that is typed here is a secret.
+    /// Returns whether text that is typed here is secret.
     pub(crate) fn is_password(&self) -> bool {
         self.0.accessible_role() == AccessibleRole::TextInput
             && find_text_input_with_rc(&self.0)
                 .is_some_and(|(_, input)| input.as_pin_ref().input_type() == InputType::Password)
     }
 
-    /// Returns whether the app shows nothing of what is in the element: `visible: false`.
+    /// Returns whether the app hides the whole content of the element: `visible: false`.
     pub(crate) fn hides_content(&self) -> bool {
         self.0.downcast::<Clip>().is_some_and(|clip| {
             let clip = clip.as_pin_ref();
@@ -165,23 +167,23 @@ impl Item {
             && !self.ancestors().any(|it| it.hides_content())
     }
 
-    /// Returns whether some of the element is in the part of the window that is seen now.
+    /// Returns whether part of the element is in the visible area of the window.
     pub(crate) fn is_in_view(&self) -> bool {
         self.0.is_visible()
     }
 
-    /// Returns the place of the element in its window, in logical pixels.
+    /// Returns the position of the element in its window, in logical pixels.
     pub(crate) fn rectangle(&self) -> LogicalRect {
         let geometry = self.0.geometry();
         LogicalRect::new(self.0.map_to_native_window(geometry.origin), geometry.size)
     }
 
     pub(crate) fn center(&self) -> LogicalPoint {
-        // The middle is mapped, not computed: what is around the element may scale or turn it.
+        // The centre is mapped, not computed, because ancestors may scale or rotate the element.
         self.0.map_to_native_window(self.0.geometry().center())
     }
 
-    /// Returns whether what is outside of the element is cut off.
+    /// Returns whether the element clips content outside of it.
     pub(crate) fn clips(&self) -> bool {
         self.0.borrow().as_ref().clips_children()
     }
@@ -190,14 +192,15 @@ impl Item {
         self.0.downcast::<Flickable>().is_some()
     }
 
-    /// Returns whether a press of the pointer ends here, and not at what is below.
+    /// Returns whether the element consumes a press of the pointer, instead of the element below.
     pub(crate) fn takes_pointer(&self) -> bool {
         let area = self.0.downcast::<TouchArea>();
         area.is_some_and(|area| area.as_pin_ref().enabled())
             || self.0.downcast::<TextInput>().is_some()
     }
 
-    /// Gives the focus to the element, or to what in it takes keys. Returns whether it has it now.
+    /// Gives the focus to the element, or to a descendant that accepts keys. Returns whether it has
+    /// the focus now.
     pub(crate) fn focus(&self) -> bool {
         let takes_focus =
             self.0.downcast::<TextInput>().is_some() || self.0.downcast::<FocusScope>().is_some();
@@ -212,7 +215,7 @@ impl Item {
         self.children().any(|child| child.focus())
     }
 
-    /// Sends an event to the window that shows the element. Returns whether something has taken it.
+    /// Sends an event to the window that shows the element. Returns whether the event was accepted.
     pub(crate) fn send(&self, event: WindowEvent) -> bool {
         let Some(adapter) = self.0.window_adapter() else {
             return false;
@@ -227,7 +230,7 @@ impl Item {
     }
 }
 
-/// Sends an event to a window. Returns whether something has taken it.
+/// Sends an event to a window. Returns whether the event was accepted.
 pub(crate) fn send(window: &slint::Window, event: WindowEvent) -> bool {
     let result = window.dispatch_event_with_result(event);
     result.is_ok_and(|it| it == i_slint_core::platform::WindowEventDispatchResult::Accepted)

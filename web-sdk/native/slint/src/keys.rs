@@ -1,4 +1,4 @@
-//! The keys of a keyboard, by the names that pages have for them.
+//! The keys of a keyboard, by their names on web pages.
 
 use mcp_web_sdk::page::{ActionCode, ActionFailure};
 use slint::SharedString;
@@ -6,8 +6,8 @@ use slint::platform::{Key, WindowEvent};
 
 use crate::item;
 
-/// Presses and releases a key, with its modifiers around it. They may stand before its name, too:
-/// `Control+a`.
+/// Presses and releases a key, with its modifiers around it. The modifiers may also be a prefix of
+/// its name: `Control+a`.
 pub(crate) fn press(
     window: &slint::Window,
     key: &str,
@@ -33,7 +33,7 @@ pub(crate) fn press(
     Ok(())
 }
 
-/// Returns the modifiers before the name of a key, and the name.
+/// Returns the modifiers that prefix the name of a key, and the name.
 fn split_modifiers(key: &str) -> (Vec<&str>, &str) {
     let mut modifiers = Vec::new();
     let mut rest = key;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn modifiers_may_stand_before_a_key() {
+    fn modifiers_may_prefix_a_key() {
         assert_eq!(split_modifiers("a"), (vec![], "a"));
         assert_eq!(split_modifiers("+"), (vec![], "+"));
         assert_eq!(

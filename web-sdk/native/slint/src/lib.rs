@@ -1,4 +1,4 @@
-//! Lets AI clients read and use the windows of a Slint program, by the same tools as a web page.
+//! Lets AI clients read and use the windows of a Slint program, with the same tools as a web page.
 //!
 //! ```no_run
 //! use mcp_web_sdk::{McpWeb, Token};
@@ -24,10 +24,10 @@
 //! ```
 //!
 //! A call arrives in the thread of the connection. `driver` takes it to the thread of the window
-//! (`window_thread`), with a limit of time: a window that is blocked fails its calls, and the
-//! connection lives on. There, `window` has the handles (`handles`) and makes a tree of what is shown
-//! (`tree`, `inspect`); `value`, `keys` and `pointer` do what a user does, and `screenshot` takes the
-//! picture. `item` alone knows how Slint names and stores its elements.
+//! (`window_thread`), with a time limit: calls to a blocked window fail, and the connection stays
+//! open. There, `window` has the handles (`handles`) and builds a tree of the shown elements
+//! (`tree`, `inspect`); `value`, `keys` and `pointer` act as a user does, and `screenshot` takes
+//! the picture. Only `item` knows how Slint names and stores its elements.
 #![warn(missing_docs)]
 
 mod action;

@@ -1,4 +1,4 @@
-//! How a window is offered to AI clients, and ends.
+//! Offers a window to AI clients, and ends its session.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,22 +13,22 @@ use crate::driver::WindowDriver;
 use crate::window::OpenWindow;
 use crate::window_thread::WindowThread;
 
-/// How soon a window that was closed leaves. Slint has no event for it that a library may use beside the
-/// app.
+/// Interval at which a closed window is detected. Slint has no event for this that a library can
+/// use without interfering with the app.
 const CLOSED_INTERVAL: Duration = Duration::from_millis(50);
-/// The most handles of a window.
+/// Maximum number of handles of a window.
 const MAX_HANDLES: usize = 10_000;
 
-/// How AI clients may use a window.
+/// Options for how AI clients may use a window.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WindowOptions {
-    /// What the window is called in results: its `pageId`.
+    /// The name of the window in results: its `pageId`.
     pub page_id: String,
-    /// So long a call waits for the thread of the window, 5 s by default. A call that finds the window
-    /// blocked fails then, and the connection stays.
+    /// How long a call waits for the thread of the window, 5 s by default. A call to a blocked
+    /// window then fails, and the connection stays open.
     pub window_timeout: Duration,
-    /// Which tools there are, how a window is written, and the limits. There are pictures by default.
+    /// The tools, the format of the window's text, and the limits. Pictures are enabled by default.
     pub tools: PageToolsOptions,
 }
 
@@ -45,30 +45,30 @@ impl Default for WindowOptions {
     }
 }
 
-/// A window that is offered. When it is closed, its session leaves by itself.
+/// A window that is offered. When the window closes, its session ends automatically.
 ///
-/// Dropping this ends the session, too, and waits until the bridge has heard of it, 4 s at most.
+/// Dropping this also ends the session, and waits until the bridge has been notified, at most 4 s.
 pub struct OfferedWindow {
     tools: PageTools,
     end: Rc<RefCell<End>>,
-    /// It ends with this.
+    /// Dropped together with this, which stops it.
     _timer: Timer,
 }
 
-/// How the session of a window ends: once.
+/// Ends the session of a window once.
 struct End {
     app: McpWeb,
     thread: WindowThread,
-    /// The thread that disconnects, once it has begun.
+    /// The thread that disconnects, once it has started.
     leaving: Option<JoinHandle<()>>,
 }
 
-/// Offers a window to AI clients: they read it as text, use it as its user does, and take pictures of
-/// it. It is to be called in the thread of the event loop.
+/// Offers a window to AI clients: they can read it as text, use it as its user does, and take
+/// pictures of it. Call this in the thread of the event loop.
 ///
-/// The session of `app` is that of this window: when the window is closed, or hidden by the program, it
-/// leaves. Other windows are other sessions, each with an [`McpWeb`] of its own. Tools of the app itself
-/// are added to `app` as in any program.
+/// The session of `app` belongs to this window: it ends when the window is closed, or hidden by the
+/// program. Other windows have separate sessions, each with its own [`McpWeb`]. Tools of the app
+/// itself are added to `app` as in any program.
 pub fn offer_window(
     app: &McpWeb,
     window: &impl ComponentHandle,
@@ -112,8 +112,8 @@ impl OfferedWindow {
         &self.tools
     }
 
-    /// Ends the session, and waits until the bridge has heard of it, 4 s at most. A program calls it
-    /// after its event loop, so that AI clients hear at once that the window is gone.
+    /// Ends the session, and waits until the bridge has been notified, at most 4 s. Call this after
+    /// the event loop, so that AI clients see immediately that the window is gone.
     pub fn leave(self) {}
 }
 
@@ -125,14 +125,15 @@ impl Drop for OfferedWindow {
             end.leaving.take()
         };
         if let Some(leaving) = leaving {
-            // A panic in it was printed there.
+            // A panic there was already printed.
             let _ = leaving.join();
         }
     }
 }
 
 impl End {
-    /// Disconnects in a thread of its own: the bridge answers when it can, and windows do not wait.
+    /// Disconnects in a separate thread: the bridge may take time to answer, and windows must not
+    /// block.
     fn begin(&mut self) {
         self.thread.close();
         if self.leaving.is_some() {

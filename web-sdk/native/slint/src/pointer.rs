@@ -1,4 +1,4 @@
-//! What a user does with a mouse: clicks, and drags.
+//! The mouse actions of a user: clicks and drags.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use crate::inspect::check_usable;
 use crate::item::Item;
 use crate::window_thread::WindowThread;
 
-/// Between press and release, as a finger takes it. A part that scrolls holds a press back for 100 ms,
-/// and passes it on at the release.
+/// Time between press and release, like that of a finger. A scrolling part holds a press back for
+/// 100 ms, and passes it on at the release.
 const PRESS_TIME: Duration = Duration::from_millis(30);
-/// Between two moves of a drag: a frame, so that each has its effect.
+/// Time between two moves of a drag: one frame, so that each takes effect.
 const MOVE_TIME: Duration = Duration::from_millis(16);
 
-/// A button of the mouse that is down. It is released when this is dropped, whatever became of the
-/// action.
+/// A pressed mouse button. It is released when this is dropped, whether or not the action
+/// succeeded.
 struct Pressed {
     thread: WindowThread,
     position: LogicalPosition,
     button: PointerEventButton,
-    /// The element that was pressed: it knows which window gets the events.
+    /// The element that was pressed, which determines the window that receives the events.
     reference: String,
     is_released: bool,
 }
@@ -75,8 +75,8 @@ pub(crate) fn hover(item: &Item) {
     });
 }
 
-/// Turns the wheel over an element. The deltas are those of pages: a positive one shows what is below or
-/// to the right. Returns whether something scrolls there.
+/// Turns the wheel over an element. The deltas have the signs of web pages: positive ones scroll
+/// down or right. Returns whether anything scrolled.
 pub(crate) fn scroll(item: &Item, delta_x: f32, delta_y: f32) -> bool {
     item.send(WindowEvent::PointerScrolled {
         position: center(item),
@@ -143,7 +143,7 @@ impl Pressed {
         self.thread
             .run(move |open, window| send(open, window, &reference, event))
             .await?;
-        // Until here it may not have begun; a second release does nothing.
+        // The release may not have run before this line. A second release has no effect.
         self.is_released = true;
         Ok(())
     }
@@ -168,7 +168,8 @@ impl Drop for Pressed {
     }
 }
 
-/// Sends an event to the window of an element, or to the outermost one if the element is gone.
+/// Sends an event to the window of an element, or to the outermost one if the element no longer
+/// exists.
 fn send(
     open: &crate::window::OpenWindow,
     window: &slint::Window,

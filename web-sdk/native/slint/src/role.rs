@@ -4,7 +4,7 @@ use i_slint_core::items::AccessibleRole;
 
 use crate::item::Item;
 
-/// Returns the role that pages have for the same.
+/// Returns the role of the equivalent element on a web page.
 pub(crate) fn of_item(item: &Item) -> &'static str {
     match item.accessible_role() {
         AccessibleRole::Button => "button",
@@ -39,7 +39,7 @@ pub(crate) fn of_item(item: &Item) -> &'static str {
     }
 }
 
-/// Returns whether an element of this role is acted on, even if it offers no action by itself.
+/// Returns whether elements with this role are controls, even if they offer no action.
 pub(crate) fn is_control(role: &str) -> bool {
     matches!(
         role,

@@ -5,7 +5,7 @@ use slint::{Rgba8Pixel, SharedPixelBuffer};
 
 use crate::item::Item;
 
-/// A part of a picture, in its pixels.
+/// A part of a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     x: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Pixels {
     part: Part,
 }
 
-/// Draws a window, and takes all of it or the part where an element is.
+/// Draws a window and returns all of it, or the part that shows an element.
 pub(crate) fn take(window: &slint::Window, item: Option<&Item>) -> Result<Pixels, ActionFailure> {
     let buffer = window.take_snapshot().map_err(|error| {
         let message = format!("the window cannot be drawn: {error}; take a page_snapshot");
@@ -74,7 +74,7 @@ impl Pixels {
     }
 }
 
-/// Returns where an element is in the picture of its window, if it is in it at all.
+/// Returns the part of the window's picture that shows an element, if any.
 fn part_of(item: &Item, scale: f32, width: u32, height: u32) -> Option<Part> {
     let place = item.rectangle();
     #[expect(

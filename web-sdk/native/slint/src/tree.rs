@@ -1,4 +1,4 @@
-//! What a window shows, as the data that page tools write.
+//! Converts the content of a window to the tree that page tools write.
 
 use mcp_web_sdk::page::{Node, NodeValue, Rows, State, Tree, TreeOptions};
 
@@ -6,13 +6,13 @@ use crate::handles::Handles;
 use crate::item::{Item, ItemAction, Property};
 use crate::role;
 
-/// Makes a tree of the elements that assistive technologies see.
+/// Builds a tree of the elements that assistive technologies see.
 pub(crate) struct TreeBuilder<'a> {
     handles: &'a mut Handles,
     focused: Option<Item>,
     limit: usize,
     every_text: bool,
-    /// The elements so far.
+    /// The number of elements so far.
     elements: usize,
 }
 
@@ -31,7 +31,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Builds the tree of what is in `roots`.
+    /// Builds the tree of `roots` and their descendants.
     pub(crate) fn build(mut self, roots: &[Item]) -> Tree {
         let mut root = Node::new("generic");
         for item in roots {
@@ -39,12 +39,13 @@ impl<'a> TreeBuilder<'a> {
         }
         Tree {
             root,
-            // The outermost element counts in the tree.
+            // The outermost element also counts.
             elements: self.elements + 1,
         }
     }
 
-    /// Adds an element with what is in it. What has no role is left out, and its content moves up.
+    /// Adds an element with its children. An element without a role is left out, and its children
+    /// move up.
     fn add(&mut self, item: &Item, parent_name: Option<&str>, nodes: &mut Vec<Node>) {
         if item.hides_content() {
             return;
@@ -59,7 +60,7 @@ impl<'a> TreeBuilder<'a> {
         }
         self.elements += 1;
         if self.elements > self.limit {
-            // Only counted: nobody reads the names.
+            // The elements are only counted, so the names are not needed.
             return self.add_children(item, None, nodes);
         }
         let mut node = describe(item, role);
@@ -86,7 +87,7 @@ impl<'a> TreeBuilder<'a> {
         }
     }
 
-    /// Adds a text, unless it is the name of what it is in.
+    /// Adds a text, unless it repeats the name of its parent.
     fn add_text(&mut self, item: &Item, parent_name: Option<&str>, nodes: &mut Vec<Node>) {
         let text = item.property(Property::Label).unwrap_or_default();
         if text.is_empty() || self.elements > self.limit {
@@ -110,7 +111,7 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-/// Returns an element without what is in it.
+/// Returns an element without its children.
 pub(crate) fn describe(item: &Item, role: &str) -> Node {
     let placeholder = item.property(Property::PlaceholderText);
     let placeholder = placeholder.filter(|text| !text.is_empty());
@@ -161,7 +162,7 @@ fn states(item: &Item, role: &str) -> Vec<State> {
     states
 }
 
-/// Returns whether assistive technologies can do something to an element.
+/// Returns whether assistive technologies can act on an element.
 fn is_acted_on(item: &Item) -> bool {
     [
         ItemAction::Default,
@@ -173,7 +174,7 @@ fn is_acted_on(item: &Item) -> bool {
     .any(|action| item.can(action))
 }
 
-/// Returns how many items a list has, those that are not created included.
+/// Returns the number of items of a list, including those that were not created.
 fn count(item: &Item) -> Option<u32> {
     item.property(Property::ItemCount)?.parse().ok()
 }

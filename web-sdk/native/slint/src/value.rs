@@ -1,4 +1,4 @@
-//! Values of controls: how they are set, and compared with what was set.
+//! Sets the values of controls, and compares them with the values that were set.
 
 use mcp_web_sdk::page::{ActionCode, ActionFailure, ReadBack};
 use serde_json::Value;
@@ -20,9 +20,9 @@ pub(crate) fn set(item: &Item, value: &Value) -> Result<(), ActionFailure> {
     Ok(())
 }
 
-/// Compares the value of an element with the one that was set.
+/// Compares the value of an element with the value that was set.
 pub(crate) fn read_back(item: &Item, value: &Value) -> Option<ReadBack> {
-    // A secret is not read.
+    // A secret must not be read.
     if item.is_password() {
         return None;
     }
@@ -66,7 +66,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns whether two values are the same text, or the same number in the precision of a window.
+/// Returns whether two values are equal as text, or as numbers in the precision of a window.
 fn is_same(left: &str, right: &str) -> bool {
     let numbers = (left.parse::<f32>(), right.parse::<f32>());
     match numbers {

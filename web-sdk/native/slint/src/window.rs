@@ -1,4 +1,4 @@
-//! A window that AI clients may use, in its own thread.
+//! A window that AI clients may use, in the window's thread.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -26,13 +26,13 @@ impl OpenWindow {
         }
     }
 
-    /// Returns the window, if its user sees it.
+    /// Returns the window if it is visible to its user.
     pub(crate) fn adapter(&self) -> Option<Rc<dyn WindowAdapter>> {
         let adapter = self.adapter.upgrade()?;
         adapter.window().is_visible().then_some(adapter)
     }
 
-    /// Looks at the window.
+    /// Returns the tree of the window.
     pub(crate) fn tree(
         &self,
         window: &slint::Window,
@@ -52,16 +52,16 @@ impl OpenWindow {
         Ok(builder.build(&roots))
     }
 
-    /// Returns the element that a handle names, or the app's own id if only one element has it.
+    /// Returns the element with the given handle, or with the app's own id if that is unique.
     ///
     /// # Errors
-    /// Fails if it is gone or never was.
+    /// Fails if the element no longer exists or never did.
     pub(crate) fn target(
         &self,
         window: &slint::Window,
         reference: &str,
     ) -> Result<Item, ActionFailure> {
-        // What is no longer to be shown goes now, and not with the next picture.
+        // Elements that are no longer shown are removed now instead of with the next frame.
         let roots = Self::roots(window);
         let named = self.handles.borrow().item(reference);
         match named {
@@ -84,7 +84,7 @@ impl OpenWindow {
         self.handles.borrow_mut().of(item)
     }
 
-    /// Returns the window's own element and those that are open over it, from back to front.
+    /// Returns the window's own element and its popups, from back to front.
     pub(crate) fn roots(window: &slint::Window) -> Vec<Item> {
         let mut roots: Vec<_> = Item::root(window).into_iter().collect();
         roots.extend(Item::popups(window));

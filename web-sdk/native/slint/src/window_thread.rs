@@ -1,4 +1,4 @@
-//! The way to the thread of a window, and back, in a limited time.
+//! Runs work in the thread of a window and returns the result, within a time limit.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ thread_local! {
     static WINDOWS: RefCell<BTreeMap<u64, Rc<OpenWindow>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A window from another thread.
+/// A handle to a window from another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowThread {
     id: u64,
@@ -24,7 +24,7 @@ pub(crate) struct WindowThread {
 }
 
 impl WindowThread {
-    /// Opens a window to calls. It is to be called in the thread of the window.
+    /// Opens a window to calls. Call this in the thread of the window.
     pub(crate) fn open(window: OpenWindow, timeout: Duration) -> Self {
         static LATEST: AtomicU64 = AtomicU64::new(0);
         let id = LATEST.fetch_add(1, Ordering::Relaxed);
@@ -43,8 +43,8 @@ impl WindowThread {
         open.is_some_and(|open| open.adapter().is_some())
     }
 
-    /// Works in the thread of the window, and returns what came of it. Work that has not begun when its
-    /// time is over, or when this future is dropped, never begins.
+    /// Runs work in the thread of the window, and returns the result. Work that has not begun when
+    /// the time limit passes, or when this future is dropped, never begins.
     pub(crate) async fn run<Output: Send + 'static>(
         &self,
         work: impl FnOnce(&OpenWindow, &slint::Window) -> Output + Send + 'static,
@@ -69,13 +69,13 @@ impl WindowThread {
         }
     }
 
-    /// Works in the thread of the window later, whatever becomes of the caller.
+    /// Runs work in the thread of the window later, without waiting for it.
     pub(crate) fn run_later(
         &self,
         work: impl FnOnce(&OpenWindow, &slint::Window) + Send + 'static,
     ) {
         let id = self.id;
-        // A program that ends needs nothing of it.
+        // If the program is ending, the work is not needed.
         let _ = slint::invoke_from_event_loop(move || {
             in_window(id, work);
         });
@@ -92,8 +92,8 @@ impl WindowThread {
     }
 }
 
-/// Works with a window that is still open. The list of windows is free meanwhile: the work may run a
-/// handler of the app, which opens or closes one.
+/// Runs work with a window that is still open. The list of windows is not borrowed meanwhile: the
+/// work may run a handler of the app, which opens or closes one.
 fn in_window<Output>(
     id: u64,
     work: impl FnOnce(&OpenWindow, &slint::Window) -> Output,

@@ -112,7 +112,7 @@ fn an_error_names_the_action_and_what_it_needs() {
 }
 
 #[test]
-fn one_malformed_action_refuses_the_list() {
+fn one_malformed_action_rejects_the_list() {
     let list = vec![action("scroll").build(), Value::from("scroll")];
     let error = parse(&Value::Array(list), &Limits::default()).unwrap_err();
     assert_eq!(error.reason(), "ActionMalformed");

@@ -21,7 +21,7 @@ fn clean_all(children: Vec<Node>) -> Vec<Node> {
 }
 
 #[test]
-fn what_means_nothing_is_left_out_and_its_content_moves_up() {
+fn an_element_without_meaning_is_left_out_and_its_content_moves_up() {
     let link = control("link", "Home", "e1");
     let nested = element(
         "generic",
@@ -36,14 +36,14 @@ fn what_means_nothing_is_left_out_and_its_content_moves_up() {
 }
 
 #[test]
-fn texts_side_by_side_are_one() {
+fn adjacent_texts_are_joined() {
     let strong = element("strong", "", vec![Node::new_text("world")]);
     let nodes = clean_all(vec![Node::new_text(" Hello "), strong, Node::new_text("!")]);
     assert_eq!(nodes, [Node::new_text("Hello  world !")]);
 }
 
 #[test]
-fn the_label_of_a_control_is_said_once() {
+fn the_label_of_a_control_is_written_once() {
     let input = control("textbox", "Customer", "e1");
     let label = element(
         "generic",
@@ -54,7 +54,7 @@ fn the_label_of_a_control_is_said_once() {
 }
 
 #[test]
-fn a_name_from_the_content_is_said_once() {
+fn a_name_from_the_content_is_written_once() {
     let mut button = control("button", "Save order", "e1");
     button.children = vec![
         element("img", "", Vec::new()),
@@ -65,7 +65,7 @@ fn a_name_from_the_content_is_said_once() {
 }
 
 #[test]
-fn a_row_is_its_cells_and_its_controls() {
+fn a_row_consists_of_its_cells_and_controls() {
     let cell = |children| element("cell", "", children);
     let row = element(
         "row",
@@ -86,7 +86,7 @@ fn a_row_is_its_cells_and_its_controls() {
 }
 
 #[test]
-fn a_cell_that_can_be_acted_on_is_said_once() {
+fn a_cell_that_can_be_acted_on_is_written_once() {
     let row = element(
         "row",
         "1 Toyota",
@@ -100,7 +100,7 @@ fn a_cell_that_can_be_acted_on_is_said_once() {
 }
 
 #[test]
-fn a_description_of_the_elder_sibling_is_said_once() {
+fn a_description_by_the_previous_sibling_is_written_once() {
     let with_description = |reference| Node {
         description: Some("Without tax".into()),
         ..control("textbox", "Price", reference)
@@ -114,7 +114,7 @@ fn a_description_of_the_elder_sibling_is_said_once() {
 }
 
 #[test]
-fn nothing_private_is_left() {
+fn private_content_is_removed() {
     let mut private = element("private", "Salary", vec![Node::new_text("100")]);
     private.value = Some(NodeValue::One("100".into()));
     assert_eq!(clean_all(vec![private]), [Node::new(PRIVATE_ROLE)]);
@@ -153,7 +153,7 @@ fn strings_are_cleaned_and_cut() {
 }
 
 #[test]
-fn only_what_can_be_acted_on_is_kept_on_request() {
+fn only_controls_are_kept_on_request() {
     let form = element(
         "form",
         "Order",

@@ -1,15 +1,15 @@
-//! What an interaction asks of its driver, and what the driver answers.
+//! The steps that an interaction requests from its driver, and the driver's answers.
 
 use crate::node::Node;
 use crate::refusal::{Failure, TargetFacts};
 
-/// What the driver does next.
+/// The next step of the driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Look at the whole page, and pass [`Event::Looked`].
     Look {
-        /// Whether all elements with a text have a handle: an action may mean a text that is no
-        /// control.
+        /// Whether all elements with a text have a handle: the target of an action may be a text
+        /// that is not a control.
         every_text: bool,
     },
     /// Find the element that has the focus, and pass [`Event::Focused`].
@@ -30,7 +30,7 @@ pub enum Step {
         /// The handle of the element where something is released.
         to: Option<String>,
     },
-    /// Do the action, and pass [`Event::Applied`].
+    /// Perform the action, and pass [`Event::Applied`].
     Apply {
         /// The index of the action, from 0.
         index: usize,
@@ -39,30 +39,30 @@ pub enum Step {
         /// The handle of the element where something is released.
         to: Option<String>,
     },
-    /// Wait until what the action began has ended, and pass [`Event::Rested`].
+    /// Wait until the effects of the action have ended, and pass [`Event::Rested`].
     Rest {
-        /// Whether one task suffices, because another value follows.
+        /// Whether one task is enough, because the next action also sets a value.
         is_brief: bool,
     },
-    /// Compare the value with the one that was set, and pass [`Event::Compared`].
+    /// Compare the value with the value that was set, and pass [`Event::Compared`].
     ReadBack {
         /// The index of the action, from 0.
         index: usize,
         /// The handle.
         reference: String,
     },
-    /// End the action, and pass [`Event::Ended`] with what the page did meanwhile.
+    /// End the action, and pass [`Event::Ended`] with the page's reactions.
     End,
-    /// Wait for a change of the page, at most so many milliseconds, and pass [`Event::Changed`].
+    /// Wait for a change of the page, up to a time limit, and pass [`Event::Changed`].
     AwaitChange {
-        /// The milliseconds.
+        /// The time limit in milliseconds.
         ms: f64,
     },
-    /// Nothing: the list has ended.
+    /// Do nothing: the list has ended.
     Done,
 }
 
-/// What happened at the driver.
+/// An event at the driver.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The call begins.
@@ -71,59 +71,59 @@ pub enum Event {
     Looked(Vec<Node>),
     /// The handle of the element that has the focus, if one has it.
     Focused(Option<String>),
-    /// What is known of a target.
+    /// The facts about a target.
     Inspected(Inspection),
     /// Whether the app allows the action.
     Confirmed(bool),
-    /// Whether the action could be done.
+    /// Whether the action could be performed.
     Applied(Result<(), Failure>),
-    /// What was begun has ended.
+    /// The effects of the action have ended.
     Rested,
-    /// How the value compares with the one that was set.
+    /// The comparison of the value with the value that was set.
     Compared(Result<Option<ReadBack>, Failure>),
-    /// What the page did.
+    /// The page's reactions to the action.
     Ended(Outcome),
-    /// The page has changed, or the time is over.
+    /// The page has changed, or the time limit has passed.
     Changed,
-    /// The time of the action or of the call is over: see [`Interaction::deadline`].
+    /// The time limit of the action or the call has passed: see [`Interaction::deadline`].
     TimedOut,
-    /// The person at the page was asked something instead, and has not answered for as long as a call
-    /// waits for that: the step was not done.
+    /// The person at the page was asked a question and has not answered within the time that a call
+    /// waits for it. The step was not performed.
     PersonAsked,
 }
 
-/// What a handle names.
+/// The result of looking up a handle.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inspection {
     /// An element.
     Facts(TargetFacts),
-    /// An element that is gone.
+    /// An element that no longer exists.
     Stale,
-    /// Nothing: there was no such handle.
+    /// The handle never existed.
     Unknown,
 }
 
-/// The value that was set, and the one that is there now.
+/// The value that was set, and the current value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReadBack {
-    /// What was set.
+    /// The value that was set.
     pub expected: String,
-    /// What is there.
+    /// The current value.
     pub actual: String,
-    /// Whether they mean the same.
+    /// Whether both have the same meaning.
     pub matches: bool,
 }
 
-/// What the page did during an action.
+/// The page's reactions to an action.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
-    /// The handles of what was changed.
+    /// The handles of the changed elements.
     pub changed: Vec<String>,
-    /// Where the page went.
+    /// The address that the page navigated to.
     pub navigated: Option<String>,
     /// The dialogs of the browser.
     pub dialog: Option<String>,
-    /// What the page said to its user: a status and a text.
+    /// The status and the text that the page announced to its user.
     pub messages: Vec<(String, String)>,
     /// Errors of the page.
     pub warnings: Vec<String>,

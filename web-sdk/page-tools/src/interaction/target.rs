@@ -35,8 +35,8 @@ impl Interaction {
         Step::Look { every_text: false }
     }
 
-    /// Looks for the target among all texts, if nothing that can be acted on is meant. What is not
-    /// there either may come yet: many wrong targets cost one wait.
+    /// Searches for the target among all texts, if no control matches. If it is not there either,
+    /// it may still appear. Many wrong targets cost one wait.
     pub(super) fn look_closer(&mut self, failure: Failure, awaiting: Stage, now: f64) -> Step {
         if failure.code != ActionCode::TargetNotFound {
             return self.fail_before(failure, now);
@@ -52,7 +52,7 @@ impl Interaction {
         self.fail_before(failure, now)
     }
 
-    /// Whether a target may be waited for.
+    /// Returns whether to wait for a target.
     pub(super) fn may_wait(&self, now: f64) -> bool {
         !self.is_cancelled && now < self.target_wait_end()
     }
@@ -64,7 +64,7 @@ impl Interaction {
         }
     }
 
-    /// Returns when a target is no longer waited for.
+    /// Returns when the wait for a target ends.
     pub(super) fn target_wait_end(&self) -> f64 {
         let end = self.target_awaited_from + f64::from(TARGET_WAIT_MS);
         end.min(self.deadline())
@@ -94,7 +94,7 @@ impl Interaction {
             Inspection::Facts(facts) => {
                 let action = self.action()?;
                 match action.target {
-                    // The page has given it the focus itself, so it takes the keys.
+                    // The page itself has given it the focus, so it receives the keys.
                     None => refuse_focused(facts),
                     Some(_) => refuse(&action.kind, facts),
                 }
@@ -119,7 +119,8 @@ impl Interaction {
         }
     }
 
-    /// Looks at the target once more: the app may have asked its user, and the page may change meanwhile.
+    /// Inspects the target again: the app may have asked its user, and the page may have changed
+    /// meanwhile.
     pub(super) fn inspect_again(&mut self, now: f64) -> Step {
         self.is_confirmed = true;
         self.target_awaited_from = now;

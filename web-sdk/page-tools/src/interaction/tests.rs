@@ -47,7 +47,7 @@ fn facts() -> Event {
     }))
 }
 
-/// Passes what a driver passes when all goes well, until the list has ended.
+/// Answers as a driver does when everything succeeds, until the list has ended.
 fn run(interaction: &mut Interaction, mut answer: impl FnMut(&Step) -> Option<Event>) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut event = Event::Started;
@@ -148,7 +148,7 @@ fn a_cancelled_list_stops_before_its_next_action() {
 }
 
 #[test]
-fn an_action_has_thirty_seconds_and_a_call_two_minutes() {
+fn an_action_is_limited_to_thirty_seconds_and_a_call_to_two_minutes() {
     let mut list = continuing(vec![click("e1"); 5]);
     let mut event = Event::Started;
     let mut now = 0.0;
@@ -218,7 +218,7 @@ fn a_value_that_cannot_be_read_back_is_a_failure() {
 }
 
 #[test]
-fn a_value_that_the_page_changes_is_refused_with_both_values() {
+fn a_value_that_the_page_changes_fails_with_both_values() {
     let mut list = interaction(vec![set_value("e1")]);
     run(&mut list, |step| match step {
         Step::ReadBack { .. } => Some(Event::Compared(Ok(Some(ReadBack {
@@ -265,7 +265,7 @@ fn wait_for(text: Option<&str>, gone: Option<&str>, ms: f64) -> Action {
 }
 
 #[test]
-fn a_wait_ends_when_the_text_is_there() {
+fn a_wait_ends_when_the_text_appears() {
     let mut list = interaction(vec![wait_for(Some("Saved"), Some("Saving"), 10_000.0)]);
     let mut looks = 0;
     run(&mut list, |step| match step {
@@ -280,7 +280,7 @@ fn a_wait_ends_when_the_text_is_there() {
 }
 
 #[test]
-fn a_wait_has_an_end() {
+fn a_wait_is_limited() {
     let mut list = continuing(vec![
         wait_for(Some("Saved"), None, 5.0),
         wait_for(None, None, 3.0),
@@ -307,7 +307,7 @@ fn a_cancel_ends_a_wait() {
 }
 
 #[test]
-fn the_next_document_knows_the_action_that_ended_this_one() {
+fn the_next_document_gets_the_action_that_ended_this_one() {
     let mut list = interaction(vec![scroll(), click("e1"), scroll(), scroll()]);
     list.next(Event::Started, 0.0);
     list.next(Event::Applied(Ok(())), 0.0);
@@ -323,7 +323,7 @@ fn the_next_document_knows_the_action_that_ended_this_one() {
 }
 
 #[test]
-fn a_wait_ends_with_the_time_of_its_action_and_of_its_call() {
+fn a_wait_ends_with_the_time_limit_of_its_action_and_of_its_call() {
     let limits = Limits {
         action_timeout_ms: 300.0,
         call_timeout_ms: 500.0,

@@ -1,4 +1,4 @@
-//! The action `waitFor`: waits until a text is on the page, or gone.
+//! The action `waitFor`: waits until a text appears or disappears.
 
 use super::{Interaction, Stage, Step};
 use crate::action::ActionKind;
@@ -10,7 +10,7 @@ use crate::refusal::Failure;
 use crate::text::{decimal, join_text, one_line};
 
 impl Interaction {
-    /// Returns when the wait that runs ends.
+    /// Returns when the current wait ends.
     pub(super) fn wait_end(&self) -> f64 {
         let ms = match self.action().map(|action| &action.kind) {
             Some(ActionKind::WaitFor { ms, .. }) => *ms,

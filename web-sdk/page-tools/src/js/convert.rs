@@ -1,14 +1,15 @@
-//! Values of JavaScript, and back. JSON texts are left to the browser.
+//! Converts JavaScript values in both directions. The browser handles JSON texts.
 
 use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::value::Value;
 
-/// The deepest value that is taken: a page cannot exhaust the stack.
+/// Maximum depth of a value, so that a page cannot exhaust the stack.
 const MAX_DEPTH: usize = 1000;
 
-/// Takes a value. What JSON does not have becomes `null`; members that are `undefined` are left out.
+/// Converts a value from JavaScript. Values that JSON cannot express become `null`; members that
+/// are `undefined` are left out.
 pub(super) fn from_js(value: &JsValue) -> Value {
     from_js_within(value, MAX_DEPTH)
 }
@@ -40,7 +41,7 @@ fn from_js_within(value: &JsValue, depth: usize) -> Value {
     Value::Object(entries.collect())
 }
 
-/// Makes a value of JavaScript.
+/// Converts a value to JavaScript.
 pub(super) fn to_js(value: &Value) -> JsValue {
     match value {
         Value::Null => JsValue::NULL,
@@ -51,7 +52,7 @@ pub(super) fn to_js(value: &Value) -> JsValue {
         Value::Object(members) => {
             let object = Object::new();
             for (name, member) in members {
-                // A plain object takes any member.
+                // A plain object accepts any member.
                 let _ = Reflect::set(&object, &JsValue::from_str(name), &to_js(member));
             }
             object.into()

@@ -1,4 +1,4 @@
-//! What the driver passes, from values.
+//! Decodes the objects of the driver from values.
 
 use crate::clean::clean;
 use crate::code::ActionCode;
@@ -54,7 +54,7 @@ pub(super) fn event(value: &Value) -> Event {
     }
 }
 
-/// Returns the failure that an event says, if it says one.
+/// Returns the failure that an event contains, if any.
 fn result(value: &Value) -> Result<(), Failure> {
     match value.text("code") {
         None => Ok(()),
@@ -118,7 +118,7 @@ fn outcome(value: &Value) -> Outcome {
     }
 }
 
-/// Takes a node with what is inside it.
+/// Decodes a node with its children.
 pub(super) fn node(value: &Value) -> Node {
     let Value::Object(members) = value else {
         return Node::default();

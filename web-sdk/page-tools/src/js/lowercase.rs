@@ -1,4 +1,5 @@
-//! Lower case, by the tables of the browser: those of the standard library cost the wasm 3 KB.
+//! Lower case by the tables of the browser: those of the standard library would add 3 KB to the
+//! wasm.
 
 use js_sys::JsString;
 

@@ -1,4 +1,4 @@
-//! Texts that try to be more than content: wherever a page has them, its structure stays the same.
+//! Hostile texts: the structure of a page stays the same wherever they occur.
 
 use page_tools::page_text::{Format, write_page};
 use page_tools::{Choice, Limits, Node, NodeValue};
@@ -7,7 +7,7 @@ use crate::markdown_parser::{self, Child};
 use crate::outline_parser::{self, Content, Parsed};
 use crate::properties::{outline_of, page_of};
 
-/// What is tried.
+/// Returns the hostile texts.
 fn injections() -> Vec<String> {
     let list = include_str!("../../../../e2e/page-tools/pages/injections.json");
     let mut injections = Vec::new();
@@ -132,7 +132,8 @@ fn no_text_changes_the_structure() {
     };
     let honest = skeletons("honest");
     for injection in &injections {
-        // Invisible characters alone leave nothing: then the text of a page with none is the same.
+        // A text of only invisible characters becomes empty, and the page equals the page without
+        // the text.
         if page_tools::text::one_line(injection, 10).is_empty() {
             continue;
         }

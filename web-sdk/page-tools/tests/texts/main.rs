@@ -1,4 +1,4 @@
-//! The texts of pages, whatever the page contains: they can be parsed back, and are never too long.
+//! Properties of page texts for any page: they can be parsed back, and are within the limits.
 #![allow(clippy::unwrap_used)]
 
 mod injections;

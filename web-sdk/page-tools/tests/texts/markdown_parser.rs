@@ -1,4 +1,4 @@
-//! Parses markdown with elements back into nodes. It shares nothing with the writer.
+//! Parses markdown with elements back into nodes. It shares no code with the writer.
 
 /// An element as a reader sees it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,7 +19,7 @@ pub(crate) enum Child {
     Element(Element),
 }
 
-/// Returns what is between the header and the footer.
+/// Returns the part between the header and the footer.
 pub(crate) fn parse(text: &str) -> Vec<Child> {
     let lines: Vec<&str> = text.split('\n').collect();
     assert!(lines[0].starts_with("# ") && lines[1].starts_with("Page: ") && lines[2].is_empty());

@@ -1,4 +1,4 @@
-//! Parses an outline back into nodes. It shares nothing with the writer.
+//! Parses an outline back into nodes. It shares no code with the writer.
 
 /// A node as a reader sees it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -10,7 +10,7 @@ pub(crate) struct Parsed {
     pub(crate) content: Content,
 }
 
-/// What follows the colon.
+/// The content after the colon.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Content {
     #[default]
@@ -20,7 +20,7 @@ pub(crate) enum Content {
     Children(Vec<Parsed>),
 }
 
-/// Returns the header, the nodes, what was left out, and the footer.
+/// Returns the header, the nodes, the number of omitted elements, and the footer.
 pub(crate) fn parse(text: &str) -> (String, Vec<Parsed>, Option<usize>, String) {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let header = lines.remove(0).to_owned();
@@ -96,7 +96,7 @@ fn parse_inline(text: &str) -> Content {
     Content::Scalar(text.to_owned())
 }
 
-/// Parses what is before the colon, and returns the rest of the line.
+/// Parses the part before the colon, and returns the rest of the line.
 fn parse_key(line: &str) -> (Parsed, &str) {
     if let Some(quoted) = line.strip_prefix('\'') {
         let mut end = 0;

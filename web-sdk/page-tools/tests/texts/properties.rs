@@ -1,4 +1,4 @@
-//! What holds for every page.
+//! Properties that hold for every page.
 
 use bridge_protocol::invisible::is_invisible;
 use page_tools::clean::clean;
@@ -38,7 +38,7 @@ pub(crate) fn outline_of(page: &Page) -> String {
     write_page(page, Format::Outline, MARK, &unlimited()).text
 }
 
-/// Returns the nodes in the form that the outline has.
+/// Returns the nodes in the form that they have in the outline.
 fn canonical(nodes: &[Node]) -> Vec<Parsed> {
     nodes.iter().map(canonical_node).collect()
 }
@@ -119,8 +119,8 @@ fn canonical_node(node: &Node) -> Parsed {
     }
 }
 
-/// Fails if what was parsed is not what was written. The keys of a node that are too long for YAML are
-/// cut, so only its role and its content are compared.
+/// Fails if the parsed nodes differ from the written ones. The keys of a node that are too long for
+/// YAML are cut, so only its role and content are compared.
 fn assert_same(parsed: &[Parsed], expected: &[Parsed]) {
     assert_eq!(parsed.len(), expected.len(), "{parsed:#?}\n{expected:#?}");
     for (parsed, expected) in parsed.iter().zip(expected) {
@@ -194,13 +194,13 @@ fn assert_no_forbidden(text: &str) {
             "{text:?}"
         );
     }
-    // Emojis and letters of some scripts have these.
+    // These occur in emoji and in some scripts.
     let may_stay = |it| matches!(it, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
     let forbidden = |it| is_invisible(it) && !may_stay(it);
     assert!(!text.contains(forbidden), "{text:?}");
 }
 
-/// Returns nodes whose adjacent texts are one, each on a line of its own.
+/// Joins adjacent texts, each on a separate line.
 fn with_joined_texts(nodes: &[Node]) -> Vec<Node> {
     let mut joined: Vec<Node> = Vec::new();
     for node in nodes {
@@ -275,7 +275,7 @@ fn assert_same_element(element: &Element, node: &Node) {
     assert_eq!(field("Error"), node.error);
     assert_eq!(field("Description"), node.description);
     if element.tag == "list" && node.kind.is_some() {
-        // Each item has a line before it, so texts beside each other stay two.
+        // Each item begins with a separate line, so adjacent texts stay separate.
         assert_same_children(&element.children, &node.children);
     } else {
         assert_same_markdown(&element.children, &node.children);
@@ -314,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_of_a_text_is_found_as_by_the_standard_library(text in string_regex("[abä]{0,24}").unwrap(), part in string_regex("[abä]{0,6}").unwrap()) {
+    fn contains_agrees_with_the_standard_library(text in string_regex("[abä]{0,24}").unwrap(), part in string_regex("[abä]{0,6}").unwrap()) {
         prop_assert_eq!(contains(&text, &part), text.contains(&part));
     }
 
@@ -327,7 +327,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_never_too_long(root in tree(), limit in 300_usize..5_000, uncounted in 0_usize..3) {
+    fn a_text_is_never_over_the_limit(root in tree(), limit in 300_usize..5_000, uncounted in 0_usize..3) {
         let mut page = page_of(&root);
         page.uncounted = uncounted;
         let limits = Limits { max_page_bytes: limit, ..Limits::default() };
@@ -337,7 +337,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_are_what_differs(before in tree(), after in tree()) {
+    fn changes_are_written_exactly_when_the_pages_differ(before in tree(), after in tree()) {
         let [before, after] = [&before, &after].map(page_of);
         let same = write_changes(&before, &before, MARK, &unlimited()).unwrap();
         prop_assert!(same.text.contains("(nothing changed"));

@@ -1,4 +1,4 @@
-//! Trees with strings that a page may have, honest or not.
+//! Generates trees with ordinary and hostile strings.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::strategy::SBoxedStrategy;
 use proptest::string::string_regex;
 
-/// Strings that look like what a text is made of.
+/// Strings that look like the markup of a page text.
 const NASTY: [&str; 37] = [
     "",
     " ",
@@ -48,7 +48,7 @@ const NASTY: [&str; 37] = [
     "&#60;",
 ];
 
-/// A pattern as a strategy of its own would be parsed for each text.
+/// One shared strategy, because a pattern would be parsed again for each text.
 static WORDS: LazyLock<SBoxedStrategy<String>> =
     LazyLock::new(|| string_regex("[a-zA-Z0-9 ]{0,12}").unwrap().sboxed());
 static PRINTABLE: LazyLock<SBoxedStrategy<String>> =
@@ -164,7 +164,7 @@ fn element() -> impl Strategy<Value = Node> {
         )
 }
 
-/// Returns trees with up to some hundred nodes.
+/// Returns trees with up to a few hundred nodes.
 pub(crate) fn tree() -> impl Strategy<Value = Node> {
     leaf().prop_recursive(5, 120, 6, |inner| {
         (element(), prop::collection::vec(inner, 0..6)).prop_map(|(mut node, children)| {

@@ -1,4 +1,4 @@
-//! What becomes of the actions after one that failed.
+//! Tests of the actions after a failed action.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn text_of(report: &Report) -> String {
     text
 }
 
-/// Refuses the value of the first action, and lets all others go well.
+/// Refuses the value of the first action, and lets all others succeed.
 fn refuse_first(list: &mut Interaction) -> Vec<Step> {
     run(list, |step| match step {
         Step::ReadBack { index: 0, .. } => Some(Event::Compared(Ok(Some(ReadBack {
@@ -43,7 +43,7 @@ fn a_list_stops_at_the_first_action_that_failed() {
 }
 
 #[test]
-fn a_list_stops_at_an_action_that_was_not_begun() {
+fn a_list_stops_at_an_action_that_did_not_begin() {
     let mut list = interaction(vec![click("e1"), click("e2")]);
     let steps = run(&mut list, |step| match step {
         Step::Inspect { index: 0, .. } => Some(Event::Inspected(Inspection::Stale)),
@@ -55,7 +55,7 @@ fn a_list_stops_at_an_action_that_was_not_begun() {
 }
 
 #[test]
-fn a_list_that_was_asked_to_continues_after_an_action_that_failed() {
+fn a_list_continues_after_a_failed_action_on_request() {
     let mut list = continuing(vec![set_value("e1"), click("e2"), click("e3")]);
     let steps = refuse_first(&mut list);
     assert!(has_begun(&steps, 1) && has_begun(&steps, 2), "{steps:?}");
@@ -75,7 +75,7 @@ fn a_list_whose_last_action_failed_has_nothing_to_stop() {
 }
 
 #[test]
-fn the_next_document_knows_what_failed_and_what_was_not_done() {
+fn the_next_document_gets_the_failed_action_and_the_number_not_run() {
     for (list, skipped) in [(interaction as fn(_) -> _, 2), (continuing, 0)] {
         let mut list = list(vec![set_value("e1"), click("e2"), click("e3")]);
         refuse_first(&mut list);

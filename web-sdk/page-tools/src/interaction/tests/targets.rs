@@ -1,4 +1,4 @@
-//! What actions mean: their targets are found, waited for and refused.
+//! Tests of the targets of actions: how they are found, awaited and refused.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn nothing_is_applied_to_a_target_that_is_refused() {
 }
 
 #[test]
-fn a_target_is_found_by_what_it_has() {
+fn a_target_is_found_by_its_properties() {
     let find = Target::Find(Find {
         name: Some("Save".into()),
         ..Find::default()
@@ -77,7 +77,7 @@ fn save_button() -> Node {
     }
 }
 
-/// Runs actions whose target is there from a time on, and returns when the list has ended.
+/// Runs actions whose target appears at a given time, and returns when the list has ended.
 fn run_with_target_from(list: &mut Interaction, from: f64) -> f64 {
     let mut event = Event::Started;
     let mut now = 0.0;
@@ -100,7 +100,7 @@ fn run_with_target_from(list: &mut Interaction, from: f64) -> f64 {
 }
 
 #[test]
-fn a_target_that_comes_within_a_second_is_found() {
+fn a_target_that_appears_within_a_second_is_found() {
     let hover = action(ActionKind::Hover, find_save());
     let drag = action(
         ActionKind::Drag {
@@ -120,7 +120,7 @@ fn a_target_that_comes_within_a_second_is_found() {
 }
 
 #[test]
-fn targets_that_never_come_are_waited_for_once_after_each_action_that_runs() {
+fn missing_targets_are_awaited_once_after_each_action_that_runs() {
     let missing = || action(ActionKind::Hover, find_save());
     let mut list = continuing(vec![missing(), missing(), missing()]);
     assert_eq!(run_with_target_from(&mut list, f64::INFINITY), 1000.0);
@@ -131,7 +131,7 @@ fn targets_that_never_come_are_waited_for_once_after_each_action_that_runs() {
 }
 
 #[test]
-fn a_target_is_waited_for_no_longer_than_its_action_may_take() {
+fn the_wait_for_a_target_ends_with_the_time_limit_of_its_action() {
     let limits = Limits {
         action_timeout_ms: 300.0,
         ..Limits::default()
@@ -158,7 +158,7 @@ fn a_cancel_ends_the_wait_for_a_target() {
 }
 
 #[test]
-fn a_handle_that_never_existed_is_not_waited_for() {
+fn a_handle_that_never_existed_fails_without_a_wait() {
     let mut list = interaction(vec![click("e1")]);
     list.next(Event::Started, 0.0);
     let unknown = Event::Inspected(Inspection::Unknown);
@@ -166,7 +166,7 @@ fn a_handle_that_never_existed_is_not_waited_for() {
 }
 
 #[test]
-fn what_covers_a_target_has_a_second_to_go_away() {
+fn a_covered_target_is_awaited_for_a_second() {
     let covered = || {
         Event::Inspected(Inspection::Facts(TargetFacts {
             covered_by: Some("menu".into()),
@@ -194,7 +194,7 @@ fn what_covers_a_target_has_a_second_to_go_away() {
 }
 
 #[test]
-fn a_text_that_is_no_control_is_found_second() {
+fn controls_are_found_before_other_texts() {
     let find = Target::Find(Find {
         text: Some("Sleep".into()),
         ..Find::default()
@@ -228,7 +228,7 @@ fn press_key(target: Option<Target>) -> Action {
 }
 
 #[test]
-fn the_target_of_a_key_is_what_has_the_focus() {
+fn the_target_of_a_key_is_the_focused_element() {
     let mut list = Interaction::new(vec![press_key(None)], Limits::default(), true, 0.0);
     let steps = run(&mut list, |step| {
         (*step == Step::FindFocus).then(|| Event::Focused(Some("e7".into())))
@@ -246,7 +246,7 @@ fn the_target_of_a_key_is_what_has_the_focus() {
 }
 
 #[test]
-fn a_key_does_not_go_to_a_private_element_that_has_the_focus() {
+fn a_key_is_not_sent_to_a_focused_private_element() {
     let inspect = |change: fn(&mut TargetFacts)| {
         let mut list = interaction(vec![press_key(None)]);
         run(&mut list, |step| match step {
@@ -264,12 +264,12 @@ fn a_key_does_not_go_to_a_private_element_that_has_the_focus() {
     assert_eq!(private, [Some(ActionCode::TargetPrivate)]);
     let outside = inspect(|facts| facts.outside = true);
     assert_eq!(outside, [Some(ActionCode::TargetNotFound)]);
-    // The page has given it the focus although it is not shown, as editors do.
+    // The page has given it the focus although it is hidden, as editors do.
     assert_eq!(inspect(|facts| facts.hidden = true), [None]);
 }
 
 #[test]
-fn a_target_is_looked_at_again_after_the_app_has_allowed_the_action() {
+fn a_target_is_inspected_again_after_the_app_has_allowed_the_action() {
     let mut list = Interaction::new(vec![click("e1")], Limits::default(), true, 0.0);
     let mut looks = 0;
     let steps = run(&mut list, |step| match step {
