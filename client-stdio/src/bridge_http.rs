@@ -264,7 +264,7 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
         .tcp_keepalive(Duration::from_secs(30))
         .tls_backend_preconfigured(tls::client_config(url.scheme() == "https")?)
         .redirect(reqwest::redirect::Policy::none())
-        // Each request has a connection of its own. If a pooled connection broke because the bridge
+        // Each request has its own connection. If a pooled connection broke because the bridge
         // stopped, it would be unknown whether the bridge executed the call.
         .pool_max_idle_per_host(0);
     if is_loopback_host(url.host_str()) {

@@ -1,8 +1,7 @@
 //! A session with one bridge, from its handshake to its close.
 //!
-//! Up to version 2025-11-25 it is an MCP session with an event stream of its own. In version
-//! 2026-07-28 requests are independent of each other, and a request is cancelled by dropping its
-//! response.
+//! Up to version 2025-11-25 it is an MCP session with its own event stream. In version 2026-07-28
+//! requests are independent of each other, and a request is cancelled by dropping its response.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -32,8 +31,8 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// deleting the MCP session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The maximum number of requests that are sent at the same time; further requests wait. Each has a
-/// connection of its own.
+/// The maximum number of requests that are sent at the same time; further requests wait. Each has
+/// its own connection.
 const MAX_CONCURRENT_REQUESTS: usize = 1024;
 
 /// The maximum number of messages of the bridge that wait for the client. When it is reached, no

@@ -103,7 +103,7 @@ impl BearerToken {
 /// The text names the flag, the variable and the allowed values, and never repeats the value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The URL of the bridge is not valid or has another scheme than HTTP.
+    /// The URL of the bridge is invalid or does not use HTTP.
     #[error(
         "--url (MCP_SERVER_URL) must be http://HOST:PORT or https://HOST with or without a path, for example http://localhost:3001/mcp"
     )]
@@ -159,7 +159,7 @@ impl Config {
         })
     }
 
-    /// Returns what hides the token in texts of others.
+    /// Returns the redactor that hides the token in text from other sources.
     pub fn token_redactor(&self) -> TokenRedactor {
         TokenRedactor::new(self.token.as_ref().map(BearerToken::expose))
     }

@@ -66,7 +66,7 @@ impl BridgeError {
         matches!(self, Self::TokenRefused | Self::TokenExpired)
     }
 
-    /// Describes what happened and what to do next, for people and for models.
+    /// Describes the failure and what to do next, for people and for models.
     ///
     /// `url` is part of the text and must not contain credentials.
     pub(crate) fn user_message(&self, url: &str) -> String {

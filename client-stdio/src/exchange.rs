@@ -20,7 +20,8 @@ use crate::resumable_stream::{ResumableStream, StreamItem};
 /// The error code of a request whose headers do not match its body. It was not executed.
 const HEADER_MISMATCH: i64 = -32020;
 
-/// How long the bridge may take to accept a notification or a reply. Later messages wait meanwhile.
+/// How long the bridge may take to accept a notification or a reply. Later messages wait during
+/// this time.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum number of pages of a list of tools that are requested to learn their headers.
@@ -119,7 +120,7 @@ pub(crate) async fn run(
         let id = request.id;
         BridgeMessage::Failed { id, error }
     };
-    // A session that is closed does not receive any more.
+    // A closed session does not receive any more messages.
     let _ = sender.send(outcome).await;
 }
 

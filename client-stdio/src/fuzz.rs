@@ -5,7 +5,7 @@ use crate::sse::{Data, SseDecoder, SseEvent};
 /// A decoded event.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DecodedEvent {
-    /// The data, or how many bytes of it were read and not stored.
+    /// The data, or the number of bytes that were read and not stored.
     pub data: Option<Result<String, UnusableData>>,
     /// The id, which a client sends to resume the stream.
     pub id: Option<String>,
@@ -18,7 +18,7 @@ pub struct DecodedEvent {
 pub enum UnusableData {
     /// It is not UTF-8.
     InvalidUtf8,
-    /// It has this many bytes, which are too many.
+    /// It has this number of bytes, which exceeds the limit.
     TooLong(u64),
 }
 

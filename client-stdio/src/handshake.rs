@@ -18,7 +18,7 @@ pub(crate) const SESSION_VERSIONS: [&str; 4] =
 /// The handshake of the client, which is repeated with each new bridge.
 #[derive(Debug, Clone)]
 pub(crate) enum ClientHandshake {
-    /// The client sent this `initialize`. Each bridge receives it too.
+    /// The client sent this `initialize`. Each bridge also receives it.
     Session(JsonRpcRequest),
     /// The client sent a request that names its version. Each bridge receives a `server/discover`
     /// with the `_meta` of that request.
@@ -52,7 +52,7 @@ impl ClientHandshake {
                 .with_id(HANDSHAKE_ID)
                 .unwrap_or_else(|| JsonRpcRequest::new(HANDSHAKE_ID, "initialize", "{}")),
             Self::Stateless { meta, .. } => {
-                // A progress token is valid for the client's own request only.
+                // A progress token is valid only for the client's own request.
                 let mut meta: Value = serde_json::from_str(meta.get()).unwrap_or_default();
                 if let Some(meta) = meta.as_object_mut() {
                     meta.remove("progressToken");

@@ -144,7 +144,7 @@ fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) {
     }
 }
 
-/// Encodes a value for a header: as it is, if it is printable ASCII without outer spaces, and
+/// Encodes a value for a header: unchanged if it is printable ASCII without outer spaces, and
 /// otherwise as base64 between `=?base64?` and `?=`.
 fn encode_value(value: &str) -> String {
     let is_printable = value.chars().all(|char| matches!(char, ' '..='~'));

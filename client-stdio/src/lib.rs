@@ -20,8 +20,8 @@
 //!    resources. Other requests fail with a message that describes what to do (`connect_error`,
 //!    `certificate_rejection`).
 //!
-//! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever has the token, which
-//! `token_redactor` replaces in the texts of others.
+//! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever contains the
+//! token: `token_redactor` replaces it in text from other sources.
 
 mod bridge_http;
 mod bridge_session;

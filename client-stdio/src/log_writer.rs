@@ -1,13 +1,13 @@
-//! The writer of the log, in which an event is one line whatever texts it contains, and never has the
-//! token.
+//! The writer of the log. Each event is one line, even if its text contains line breaks, and never
+//! contains the token.
 
 use std::io::{self, Write};
 
 use bridge_protocol::invisible::visible_line;
 use client_stdio::TokenRedactor;
 
-/// Writes events of the log, with their invisible characters shown: texts of the bridge and of the client
-/// cannot begin their own line, and cannot control the terminal.
+/// Writes events of the log with visible escapes for invisible characters: text of the bridge and
+/// the client cannot begin a new line or control the terminal.
 pub(crate) struct LogWriter<W> {
     output: W,
     redactor: TokenRedactor,
@@ -26,7 +26,7 @@ impl<W: Write> Write for LogWriter<W> {
         let text = self
             .redactor
             .redact(text.strip_suffix('\n').unwrap_or(&text));
-        // One write is one line, also if other threads write.
+        // One write is one line, even if other threads write.
         let line = format!("{}\n", visible_line(&text));
         self.output.write_all(line.as_bytes())?;
         Ok(event.len())
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_one_line_on_which_everything_is_seen() {
+    fn an_event_is_one_line_without_invisible_characters() {
         let sink = Sink::default();
         let written = sink.clone();
         let subscriber = tracing_subscriber::fmt()

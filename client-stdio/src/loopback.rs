@@ -1,8 +1,8 @@
-//! Hosts that are this machine.
+//! Recognizes hosts that are this machine.
 
 use std::net::IpAddr;
 
-/// Whether a host is this machine.
+/// Returns whether a host is this machine.
 pub(crate) fn is_loopback_host(host: Option<&str>) -> bool {
     let Some(host) = host else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']');

@@ -273,8 +273,8 @@ pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> JsonRpcMessa
     }
 }
 
-/// Replaces line ends by spaces. Both can only be between the tokens of JSON, where they mean the
-/// same.
+/// Replaces line ends by spaces. Both can only be between the tokens of JSON, where they are
+/// equivalent.
 fn to_single_line(text: String) -> String {
     if text.contains(['\n', '\r']) {
         text.replace(['\n', '\r'], " ")

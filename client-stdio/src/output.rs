@@ -1,4 +1,4 @@
-//! The messages to the client. A task of its own writes them, so that the client's input is still
+//! The messages to the client. A separate task writes them, so that the client's input is still
 //! read while the client reads a large answer.
 
 use std::borrow::Cow;

@@ -32,8 +32,8 @@ impl ParamHeader {
 /// Collects the headers for the arguments that a schema describes.
 ///
 /// # Errors
-/// Returns an error when an annotation breaks a rule, which the error names. The tool must not be
-/// used then.
+/// Returns an error if an annotation breaks a rule, and names the rule. The tool must then not be
+/// used.
 pub(crate) fn from_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
     let Value::Object(schema) = schema else {
         return Ok(Vec::new());

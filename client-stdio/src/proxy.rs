@@ -67,7 +67,8 @@ struct Proxy<R> {
     client: Input<R>,
     output: Output,
     backpressure: Backpressure,
-    /// The handshake of the client; `None` until its first request. No bridge is contacted before.
+    /// The handshake of the client; `None` until its first request. No bridge is contacted before
+    /// that.
     handshake: Option<ClientHandshake>,
     in_flight: InFlightRequests,
     session_state: SessionState,
@@ -97,7 +98,7 @@ enum Event {
 }
 
 /// The parameters of a `notifications/cancelled` or of the acknowledgement of a listen: they name
-/// the request that the notification is about.
+/// the request that the notification refers to.
 #[derive(Deserialize)]
 struct RelatedRequest {
     #[serde(rename = "requestId")]
@@ -197,7 +198,7 @@ where
         match &message {
             JsonRpcMessage::Request(request) => self.on_client_request(request.clone()).await?,
             JsonRpcMessage::Notification { method, .. } => match &**method {
-                // Each session sends one of its own after `initialize`.
+                // Each session sends its own after `initialize`.
                 "notifications/initialized" => {}
                 "notifications/cancelled" => self.on_client_cancel(message),
                 _ => self.forward(message),
@@ -385,7 +386,7 @@ where
         }
     }
 
-    /// Starts an attempt to connect, if the client has begun.
+    /// Starts an attempt to connect, if the client has sent its first request.
     fn connect(&mut self) {
         if let Some(handshake) = &self.handshake {
             let replay = self.session_state.replay_requests();

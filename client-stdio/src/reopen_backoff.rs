@@ -1,4 +1,4 @@
-//! When a stream that ended is opened again, and how often.
+//! How soon and how often a stream that ended is opened again.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MAX_REOPENS: u32 = 6;
 pub(crate) struct ReopenBackoff {
     /// The delay that the bridge set with `retry`.
     server_delay: Option<Duration>,
-    /// Attempts since the last message. An event without a message is no progress: a bridge may
+    /// Attempts since the last message. An event without a message is not progress: a bridge may
     /// send an id on each stream and break each of them.
     since_message: u32,
     /// Attempts since the last event with an id. A bridge that closes its streams on purpose, to
@@ -44,7 +44,7 @@ impl ReopenBackoff {
         self.server_delay = Some(Duration::from_millis(milliseconds).min(MAX_REOPEN_DELAY));
     }
 
-    /// Whether the stream of a request has been reopened too often without an event.
+    /// Returns whether the stream of a request has been reopened too often without an event.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.since_id >= MAX_REOPENS
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_without_any_event_are_given_up() {
+    fn streams_without_any_event_are_abandoned() {
         let mut backoff = ReopenBackoff::default();
         for _ in 0..MAX_REOPENS {
             assert!(!backoff.is_exhausted());

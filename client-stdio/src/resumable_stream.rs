@@ -22,8 +22,8 @@ pub(crate) struct ResumableStream<'a> {
     response: SseResponse,
     last_event_id: Option<String>,
     backoff: ReopenBackoff,
-    /// Whether the stream may also be opened anew, and without an end to the attempts. True for the
-    /// stream of the MCP session, which belongs to no request.
+    /// Whether the stream may also be opened anew, with an unlimited number of attempts. This is
+    /// true for the stream of the MCP session, which belongs to no request.
     restarts: bool,
 }
 

@@ -12,8 +12,8 @@ use crate::connect_error::BridgeError;
 
 /// Creates the TLS configuration of one HTTP client.
 ///
-/// The trusted authorities are loaded each time, so that an authority that was added while no
-/// bridge could be reached is used by the next attempt.
+/// The trusted authorities are loaded each time. If an authority is added while no bridge can be
+/// reached, the next attempt uses it.
 pub(crate) fn client_config(is_https: bool) -> Result<ClientConfig, BridgeError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)

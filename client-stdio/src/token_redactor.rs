@@ -1,5 +1,5 @@
-//! Hides the token in the texts of others: a proxy may quote the headers of a request in an error, and a
-//! page may show its token.
+//! Hides the token in text from other sources: a proxy may quote the headers of a request in an
+//! error, and a page may show its token.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use memchr::memmem::Finder;
 
-/// Replaces the token in texts: as it is, as part of base64, and percent-encoded or escaped in JSON in
-/// any way. Clones share the forms.
+/// Replaces the token in text: unchanged, as part of base64, and percent-encoded or escaped in JSON
+/// in any way. Clones share the forms.
 #[derive(Clone, Default)]
 pub struct TokenRedactor {
     forms: Arc<[Form]>,
     replacement: &'static str,
 }
 
-/// The token, or what is the same in every base64 of a text with the token.
+/// The token, or the constant part of all base64 encodings of a text with the token.
 struct Form {
     text: Vec<u8>,
     /// A part of the text that no encoding changes. It is searched for first, because most texts do not
@@ -26,8 +26,8 @@ struct Form {
 }
 
 impl TokenRedactor {
-    /// Creates a redactor. It changes nothing without a token, or with one that is shorter than bridges
-    /// accept by default: such a word may be in any message.
+    /// Creates a redactor. Without a token, or with one that is shorter than bridges accept by
+    /// default, it changes nothing: such a word may occur in any message.
     pub(crate) fn new(token: Option<&str>) -> Self {
         let Some(token) = token.filter(|it| it.len() >= MIN_TOKEN_CHARS) else {
             return Self::default();
@@ -41,7 +41,7 @@ impl TokenRedactor {
                 }
             }
         }
-        // A number in JSON stays one.
+        // A number in JSON remains a number.
         let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
         Self {
             forms: forms.into_iter().map(Form::new).collect(),
@@ -75,7 +75,8 @@ impl TokenRedactor {
                 position += length;
                 copied = position;
             } else {
-                // What follows a backslash in JSON belongs to it: no token begins there.
+                // The character after a backslash in JSON belongs to the backslash, so no token
+                // begins there.
                 position += if is_json && rest[0] == b'\\' { 2 } else { 1 };
             }
         }
@@ -92,7 +93,7 @@ impl Form {
         Self { text, fixed_part }
     }
 
-    /// Returns the length of this form at the beginning of a text, if it is there.
+    /// Returns the length of this form at the beginning of a text, if it occurs there.
     fn length_in(&self, text: &[u8]) -> Option<usize> {
         let mut length = 0;
         for byte in &self.text {
@@ -102,8 +103,8 @@ impl Form {
     }
 }
 
-/// Returns the length of a byte at the beginning of a text, where it may be percent-encoded, or escaped
-/// in JSON, also in JSON that is a string of JSON.
+/// Returns the length of a byte at the beginning of a text. It may be percent-encoded or escaped in
+/// JSON, also in JSON inside a JSON string.
 fn encoded_length(byte: u8, text: &[u8]) -> Option<usize> {
     if text.first() == Some(&byte) {
         return Some(1);
@@ -126,8 +127,9 @@ fn encoded_length(byte: u8, text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns what the base64 of a text has of the token in it, if the token begins at a multiple of 3 and
-/// this offset. The characters at both ends, which depend on its neighbours, are left out.
+/// Returns the part of a text's base64 that only the token determines, if the token begins at this
+/// offset plus a multiple of 3. The characters at both ends are left out, because they depend on
+/// its neighbours.
 fn base64_form(token: &str, offset: usize, engine: &impl Engine) -> Vec<u8> {
     let mut encoded = engine.encode([&b"\0\0"[..offset], token.as_bytes()].concat());
     if !(offset + token.len()).is_multiple_of(3) {
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_has_no_more_than_the_ends_of_the_token() {
+    fn base64_contains_at_most_the_ends_of_the_token() {
         let token = "Zb0-token_of~the?page>>9";
         let redactor = redactor(token);
         for before in ["", "u", "us", "use", "Bearer ", "user:"] {
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_valid() {
+    fn redacted_json_stays_valid() {
         let valid = |json: &str| serde_json::from_str::<serde_json::Value>(json).is_ok();
         let newline = r#"{"a":"\nine-tokens-of-a-page"}"#;
         let redactor = self::redactor("nine-tokens-of-a-page");
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_token_of_a_bridge_nothing_is_replaced() {
+    fn nothing_is_replaced_without_a_valid_token() {
         for redactor in [TokenRedactor::new(None), redactor("short")] {
             assert!(matches!(redactor.redact("short"), Cow::Borrowed(_)));
         }

@@ -13,7 +13,7 @@ pub(crate) struct WwwAuthenticate {
 }
 
 impl WwwAuthenticate {
-    /// Parses the challenges of a response. One about a missing scope has precedence.
+    /// Parses the challenges of a response. A challenge about a missing scope takes precedence.
     pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let values = headers.get_all(WWW_AUTHENTICATE);
         let texts = values.iter().filter_map(|value| value.to_str().ok());

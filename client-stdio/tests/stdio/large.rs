@@ -146,7 +146,7 @@ async fn input_is_read_while_a_large_answer_is_unread() {
         client.wait_for_line_start().await;
         let mut second = 0;
         for _ in 0..100 {
-            // The client reads nothing, and all of its calls reach the server.
+            // The client reads nothing, but all of its calls reach the server.
             second = client.send_call("a").await;
             let request = server.post("tools/call").await;
             assert_eq!(request.message()["id"], second);

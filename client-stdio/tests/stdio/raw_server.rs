@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use crate::client::{Client, DEADLINE, Era};
 use crate::server::{bind, free_port, url};
 
-/// A server on a runtime of its own. Dropping it closes all connections, like a killed process.
+/// A server on a separate runtime. Dropping it closes all connections, like a killed process.
 pub(crate) struct RawServer {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,

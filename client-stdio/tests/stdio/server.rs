@@ -25,8 +25,8 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::client::{DEADLINE, TOKEN};
 
-/// The timeout for what must happen immediately. It is far below every delay and timeout of the
-/// binary.
+/// The timeout for events that must happen immediately. It is far below every delay and timeout of
+/// the binary.
 pub(crate) const IMMEDIATE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// An event of the handler.
@@ -44,7 +44,7 @@ pub(crate) enum ServerEvent {
     ListenCancelled,
 }
 
-/// A server on a runtime of its own. Dropping it closes all connections, like a killed process.
+/// A server on a separate runtime. Dropping it closes all connections, like a killed process.
 pub(crate) struct Server {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,

@@ -86,7 +86,7 @@ async fn rejection(
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_rejected_with_advice() {
     let trust_file = trust_file(&Authority::new("trusted"));
-    // An authority that was created again with the name of the trusted one is unknown, too.
+    // An authority that was created again with the name of the trusted one is also unknown.
     for name in ["unknown", "trusted"] {
         let authority = Authority::new(name);
         let text = rejection(&certificate_for(LOCALHOST), &authority, trust_file.path()).await;

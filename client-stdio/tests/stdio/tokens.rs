@@ -1,4 +1,4 @@
-//! Tests of tokens: they expire, lack a scope, and are in texts of others.
+//! Tests of tokens: they expire, lack a scope, and occur in text from other sources.
 
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ async fn a_missing_scope_is_named_and_fails_only_its_request() {
 }
 
 #[tokio::test]
-async fn texts_of_a_bridge_that_have_the_token_are_passed_on_without_it() {
+async fn the_token_is_removed_from_texts_of_a_bridge() {
     let quoted = format!("Authorization: Bearer {TOKEN} was refused");
     let body = json!({ "error": "Refused", "message": quoted }).to_string();
     let failure = |id: Value| {

@@ -1,7 +1,7 @@
 //! The calls of this page: each runs at most once and ends once.
 //!
-//! After a reconnect to the same bridge, no answer is lost, and no call continues that is not
-//! awaited any more. Of the calls that the bridge lists in `awaited`, a running one continues, an
+//! After a reconnect to the same bridge, no answer is lost, and calls that are no longer awaited do
+//! not continue. Of the calls that the bridge lists in `awaited`, a running one continues, an
 //! unacknowledged answer is sent again, and one that this page does not know fails. For its other
 //! calls the page sends `calls-check`, because a call whose acknowledgement was lost is not in
 //! `awaited` either. Those that have ended are cancelled.
@@ -68,8 +68,8 @@ impl<J: Json> Calls<J> {
         effects.send(PageToBridge::CallsCheck { check, calls });
     }
 
-    /// A call arrived. Acknowledges it, unless its answer may be the receipt, and returns whether
-    /// it must be started: the page has not answered it and is not running it.
+    /// A call arrived. Acknowledges it, unless its answer may be the receipt. Returns whether it
+    /// must be started: the page has neither answered it nor is it running.
     pub(super) fn arrived(
         &mut self,
         id: &CallId,
@@ -428,7 +428,7 @@ impl<J: Json> Calls<J> {
         }
     }
 
-    /// Returns the calls with which the next document of the session is to go on.
+    /// Returns the calls that the next document of the session is to continue.
     pub(super) fn armed(&self) -> Vec<CallId> {
         let mut armed = Vec::new();
         for CallRecord { id, state } in &self.records {

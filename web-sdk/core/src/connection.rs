@@ -8,7 +8,7 @@ use super::messages::Token;
 /// The maximum of the first backoff. The maximum doubles with each consecutive failed attempt.
 const BACKOFF_BASE_MS: u32 = 250;
 
-/// The upper bound of that maximum.
+/// The upper limit of that maximum.
 const MAX_BACKOFF_MS: u32 = 15_000;
 
 /// The upper bound for a hidden page. A page that becomes visible ends its backoff at once.
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn long_backoff_is_never_shorter_than_the_bridge_asks() {
+    fn a_long_backoff_is_never_shorter_than_the_bridge_requires() {
         assert_eq!(
             Connection::new().begin_long_backoff(Failure::new("X", ""), 0.0),
             30_000

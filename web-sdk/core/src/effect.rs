@@ -91,7 +91,7 @@ pub enum Report<J> {
     },
     /// The connected AI clients; `None` when they are not known any more.
     Clients(Option<J>),
-    /// The resources that clients are subscribed to; `None` when there cannot be any.
+    /// The resources that clients are subscribed to; `None` when subscriptions are impossible.
     Subscriptions(Option<J>),
     /// Clients can use the definition from now on.
     Registered {
@@ -149,7 +149,7 @@ pub enum CallEnd {
 pub struct Failure {
     /// An error code of the bridge, or one of the constants of this type.
     pub code: Cow<'static, str>,
-    /// What happened, and what to do next.
+    /// A description of the error, and what to do next.
     pub message: String,
 }
 

@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind as it is spelled on the wire.
+    /// Returns the name of the kind on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Tool => "tool",
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Parses a kind as it is spelled on the wire.
+    /// Parses the name of a kind on the wire.
     pub fn parse(text: &str) -> Option<Self> {
         [
             Kind::Tool,
@@ -185,7 +185,7 @@ pub enum PageToBridge<J> {
     CallHandOver {
         /// The id of the call.
         call: CallId,
-        /// What the next document gets, as JSON text; `null` disarms.
+        /// The state for the next document, as JSON text; `null` disarms.
         state: J,
     },
     /// The content of a resource changed.
@@ -225,7 +225,7 @@ pub enum PageToBridge<J> {
     Renew(Token),
     /// The document is being unloaded, or put into the back/forward cache.
     Leaving {
-        /// The calls with which the next document goes on.
+        /// The calls that the next document continues.
         hands_over: Vec<CallId>,
     },
 }

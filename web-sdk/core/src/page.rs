@@ -118,7 +118,7 @@ impl<J: Json> Page<J> {
         self.clock.advance_to(now_ms);
     }
 
-    /// Sets how much of what was sent on the socket the browser still has to send, in bytes.
+    /// Sets how many of the sent bytes the browser still has to transmit.
     pub fn set_buffered(&mut self, bytes: u32) {
         self.is_backlogged = bytes > MAX_BUFFERED_BYTES;
     }
@@ -185,7 +185,7 @@ impl<J: Json> Page<J> {
         self.schedule_flush();
     }
 
-    /// Removes a definition of the app. One that was replaced is removed already.
+    /// Removes a definition of the app. One that was replaced has already been removed.
     pub fn definition_removed(&mut self, key: DefinitionKey) {
         let connected = self.connection.is_ready();
         self.definitions.remove(key, connected, &mut self.effects);
@@ -234,7 +234,7 @@ impl<J: Json> Page<J> {
         }
     }
 
-    /// A task that [`Effect::ScheduleTask`] has caused, so the one before has ended.
+    /// A task that [`Effect::ScheduleTask`] scheduled runs, so the previous task has ended.
     pub fn task_ended(&mut self) {
         self.calls
             .task_ended(&mut self.definitions, &mut self.effects);
@@ -266,7 +266,7 @@ impl<J: Json> Page<J> {
 
     /// A handler makes a request to the client that made the call; `bytes` is the size of the
     /// parameters. [`Report::ClientAnswered`](super::effect::Report::ClientAnswered) answers it,
-    /// unless the call ends before.
+    /// unless the call ends first.
     pub fn client_requested(&mut self, call: CallId, request: ClientRequest<J>, bytes: usize) {
         self.calls
             .client_requested(call, request, bytes, &self.limits, &mut self.effects);
@@ -286,8 +286,8 @@ impl<J: Json> Page<J> {
         self.set_frozen(false);
     }
 
-    /// The browser is about to suspend the page. [`Page::visibility_changed`] reports the end of
-    /// that.
+    /// The browser is about to suspend the page. [`Page::visibility_changed`] reports when the page
+    /// resumes.
     pub fn froze(&mut self) {
         self.set_frozen(true);
     }

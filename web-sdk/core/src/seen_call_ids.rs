@@ -19,8 +19,8 @@ pub(super) struct SeenCallIds {
 }
 
 impl SeenCallIds {
-    /// Adds a call that was handed over so often. Returns whether it is new: a document may go on with
-    /// a call that it has handed over itself.
+    /// Adds a call with its number of hand-overs. Returns whether it is new: a document may
+    /// continue a call that it has itself handed over.
     pub(super) fn insert(&mut self, id: &CallId, hand_overs: u64) -> bool {
         let hash = hash(id.as_str()).wrapping_add(hand_overs).max(1);
         if self.older.contains(hash) || self.recent.contains(hash) {

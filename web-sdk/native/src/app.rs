@@ -1,4 +1,4 @@
-//! A program's connection to a bridge, and what it offers.
+//! The connection of a program to a bridge, and the items that the program offers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,11 +27,11 @@ use crate::status::{ConnectError, Status};
 use crate::tool::{self, Tool, ToolOutput};
 use crate::{json, token};
 
-/// A program's connection to a bridge, and what it offers. It is cheap to clone.
+/// The connection of a program to a bridge, and the items that it offers. It is cheap to clone.
 ///
-/// What is added is there after a reconnect, too. When the last clone is dropped, the connection
-/// ends: a handler that has a clone keeps it. A program that ends disconnects first, so that AI clients hear at once that it is gone:
-/// [`McpWeb::disconnect`].
+/// Items are offered again after a reconnect. The connection ends when the last clone is dropped; a
+/// handler that owns a clone keeps it open. A program should disconnect before it exits, so that AI
+/// clients see immediately that it is gone: [`McpWeb::disconnect`].
 #[derive(Clone)]
 pub struct McpWeb(Arc<Inner>);
 
@@ -42,7 +42,7 @@ struct Inner {
     status: watch::Receiver<Status>,
     subscriptions: watch::Receiver<Vec<String>>,
     keys: AtomicU32,
-    /// The task, until it was started.
+    /// The task, until it is started.
     task: Mutex<Option<Connection>>,
     leaving: watch::Sender<bool>,
     /// The task ends when this is dropped.
@@ -84,8 +84,9 @@ impl McpWeb {
 
     /// Offers a tool to AI clients. The same name again replaces the tool.
     ///
-    /// The handler gets the arguments as its own type, and their JSON Schema is that of the type. The
-    /// bridge validates the arguments of each call by it. Handlers of several calls run at once.
+    /// The handler receives the arguments as its own type, and their JSON Schema is derived from
+    /// the type. The bridge validates the arguments of each call against it. Handlers of several
+    /// calls run concurrently.
     ///
     /// ```
     /// # use mcp_web_sdk::{Call, McpWeb, Token, Tool};
@@ -203,17 +204,18 @@ impl McpWeb {
         Handle::new(key, name, self.0.events.clone(), receiver)
     }
 
-    /// Tells subscribed clients that the content of a resource changed.
+    /// Notifies subscribed clients that the content of a resource has changed.
     pub fn notify_resource_updated(&self, uri: impl Into<String>) {
         self.send(Event::ResourceUpdated(uri.into()));
     }
 
-    /// Connects, and waits until that has happened. The connection belongs to the runtime in which
-    /// this is called for the first time; it comes back by itself when it breaks.
+    /// Connects, and waits until the connection is established. The connection runs in the runtime
+    /// in which this is first called; it reconnects automatically.
     ///
     /// # Errors
-    /// Fails if the connection fails for good: the bridge refuses the token, another program has the
-    /// session, or the program has disconnected. As long as no bridge answers, this waits.
+    /// Fails if the connection fails permanently: the bridge rejects the token, another program has
+    /// taken over the session, or the program has disconnected. While no bridge answers, this keeps
+    /// waiting.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime. Use [`McpWeb::spawn`] there.
@@ -242,11 +244,12 @@ impl McpWeb {
         }
     }
 
-    /// Connects in a thread of its own, for programs without a tokio runtime. Handlers run in that
-    /// thread, one at a time between their waits. It ends with the last clone of this.
+    /// Connects in a separate thread, for programs without a tokio runtime. All handlers run in
+    /// that thread, so only one runs between two `await` points. The thread ends with the last
+    /// clone of this.
     ///
     /// # Errors
-    /// Fails if the system gives no thread, or the connection runs already.
+    /// Fails if the thread cannot be started, or the connection is already running.
     pub fn spawn(&self) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -261,8 +264,8 @@ impl McpWeb {
         Ok(())
     }
 
-    /// Ends the connection and its calls, and waits until the bridge has heard of it, 4 s at most.
-    /// What was added stays, and is offered again after another [`McpWeb::connect`].
+    /// Ends the connection and its calls, and waits until the bridge has been notified, at most 4
+    /// s. The added items stay, and are offered again after another [`McpWeb::connect`].
     pub async fn disconnect(&self) {
         let (sender, done) = oneshot::channel();
         if self.is_started() {
@@ -283,9 +286,10 @@ impl McpWeb {
         }
     }
 
-    /// Leaves the session to another process, such as a newer version of the program that has the same
-    /// session id: it goes on with the calls that [`Call::hand_over`] has armed, and the others end.
-    /// Waits until the bridge has heard of it, 4 s at most. This object does not connect again.
+    /// Leaves the session to another process, such as a newer version of the program with the same
+    /// session id. That process continues the calls that [`Call::hand_over`] has armed; the others
+    /// end. Waits until the bridge has been notified, at most 4 s. This object does not connect
+    /// again.
     pub async fn leave(&self) {
         // A task that was never started ends here.
         if self.take_task().is_none() {
@@ -295,27 +299,27 @@ impl McpWeb {
         }
     }
 
-    /// The state of the connection, and each change of it.
+    /// Returns the state of the connection, as a channel of its changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.0.status.clone()
     }
 
-    /// The URIs that AI clients are subscribed to, and each change of them.
+    /// Returns the URIs that AI clients are subscribed to, as a channel of their changes.
     pub fn subscriptions(&self) -> watch::Receiver<Vec<String>> {
         self.0.subscriptions.clone()
     }
 
-    /// The id of the session.
+    /// Returns the id of the session.
     pub fn session_id(&self) -> &str {
         &self.0.facts.session_id
     }
 
-    /// The address of the MCP server, for the configuration of AI clients.
+    /// Returns the address of the MCP server, for the configuration of AI clients.
     pub fn mcp_url(&self) -> String {
         self.0.facts.mcp_url()
     }
 
-    /// The token, for the configuration of AI clients.
+    /// Returns the token, for the configuration of AI clients.
     pub fn token(&self) -> &token::Token {
         &self.0.token
     }
@@ -325,7 +329,7 @@ impl McpWeb {
     }
 
     fn start(&self) {
-        // This panics where there is no runtime, before the task is taken.
+        // This panics outside of a runtime, before the task is taken.
         let runtime = tokio::runtime::Handle::current();
         if let Some(connection) = self.take_task() {
             runtime.spawn(connection.run());

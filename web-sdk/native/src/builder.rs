@@ -1,4 +1,4 @@
-//! How a program presents itself, and which bridge it uses.
+//! Builds a connection: the description of a program, its bridge and its token.
 
 use std::fmt;
 use std::io::{Write, stderr};
@@ -15,19 +15,19 @@ use crate::json;
 use crate::token::{Source, Token};
 
 const DEFAULT_BRIDGE: &str = "http://localhost:3001";
-/// What a bridge takes, in bytes.
+/// Maximum length of a session id that a bridge accepts, in bytes.
 const MAX_SESSION_ID_BYTES: usize = 128;
-/// A bridge takes no shorter token, in characters.
+/// Minimum length of a token that a bridge accepts, in characters.
 const MIN_TOKEN_CHARACTERS: usize = 16;
 
 impl McpWeb {
-    /// Begins to describe a program with this name, as people know it.
+    /// Starts to build a connection for a program with this name, which people see.
     pub fn builder(name: impl Into<String>) -> Builder {
         Builder::new(name.into())
     }
 }
 
-/// Describes a program, see [`McpWeb::builder`].
+/// Builds an [`McpWeb`]; see [`McpWeb::builder`].
 #[derive(Clone)]
 #[must_use = "call build()"]
 pub struct Builder {
@@ -50,13 +50,13 @@ impl Builder {
             session_id: None,
             session_name: None,
             warn: Arc::new(|message| {
-                // A stderr that cannot be written must not end the connection.
+                // A failing stderr must not end the connection.
                 let _ = writeln!(stderr(), "mcp-web: {message}");
             }),
         }
     }
 
-    /// Says what the program is for, in words that help a model decide when to use it.
+    /// Describes the purpose of the program, so that a model can decide when to use it.
     pub fn describe(self, description: impl Into<String>) -> Self {
         self.field("description", description.into())
     }
@@ -71,8 +71,8 @@ impl Builder {
         self.field("icon", url.into())
     }
 
-    /// Sets the address of the bridge: `http`, `https`, `ws` or `wss`, with a path if it has one. It
-    /// is `http://localhost:3001` by default.
+    /// Sets the address of the bridge: `http`, `https`, `ws` or `wss`, optionally with a path. The
+    /// default is `http://localhost:3001`.
     pub fn bridge(mut self, url: impl Into<String>) -> Self {
         self.bridge = url.into();
         self
@@ -84,31 +84,31 @@ impl Builder {
         self
     }
 
-    /// Sets the session: at most 128 bytes. It is random by default. A program with the same id and
-    /// token takes the session of an older one over, whose status becomes `Failed` with the code
-    /// `SessionSuperseded`.
+    /// Sets the id of the session, at most 128 bytes. It is random by default. A program with the
+    /// same id and token takes over the session of an older one, whose status becomes `Failed` with
+    /// the code `SessionSuperseded`.
     pub fn session_id(mut self, id: impl Into<String>) -> Self {
         self.session_id = Some(id.into());
         self
     }
 
-    /// Sets a name for the session, which a client can choose it by.
+    /// Sets a name for the session, by which a client can select it.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
         self.session_name = Some(name.into());
         self
     }
 
-    /// Sets what gets warnings for the developer, such as that the bridge refuses a definition. They
-    /// are written to stderr by default.
+    /// Sets the receiver of warnings for the developer, for example that the bridge rejects a
+    /// definition. By default they are written to stderr.
     pub fn on_warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.warn = Arc::new(warn);
         self
     }
 
-    /// Makes the connection. It connects with [`McpWeb::connect`] or [`McpWeb::spawn`].
+    /// Builds the connection. [`McpWeb::connect`] or [`McpWeb::spawn`] opens it.
     ///
     /// # Errors
-    /// Fails if there is no token, or a name, an address, a token or a session id cannot be used.
+    /// Fails if there is no token, or if a name, an address, a token or a session id is invalid.
     pub fn build(self) -> Result<McpWeb, BuildError> {
         if self.name.trim().is_empty() {
             return Err(BuildError("the program needs a name".to_owned()));
@@ -159,7 +159,7 @@ impl fmt::Debug for Builder {
     }
 }
 
-/// Why a program cannot be built.
+/// Why a connection could not be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError(String);
 
@@ -171,7 +171,7 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// Returns the address with `http` or `https`, and without a slash at the end.
+/// Returns the address with `http` or `https`, and without a trailing slash.
 fn bridge_url(given: &str) -> Result<String, BuildError> {
     let refused = || {
         BuildError(format!(
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_said() {
+    fn invalid_values_are_rejected_with_a_reason() {
         let builder = || McpWeb::builder("App").token(Token::random());
         let error = |builder: Builder| builder.build().unwrap_err().to_string();
         assert!(error(McpWeb::builder("App")).contains("needs a token"));

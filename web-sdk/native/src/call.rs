@@ -1,4 +1,4 @@
-//! A running call, as its handler sees it.
+//! A running call, from the point of view of its handler.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub use bridge_protocol::{Caller, CallingClient, LogLevel};
 /// The default of [`Call::sample`].
 const MAX_TOKENS: u32 = 1000;
 
-/// What a handler does while it runs.
+/// An event of a running handler.
 pub(crate) enum CallEvent {
     Progressed(Progress),
     Logged(Log),
@@ -51,7 +51,7 @@ pub(crate) struct Ask {
 /// Passes the events of a call to the connection.
 pub(crate) type CallEvents = Box<dyn Fn(CallEvent) + Send + Sync>;
 
-/// A call that runs: who makes it, and what its handler can do meanwhile. It is cheap to clone.
+/// A running call: its client, and the operations of its handler. It is cheap to clone.
 #[derive(Clone)]
 pub struct Call(Arc<Inner>);
 
@@ -62,7 +62,7 @@ struct Inner {
     reports: ReportQueue,
     /// Why the call was cancelled.
     cancelled: watch::Receiver<Option<Failure>>,
-    /// How often each method was asked, for the keys of the requests.
+    /// The number of requests of each method, for the keys of the requests.
     asked: Mutex<BTreeMap<&'static str, u32>>,
     /// The latest progress.
     progress: Mutex<f64>,
@@ -98,37 +98,37 @@ impl Call {
         }))
     }
 
-    /// The id of the call. It is unique for the session.
+    /// Returns the id of the call. It is unique within the session.
     pub fn id(&self) -> &str {
         self.0.id.as_str()
     }
 
-    /// The AI client that makes the call; `None` for plain HTTP.
+    /// Returns the AI client that makes the call; `None` for plain HTTP.
     pub fn client(&self) -> Option<&CallingClient> {
         self.0.context.client.as_deref()
     }
 
-    /// The user on whose behalf the call is made, and their roles, as far as the token says.
+    /// Returns the user on whose behalf the call is made, with their roles, if the token names one.
     pub fn caller(&self) -> Option<&Caller> {
         self.0.context.caller.as_ref()
     }
 
-    /// The state with which another process of the same session has handed the call over.
+    /// Returns the state with which another process of the same session handed over the call.
     pub fn continuation(&self) -> Option<Value> {
         let state = self.0.context.continuation.as_ref()?;
         serde_json::from_str(state.get()).ok()
     }
 
-    /// How often the call was handed over from one process to another.
+    /// Returns how often the call was handed over from one process to another.
     pub fn hand_overs(&self) -> u32 {
         self.0.context.hand_overs.unwrap_or_default()
     }
 
-    /// Tells the client how far the call is. `total` is what `progress` will be at the end.
+    /// Reports progress to the client. `total` is the value of `progress` at the end.
     ///
-    /// What the client has not asked for is not sent, nor what does not grow, as MCP has it, or is no
-    /// finite number. While 1,024 reports of the program wait, or more than 1 MiB waits for the
-    /// network, further reports are dropped.
+    /// A report is dropped if the client has not requested progress, if the value does not increase
+    /// (as MCP requires), or if it is not a finite number. Reports are also dropped while 1,024
+    /// reports of the program are waiting, or more than 1 MiB is waiting for the network.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let is_finite = progress.is_finite() && total.is_none_or(f64::is_finite);
         if !self.0.context.progress || !is_finite || !self.0.has_grown(progress) {
@@ -146,8 +146,9 @@ impl Call {
 
     /// Sends a log message to the client: any JSON value, at most 256 KiB.
     ///
-    /// What is below the level that the client has asked for is not sent. While 1,024 reports of the
-    /// program wait, or more than 1 MiB waits for the network, further reports are dropped.
+    /// A message below the level that the client has requested is dropped. Messages are also
+    /// dropped while 1,024 reports of the program are waiting, or more than 1 MiB is waiting for
+    /// the network.
     pub fn log(&self, level: LogLevel, data: impl Serialize) {
         if self.0.context.log_level.is_none_or(|least| level < least) {
             return;
@@ -161,10 +162,10 @@ impl Call {
         }
     }
 
-    /// Waits until nobody waits for the result any more, and returns why: the client has cancelled
-    /// the call or is gone, its time is over, or the program has disconnected.
+    /// Waits until the result is no longer needed, and returns the reason: the client has cancelled
+    /// the call or is gone, its time limit has passed, or the program has disconnected.
     ///
-    /// The handler goes on nevertheless, and decides itself when to end.
+    /// The handler keeps running, and decides when to end.
     pub async fn cancelled(&self) -> String {
         let mut cancelled = self.0.cancelled.clone();
         match cancelled.wait_for(Option::is_some).await {
@@ -174,17 +175,17 @@ impl Call {
         .unwrap_or_else(|| "the connection has ended".to_owned())
     }
 
-    /// Returns whether nobody waits for the result any more.
+    /// Returns whether the result is no longer needed.
     pub fn is_cancelled(&self) -> bool {
-        // The connection forgets a call that has ended.
+        // The connection removes a call that has ended.
         self.0.cancelled.has_changed().is_err() || self.0.cancelled.borrow().is_some()
     }
 
-    /// Asks the person in front of the client to fill in a form (MCP elicitation).
+    /// Asks the user of the client to fill in a form (MCP elicitation).
     ///
     /// # Errors
-    /// `ClientCapabilityMissing` when the client cannot ask, `ClientRequestFailed` when it answered
-    /// with an error or not in time, and an error when the call ends before.
+    /// `ClientCapabilityMissing` if the client does not support it, `ClientRequestFailed` if it
+    /// answered with an error or not in time, and an error if the call ends first.
     pub async fn elicit<Form>(&self, message: &str) -> Result<Elicited<Form>, CallError>
     where
         Form: DeserializeOwned + schemars::JsonSchema,
@@ -201,10 +202,10 @@ impl Call {
         })
     }
 
-    /// Asks the person in front of the client to fill in a form with this JSON Schema.
+    /// Asks the user of the client to fill in a form with this JSON Schema.
     ///
     /// # Errors
-    /// Those of [`Call::elicit`].
+    /// The same as those of [`Call::elicit`].
     pub async fn elicit_json(
         &self,
         message: &str,
@@ -219,10 +220,10 @@ impl Call {
         })
     }
 
-    /// Has the client's model answer a prompt (MCP sampling), in at most 1,000 tokens.
+    /// Asks the client's model to answer a prompt (MCP sampling), in at most 1,000 tokens.
     ///
     /// # Errors
-    /// Those of [`Call::elicit`].
+    /// The same as those of [`Call::elicit`].
     pub async fn sample(&self, prompt: &str) -> Result<String, CallError> {
         let message = json!({ "role": "user", "content": { "type": "text", "text": prompt } });
         let params = json!({ "messages": [message], "maxTokens": MAX_TOKENS });
@@ -231,10 +232,10 @@ impl Call {
         Ok(text.unwrap_or_default().to_owned())
     }
 
-    /// Has the client's model answer (MCP `sampling/createMessage`), and returns MCP's result.
+    /// Sends MCP's `sampling/createMessage` to the client's model, and returns MCP's result.
     ///
     /// # Errors
-    /// Those of [`Call::elicit`].
+    /// The same as those of [`Call::elicit`].
     pub async fn sample_json(&self, params: Value) -> Result<Value, CallError> {
         self.ask("sample", "sampling/createMessage", params).await
     }
@@ -242,16 +243,16 @@ impl Call {
     /// Returns the folders and files that the client works on (MCP roots).
     ///
     /// # Errors
-    /// Those of [`Call::elicit`].
+    /// The same as those of [`Call::elicit`].
     pub async fn roots(&self) -> Result<Vec<Root>, CallError> {
         let mut result = self.ask("roots", "roots/list", json!({})).await?;
         let roots = serde_json::from_value(result["roots"].take());
         roots.map_err(|error| request_failed(format!("the client's roots are invalid: {error}")))
     }
 
-    /// Lets another process of this session go on with the call if this one leaves before the call
-    /// ends ([`McpWeb::leave`](crate::McpWeb::leave)): its handler gets the state as
-    /// [`Call::continuation`]. Called again, it replaces the state; `None` ends that.
+    /// Lets another process of this session continue the call if this one leaves before the call
+    /// ends ([`McpWeb::leave`](crate::McpWeb::leave)). Its handler gets the state as
+    /// [`Call::continuation`]. Another call replaces the state; `None` removes it.
     pub fn hand_over(&self, state: Option<&Value>) {
         let state = state.map(json::text);
         (self.0.events)(CallEvent::HandOver(state));
@@ -326,14 +327,14 @@ fn level_name(level: LogLevel) -> &'static str {
     }
 }
 
-/// What a person has answered to [`Call::elicit`].
+/// The answer of a person to [`Call::elicit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elicited<Form> {
     /// The form was filled in.
     Accepted(Form),
-    /// The person has said no.
+    /// The person declined.
     Declined,
-    /// The person has answered nothing.
+    /// The person dismissed the form without an answer.
     Cancelled,
 }
 

@@ -12,7 +12,7 @@ use crate::json;
 
 type Complete = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 
-/// What completes each argument.
+/// The completion functions of the arguments.
 #[derive(Clone, Default)]
 pub(crate) struct Completers(BTreeMap<String, Complete>);
 

@@ -1,4 +1,4 @@
-//! The task of a connection: passes events to the page's core, and performs its effects.
+//! The task of a connection: it passes events to the page's core, and performs the effects.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -24,13 +24,13 @@ use crate::socket::{
 use crate::status::{ConnectError, Status};
 use crate::token::{Source, Token};
 
-/// The answer of a call that may be repeated is its receipt if it comes within this time.
+/// The answer to a repeatable call replaces its receipt if it comes within this time.
 const FIRST_TASK: Duration = Duration::from_millis(1);
 
-/// While more waits for the network, reports of handlers are dropped.
+/// While more bytes are waiting for the network, reports of handlers are dropped.
 const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
-/// What the task needs from the program.
+/// The inputs of the task from the program.
 pub(crate) struct Setup {
     pub(crate) page: Page<String>,
     pub(crate) socket_url: String,
@@ -43,11 +43,11 @@ pub(crate) struct Setup {
     pub(crate) warn: Warn,
     /// Whether the program leaves the session to another process.
     pub(crate) leaving: watch::Receiver<bool>,
-    /// Its sender is dropped with the last handle of the program.
+    /// The sender is dropped with the last handle of the program.
     pub(crate) handles: watch::Receiver<()>,
 }
 
-/// Gets what the developer should know.
+/// Receives warnings for the developer.
 pub(crate) type Warn = Arc<dyn Fn(&str) + Send + Sync>;
 
 struct Definition {
@@ -55,10 +55,10 @@ struct Definition {
     registration: watch::Sender<Registration>,
 }
 
-/// A call whose handler runs.
+/// A call whose handler is running.
 struct RunningCall {
     cancelled: watch::Sender<Option<Failure>>,
-    /// The requests to the client that have no answer yet, by their keys.
+    /// The unanswered requests to the client, by their keys.
     asked: HashMap<String, oneshot::Sender<Result<String, Failure>>>,
 }
 
@@ -96,7 +96,7 @@ impl Connection {
     pub(crate) async fn run(mut self) {
         loop {
             self.perform_all();
-            // What waits must not connect again: the next process may have the session already.
+            // Do not reconnect while leaving: the next process may already have the session.
             if *self.setup.leaving.borrow() {
                 return self.leave().await;
             }
@@ -104,7 +104,7 @@ impl Connection {
                 Ok(()) = self.setup.leaving.changed() => {}
                 Some(event) = self.setup.receiver.recv() => {
                     self.on_event(event).await;
-                    // What a handler asks at once reaches its client as one message.
+                    // The requests that a handler sends at once reach its client as one message.
                     tokio::task::yield_now().await;
                 }
                 () = timer_fired(&mut self.timer) => {
@@ -154,7 +154,7 @@ impl Connection {
         }
     }
 
-    /// Whether so much waits for the network that reports of handlers are dropped.
+    /// Returns whether so much is waiting for the network that reports of handlers are dropped.
     fn is_backlogged(&self) -> bool {
         let socket = self.socket.as_ref();
         socket.is_some_and(|(_, socket, _)| socket.unsent_bytes() > MAX_UNSENT_BYTES)
@@ -176,7 +176,7 @@ impl Connection {
                     .logged(call, log.level.to_owned(), None, log.data);
             }
             CallEvent::Asked(ask) => {
-                // A call that has ended drops the sender, so that the handler hears of it.
+                // A call that has ended drops the sender, which notifies the handler.
                 if let Some(running) = self.calls.get_mut(&call) {
                     running.asked.insert(ask.request.key.clone(), ask.answer);
                     self.page_now()
@@ -254,7 +254,7 @@ impl Connection {
             }
             Ok(None) => {}
             Err(FrameError::Message(reason)) => {
-                // A newer bridge may send messages that are not known here.
+                // A newer bridge may send messages that this version does not know.
                 (self.setup.warn)(&format!(
                     "the bridge sent a message that is not known: {reason}"
                 ));
@@ -268,15 +268,15 @@ impl Connection {
         }
     }
 
-    /// Ends the connection, and waits until the bridge has heard of it.
+    /// Ends the connection, and waits until the bridge has been notified.
     async fn disconnect(&mut self) {
         self.page_now().disconnect();
         self.perform_all();
         while self.closing.join_next().await.is_some() {}
     }
 
-    /// Ends the connection like a page that is left: another process of the session goes on with the
-    /// calls that are armed for that.
+    /// Ends the connection like a page that is being unloaded: another process of the session
+    /// continues the armed calls.
     async fn leave(&mut self) {
         self.page_now().leaving();
         self.perform_all();
@@ -344,7 +344,7 @@ impl Connection {
             Source::Fetched(fetch) => {
                 let fetch = fetch.clone();
                 let task = tokio::spawn(async move {
-                    // A task of its own, so that a panic is a failure like others.
+                    // In a separate task, so that a panic is an ordinary failure.
                     let token = tokio::spawn(async move { fetch().await });
                     let token = token
                         .await
@@ -399,7 +399,7 @@ impl Connection {
         self.calls.insert(id.clone(), running);
         let handler = definition.handler.clone();
         self.handlers.spawn(async move {
-            // A task of its own, so that a panic fails the call and nothing else.
+            // In a separate task, so that a panic fails only the call.
             let run = tokio::spawn(async move { handler(message, facts).await });
             let outcome = run.await.unwrap_or_else(|_| {
                 CallError::new("the handler has panicked: see the log of the program")
@@ -461,7 +461,7 @@ impl Connection {
         }
     }
 
-    /// No client can use what was registered until it is registered again.
+    /// Clients cannot use the registered items until they are registered again.
     fn unregister(&self, state: &Registration) {
         for definition in self.definitions.values() {
             definition.registration.send_if_modified(|registration| {
@@ -498,7 +498,7 @@ fn subscribed_uris(message: &str) -> Option<Vec<String>> {
     }
 }
 
-/// The task ends with its runtime, too.
+/// The task also ends with its runtime.
 impl Drop for Connection {
     fn drop(&mut self) {
         self.setup.status.send_if_modified(|status| {
@@ -518,7 +518,7 @@ async fn timer_fired(timer: &mut Option<Pin<Box<Sleep>>>) {
     }
 }
 
-/// Returns a random number from 0 to below 1, for waits between attempts.
+/// Returns a random number from 0 (inclusive) to 1 (exclusive), for the delays between attempts.
 fn random() -> f64 {
     let bits = Uuid::new_v4().as_u64_pair().1 & 0xffff_ffff;
     bits as f64 / 4_294_967_296.0

@@ -1,4 +1,4 @@
-//! What a tool returns besides values: MCP content blocks.
+//! Results of tools besides plain values: MCP content blocks.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -39,7 +39,7 @@ impl Content {
     }
 }
 
-/// What a tool returns that is more than a value.
+/// The result of a tool that is more than a plain value.
 #[derive(Clone, Debug, Default)]
 pub struct ToolResult {
     pub(crate) content: Vec<Content>,
@@ -56,7 +56,7 @@ impl ToolResult {
         }
     }
 
-    /// Adds the value for programs. It must be a JSON object.
+    /// Adds the structured value for programs. It must be a JSON object.
     #[must_use]
     pub fn structured(mut self, value: Map<String, Value>) -> Self {
         self.structured_content = Some(value.into());

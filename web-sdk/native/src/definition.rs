@@ -1,4 +1,4 @@
-//! What a program offers, as the connection knows it.
+//! The definitions of a program, as the connection stores them.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ pub(crate) struct NewDefinition {
     pub(crate) item: Item,
     /// The complete MCP object.
     pub(crate) json: SizedJson<String>,
-    /// Whether a repeated call does no harm.
+    /// Whether the call may safely be repeated.
     pub(crate) repeatable: bool,
     pub(crate) handler: Handler,
     pub(crate) registration: watch::Sender<Registration>,

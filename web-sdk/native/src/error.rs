@@ -1,4 +1,4 @@
-//! The failure of a handler, as the client gets it.
+//! The failure of a handler, as it is sent to the client.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::content::Content;
 use crate::content::ToolResult;
 use crate::json;
 
-/// Why a handler failed: a message that says what to do next, and more for programs.
+/// Why a handler failed: a message that says what to do next, and optional details for programs.
 ///
-/// Every error converts into it, so that a handler can use `?`. The client gets the error with its
-/// sources.
+/// Every error converts into it, so that a handler can use `?`. The client receives the error with
+/// its sources.
 ///
 /// ```
 /// # use mcp_web_sdk::CallError;
@@ -51,12 +51,12 @@ impl CallError {
         }))
     }
 
-    /// Creates the error for arguments that do not fit, with the code `InvalidArguments`.
+    /// Creates the error for invalid arguments, with the code `InvalidArguments`.
     pub fn invalid_arguments(message: impl Into<String>) -> Self {
         Self::with_code(ErrorCode::InvalidArguments, message)
     }
 
-    /// Creates the error for a URI that names nothing, with the code `ResourceNotFound`.
+    /// Creates the error for an unknown URI, with the code `ResourceNotFound`.
     pub fn resource_not_found(message: impl Into<String>) -> Self {
         Self::with_code(ErrorCode::ResourceNotFound, message)
     }
@@ -68,14 +68,14 @@ impl CallError {
         self
     }
 
-    /// Sets what a tool returns instead of the message.
+    /// Sets the content that a tool returns instead of the message.
     #[must_use]
     pub fn content(mut self, content: impl IntoIterator<Item = Content>) -> Self {
         self.0.content = content.into_iter().collect();
         self
     }
 
-    /// Returns the code: `HandlerFailed` unless the error says otherwise.
+    /// Returns the code: `HandlerFailed` unless the error has another one.
     pub fn code(&self) -> &'static str {
         self.0.code.unwrap_or(ErrorCode::HandlerFailed).as_str()
     }
@@ -86,7 +86,7 @@ impl CallError {
         error
     }
 
-    /// Creates the failure whose client gets this result, with `isError`.
+    /// Creates a failure for which the client receives this result, with `isError`.
     #[cfg(feature = "page-tools")]
     pub(crate) fn from_result(message: String, result: ToolResult) -> Self {
         let mut error = Self::new(message).content(result.content);

@@ -1,4 +1,4 @@
-//! What happens to a connection: from its socket, its handlers and the program.
+//! The events of a connection: from its socket, its handlers and the program.
 
 use bridge_protocol::CallId;
 use tokio::sync::{mpsc, oneshot};
@@ -11,10 +11,10 @@ use crate::socket::SocketEvent;
 /// An event for the task of the connection.
 pub(crate) enum Event {
     Connect,
-    /// Ends the connection. The sender hears when the bridge has heard of it.
+    /// Ends the connection. The sender is notified when the bridge has been.
     Disconnect(oneshot::Sender<()>),
     Added(NewDefinition),
-    /// The time has passed in which an answer is a receipt.
+    /// The time in which an answer replaces the receipt has passed.
     TaskEnded,
     Removed(u32),
     ResourceUpdated(String),
@@ -22,24 +22,24 @@ pub(crate) enum Event {
     /// An event of the socket with this number.
     Socket(u64, SocketEvent),
     Finished(CallId, HandlerOutcome<String>),
-    /// A handler does something while it runs.
+    /// An event of a running handler.
     OfCall(CallId, CallEvent),
-    /// The task does nothing for a while.
+    /// The task does nothing for some time.
     #[cfg(feature = "faults")]
     Fault(Fault),
 }
 
-/// The connection's task does nothing for a while, while its socket is read.
+/// The connection's task does nothing for some time, while its socket is still read.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// How long.
+    /// The duration.
     pub span: std::time::Duration,
-    /// Whether the bridge is told before, as by a browser that freezes a page.
+    /// Whether the bridge is notified first, as by a browser that freezes a page.
     pub is_announced: bool,
 }
 
-/// Where events are sent to. A connection that has ended ignores them.
+/// The sender of events. A connection that has ended ignores them.
 #[derive(Clone)]
 pub(crate) struct EventSender(mpsc::UnboundedSender<Event>);
 

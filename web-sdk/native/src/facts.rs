@@ -1,14 +1,14 @@
-//! What does not change while a program runs.
+//! Facts that do not change while a program runs.
 
 use bridge_protocol::SessionId;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
 use web_sdk_core::{Page, PageInfo, PageVisibility};
 
-/// How a program presents itself, and where its bridge is.
+/// The description of a program, and the address of its bridge.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// With `http` or `https`, without a slash at the end.
+    /// The address with `http` or `https`, without a trailing slash.
     pub(crate) bridge_url: String,
     pub(crate) app: String,
     pub(crate) session_id: String,

@@ -1,4 +1,5 @@
-//! The frames of a socket: messages of the page's core as JSON texts, in parts where they are long.
+//! The frames of a socket: messages of the page's core as JSON texts, split into parts if they are
+//! long.
 
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
@@ -9,8 +10,7 @@ use web_sdk_core::{
     RegistrationFailure,
 };
 
-/// The largest message of a bridge that is taken, and the most that unfinished messages may have, in
-/// bytes.
+/// Maximum size of a message from the bridge, and of all unfinished messages together, in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 * limits::MAX_FRAME_BYTES;
 
 /// Encodes and decodes the frames of one socket.
@@ -47,7 +47,7 @@ impl PageFrames {
     /// Decodes a frame into the message that it completes. Returns `None` while parts are missing.
     ///
     /// # Errors
-    /// Returns an error for a frame that this version does not understand.
+    /// Returns an error for a frame that this version does not know.
     pub fn decode(&mut self, frame: &str) -> Result<Option<BridgeToPage<String>>, FrameError> {
         match self.assembler.push(frame) {
             Ok(AssemblyStatus::Incomplete) => Ok(None),
@@ -59,12 +59,12 @@ impl PageFrames {
     }
 }
 
-/// Why a frame is not understood.
+/// Why a frame could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// The frame breaks the rules of parts: what comes after it cannot be read.
+    /// The frame breaks the rules of parts, so the frames after it cannot be decoded.
     Part(String),
-    /// The message is not known to this version.
+    /// The message is unknown to this version.
     Message(String),
 }
 

@@ -1,4 +1,4 @@
-//! What was added.
+//! Handles to added items.
 
 use tokio::sync::watch;
 
@@ -6,7 +6,7 @@ use crate::definition::Registration;
 use crate::events::{Event, EventSender};
 use crate::status::ConnectError;
 
-/// A tool, prompt, resource or template that was added. Dropping it changes nothing.
+/// A handle to an added tool, prompt, resource or template. Dropping it has no effect.
 #[derive(Clone)]
 pub struct Handle {
     key: u32,
@@ -30,16 +30,16 @@ impl Handle {
         }
     }
 
-    /// The name, URI or template, as given.
+    /// Returns the name, URI or template, as it was given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Waits until AI clients can use it, and returns the name that they see. While the connection is
-    /// broken, they cannot: this waits until it is back, or fails if it does not come back.
+    /// Waits until AI clients can use the item, and returns the name that they see. While the
+    /// connection is broken, this waits for a reconnect, and fails if there is none.
     ///
     /// # Errors
-    /// Fails if the bridge refuses the definition, or it was removed or replaced before.
+    /// Fails if the bridge rejects the definition, or if the item was removed or replaced first.
     pub async fn registered(&self) -> Result<String, ConnectError> {
         let mut registration = self.registration.clone();
         let settled = registration
@@ -54,12 +54,12 @@ impl Handle {
         }
     }
 
-    /// Removes it. Its calls that are running end as if it was still there.
+    /// Removes the item. Its running calls continue normally.
     pub fn remove(&self) {
         self.events.send(Event::Removed(self.key));
     }
 
-    /// Tells subscribed clients that the content of the resource changed.
+    /// Notifies subscribed clients that the content of the resource has changed.
     pub fn notify_updated(&self) {
         self.events.send(Event::ResourceUpdated(self.name.clone()));
     }

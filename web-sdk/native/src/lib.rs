@@ -32,9 +32,9 @@
 //! ```
 //!
 //! The bridge is `mcp-web-bridge`: AI clients connect to its MCP server at [`McpWeb::mcp_url`] with
-//! the token. With the feature `page-tools`, a program offers its window, too: the module `page`.
-//! The connection comes back by itself, with growing waits, and each call runs at most
-//! once: `web_sdk_core` decides that, as in a page.
+//! the token. With the feature `page-tools`, a program also offers its window: the module `page`.
+//! The connection is restored automatically, with increasing delays, and each call runs at most
+//! once: `web_sdk_core` ensures this, as in a page.
 #![warn(missing_docs)]
 
 mod app;

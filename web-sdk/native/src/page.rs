@@ -1,8 +1,8 @@
-//! Page tools for a user interface that is no web page: AI clients see a window as text and use it as
-//! its user does.
+//! Page tools for a user interface that is not a web page: AI clients see a window as text and use
+//! it as its user does.
 //!
-//! A [`Driver`] looks and acts. The rules of actions, the texts and the refusals are those of the
-//! crate `page-tools`, as in a web page.
+//! A [`Driver`] looks and acts. The crate `page-tools` has the rules of actions, the texts and the
+//! refusals, as for web pages.
 
 mod arguments;
 mod driver;

@@ -34,7 +34,7 @@ impl Prompt {
         }
     }
 
-    /// Says what the prompt is for.
+    /// Describes the purpose of the prompt.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.fields
@@ -42,19 +42,19 @@ impl Prompt {
         self
     }
 
-    /// Adds an argument that must be given.
+    /// Adds a required argument.
     #[must_use]
     pub fn required(self, name: &str, description: &str) -> Self {
         self.argument(name, description, true)
     }
 
-    /// Adds an argument that may be left out.
+    /// Adds an optional argument.
     #[must_use]
     pub fn optional(self, name: &str, description: &str) -> Self {
         self.argument(name, description, false)
     }
 
-    /// Completes an argument: the function gets what was typed, and returns what it may become.
+    /// Completes an argument: the function receives the typed text, and returns suggestions.
     #[must_use]
     pub fn complete(
         mut self,

@@ -1,18 +1,18 @@
-//! The reports of handlers that wait to be sent: a handler may report faster than the connection's
+//! A bound for the reports that wait to be sent: handlers may report faster than the connection's
 //! task sends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most reports of a program that wait. Further ones are dropped.
+/// Maximum number of waiting reports of a program. Further ones are dropped.
 pub(crate) const MAX_WAITING_REPORTS: usize = 1_024;
 
-/// Counts the reports that wait.
+/// Counts the waiting reports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReportQueue(Arc<AtomicUsize>);
 
 impl ReportQueue {
-    /// Returns whether another report may wait, which then counts until [`ReportQueue::end`].
+    /// Returns whether another report may wait. If so, it counts until [`ReportQueue::end`].
     pub(crate) fn begin(&self) -> bool {
         let increased = self
             .0
@@ -22,7 +22,7 @@ impl ReportQueue {
         increased.is_ok()
     }
 
-    /// A report was sent.
+    /// Removes a report that was sent from the count.
     pub(crate) fn end(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

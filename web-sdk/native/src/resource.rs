@@ -1,4 +1,4 @@
-//! Resources and templates: what clients can read.
+//! Resources and templates, which clients can read.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::definition::Handler;
 use crate::error::CallError;
 use crate::tool::unexpected;
 
-/// A resource: something that clients can read, and be told of when it changes.
+/// A resource: content that clients can read, and whose changes they can subscribe to.
 #[derive(Clone, Debug)]
 pub struct Resource {
     uri: String,
@@ -34,7 +34,7 @@ impl Resource {
         }
     }
 
-    /// Says what the resource is.
+    /// Describes the resource.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.fields
@@ -80,7 +80,7 @@ impl ResourceTemplate {
         }
     }
 
-    /// Says what the resources are.
+    /// Describes the resources.
     #[must_use]
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.resource = self.resource.describe(description);
@@ -94,7 +94,7 @@ impl ResourceTemplate {
         self
     }
 
-    /// Completes a variable: the function gets what was typed, and returns what it may become.
+    /// Completes a variable: the function receives the typed text, and returns suggestions.
     #[must_use]
     pub fn complete(
         mut self,
@@ -144,12 +144,12 @@ impl From<Vec<u8>> for ResourceContent {
     }
 }
 
-/// What a client reads.
+/// A request of a client to read a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadRequest {
     /// The URI.
     pub uri: String,
-    /// The variables of the template; empty for a resource with a URI of its own.
+    /// The variables of the template; empty for a resource with a fixed URI.
     pub variables: BTreeMap<String, String>,
 }
 

@@ -1,5 +1,5 @@
-//! The WebSocket to the bridge, in a task of its own: it reads, and answers pings, whatever the
-//! handlers do.
+//! The WebSocket to the bridge, in a separate task: it reads and answers pings even while handlers
+//! are busy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,8 +20,8 @@ use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-/// How long the bridge may take to answer a close frame, and as long again to read what was sent
-/// before.
+/// How long to wait for the bridge's answer to a close frame, and the same time again to read
+/// messages sent before it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// RFC 6455 section 7.1.5: the connection ended without a close frame.
 pub(crate) const ABNORMAL_CLOSE: u16 = 1006;
@@ -30,12 +30,12 @@ const NO_CODE: u16 = 1005;
 
 /// The program ends the session.
 pub(crate) const NORMAL_CLOSE: u16 = 1000;
-/// RFC 6455 section 7.4.1: the program goes away, as a page that is left.
+/// RFC 6455 section 7.4.1: the program is going away, like a page that is being unloaded.
 pub(crate) const LEAVING_CLOSE: u16 = 1001;
 /// The program reconnects: the same code as in a browser.
 pub(crate) const ABANDONED_CLOSE: u16 = 4000;
 
-/// What happens on a socket. The number says on which.
+/// An event of a socket. The number identifies the socket.
 #[derive(Debug)]
 pub(crate) enum SocketEvent {
     Opened,
@@ -44,7 +44,7 @@ pub(crate) enum SocketEvent {
         code: u16,
         reason: String,
     },
-    /// The address cannot be one of a bridge, or TLS cannot be used.
+    /// The address cannot be a bridge, or TLS is not available.
     Refused(String),
 }
 
@@ -76,22 +76,22 @@ impl Socket {
         }
     }
 
-    /// Sends a frame. If the connection has ended, the event of its end follows.
+    /// Sends a frame. If the connection has ended, its end event follows.
     pub(crate) fn send(&self, frame: String) {
         self.unsent_bytes.fetch_add(frame.len(), Ordering::Relaxed);
         let _ = self.commands.send(Command::Frame(frame));
     }
 
-    /// The bytes of frames that the operating system has not taken yet.
+    /// Returns the size of the frames that the operating system has not accepted yet, in bytes.
     pub(crate) fn unsent_bytes(&self) -> usize {
         self.unsent_bytes.load(Ordering::Relaxed)
     }
 
-    /// Closes the socket, and waits until the bridge has answered, or has not in time. What was sent
-    /// before is written before.
+    /// Closes the socket, and waits for the bridge's answer for a limited time. Earlier frames are
+    /// written first.
     pub(crate) async fn close(mut self, code: u16) {
         let _ = self.commands.send(Command::Close(code));
-        // A bridge that does not read keeps the close frame from being written.
+        // If the bridge does not read, the close frame cannot be written.
         if tokio::time::timeout(2 * CLOSE_TIMEOUT, &mut self.task)
             .await
             .is_err()
@@ -116,7 +116,7 @@ async fn run(
         Err(event) => return on_event(event),
     };
     on_event(SocketEvent::Opened);
-    // It is read while something is written: two sides that only write would wait for each other.
+    // Reading continues during writes: two sides that only write would block each other.
     let (mut sink, mut stream) = socket.split();
     let end = tokio::select! {
         end = read_frames(&mut stream, &on_event) => Some(end),
@@ -148,7 +148,7 @@ async fn read_frames(
     end
 }
 
-/// Writes until the program closes the socket, and writes the close frame.
+/// Writes frames until the program closes the socket, then writes the close frame.
 async fn write_frames(
     sink: &mut SplitSink<BridgeSocket, Message>,
     commands: &mut mpsc::UnboundedReceiver<Command>,
@@ -161,7 +161,7 @@ async fn write_frames(
                 let sent = sink.send(Message::text(text)).await;
                 unsent_bytes.fetch_sub(bytes, Ordering::Relaxed);
                 if sent.is_err() {
-                    // What is read says how the connection has ended.
+                    // The reading side reports how the connection ended.
                     return std::future::pending().await;
                 }
             }
@@ -177,7 +177,7 @@ async fn write_frames(
     }
 }
 
-/// Waits for a close, and forgets what was to be sent before it.
+/// Waits for a close, and discards frames sent before it.
 async fn closed_before_open(commands: &mut mpsc::UnboundedReceiver<Command>) {
     while let Some(Command::Frame(_)) = commands.recv().await {}
 }
@@ -203,14 +203,14 @@ async fn connect(url: &str) -> Result<BridgeSocket, SocketEvent> {
     let stream = TcpStream::connect((host, port))
         .await
         .map_err(|error| unreachable(&error))?;
-    // Otherwise each answer waits for the acknowledgement of the receipt before it.
+    // Otherwise each answer would wait for the acknowledgement of the receipt before it.
     let _ = stream.set_nodelay(true);
     let stream: Box<dyn Stream> = if is_tls(&uri) {
         let connector = tls_connector().map_err(|error| refused(&error))?;
         let name = host.to_owned().try_into();
         let name = name.map_err(|error: rustls::pki_types::InvalidDnsNameError| refused(&error))?;
         let stream = connector.connect(name, stream).await;
-        // A certificate that the platform does not trust may be renewed.
+        // A certificate that the platform does not trust may be renewed later.
         Box::new(stream.map_err(|error| unreachable(&error))?)
     } else {
         Box::new(stream)
@@ -225,8 +225,8 @@ fn is_tls(uri: &Uri) -> bool {
     uri.scheme_str() == Some("wss")
 }
 
-/// Certificates are verified as the platform does, with `ring`: the program may have another
-/// provider of its own.
+/// Certificates are verified by the platform's rules, with `ring`, because the program may use
+/// another default provider.
 fn tls_connector() -> Result<TlsConnector, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

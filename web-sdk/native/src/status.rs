@@ -10,13 +10,13 @@ use web_sdk_core::Failure;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// Nothing was asked to connect yet.
+    /// `connect` has not been called yet.
     Idle,
     /// The first attempt is in progress.
     Connecting,
-    /// AI clients can use what was added.
+    /// AI clients can use the added items.
     Connected,
-    /// An attempt failed or the connection broke, and it is tried again.
+    /// An attempt failed or the connection broke; it will be retried.
     Reconnecting {
         /// The latest error.
         error: ConnectError,
@@ -25,7 +25,7 @@ pub enum Status {
     },
     /// The program has disconnected.
     Disconnected,
-    /// The connection failed, and is tried again only by another `connect`.
+    /// The connection failed. Only another `connect` retries it.
     Failed(ConnectError),
 }
 
@@ -44,7 +44,7 @@ impl From<web_sdk_core::Status> for Status {
     }
 }
 
-/// Why there is no connection, or why the bridge does not take a definition.
+/// Why there is no connection, or why the bridge rejects a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectError {
     code: Cow<'static, str>,
@@ -52,7 +52,7 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
-    /// The code for programs, such as `BridgeUnreachable`, `SessionSuperseded` or
+    /// Returns the code for programs, such as `BridgeUnreachable`, `SessionSuperseded` or
     /// `InvalidAuthentication`.
     pub fn code(&self) -> &str {
         &self.code

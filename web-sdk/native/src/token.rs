@@ -12,37 +12,37 @@ use uuid::Uuid;
 
 type Fetch = dyn Fn() -> Pin<Box<dyn Future<Output = Result<String, String>> + Send>> + Send + Sync;
 
-/// Where the token comes from. Whoever has the token may use what the program offers.
+/// The source of the token. Anyone who has the token can use the items that the program offers.
 #[derive(Clone)]
 pub struct Token(pub(crate) Source);
 
 #[derive(Clone)]
 pub(crate) enum Source {
     Fixed(String),
-    /// Fetched before each connection, and before a token ends.
+    /// Fetched before each connection, and before a token expires.
     Fetched(Arc<Fetch>),
 }
 
 impl Token {
-    /// Uses this token: at least 16 characters.
+    /// Uses this token, which has at least 16 characters.
     pub fn new(token: impl Into<String>) -> Self {
         Self(Source::Fixed(token.into()))
     }
 
-    /// Makes a token of 244 random bits for this process.
+    /// Generates a token of 244 random bits for this process.
     pub fn random() -> Self {
         Self::new(random())
     }
 
-    /// Uses the token of an app that is kept on this machine, and makes one at the first time, so that
-    /// AI clients stay configured.
+    /// Uses the token of an app that is stored on this machine. The first call generates it, so
+    /// that the configuration of AI clients stays valid.
     ///
-    /// It is the file `mcp-web/APP.token` in `XDG_CONFIG_HOME`, which is `~/.config` by default, or in
-    /// `APPDATA` on Windows. On Unix, only its owner may read it.
+    /// It is stored in the file `mcp-web/APP.token` in `XDG_CONFIG_HOME` (`~/.config` by default),
+    /// or in `APPDATA` on Windows. On Unix, only its owner may read it.
     ///
     /// # Errors
-    /// Fails if `app` has other characters than letters, digits, `-` and `_`, if there is no such
-    /// folder, or if the file cannot be used.
+    /// Fails if `app` contains characters other than letters, digits, `-` and `_`, if the folder
+    /// does not exist, or if the file cannot be used.
     pub fn kept(app: &str) -> io::Result<Self> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         if app.is_empty() || !app.bytes().all(is_name) {
@@ -57,10 +57,10 @@ impl Token {
         Self::in_file(folder.join("mcp-web").join(format!("{app}.token")))
     }
 
-    /// Uses the token in a file, and makes one where the file is missing.
+    /// Uses the token in a file, and creates the file if it is missing.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or made, or has no token in it.
+    /// Fails if the file cannot be read or created, or contains no token.
     pub fn in_file(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let named = |error: io::Error| {
@@ -72,7 +72,7 @@ impl Token {
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 create(path).map_err(named)?;
-                // Another process may have been faster: both use the same token.
+                // Another process may have been faster. Both use the same token.
                 fs::read_to_string(path).map_err(named)?
             }
             read => read.map_err(named)?,
@@ -85,8 +85,8 @@ impl Token {
         Ok(Self::new(token))
     }
 
-    /// Fetches the token before each connection, and before it ends. When the function fails, it is
-    /// called again after a while, and the status says why.
+    /// Fetches the token before each connection, and before it expires. If the function fails, it
+    /// is retried later, and the status has the reason.
     pub fn fetched<Fut, Error>(fetch: impl Fn() -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = Result<String, Error>> + Send + 'static,
@@ -107,7 +107,7 @@ impl Token {
     }
 }
 
-/// Shows nothing of the token.
+/// Hides the token.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
@@ -130,7 +130,7 @@ fn config_folder() -> Option<PathBuf> {
     variable("XDG_CONFIG_HOME").or_else(|| variable("HOME").map(|home| home.join(".config")))
 }
 
-/// Creates the file with its whole content, unless there is one.
+/// Creates the file with its whole content, unless it exists.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_in_a_file_is_made_once() {
+    fn a_token_in_a_file_is_generated_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/app.token");
         let first = Token::in_file(&path).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_an_error_and_stays() {
+    fn an_empty_file_is_an_error_and_is_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.token");
         fs::write(&path, "\n").unwrap();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_no_path() {
+    fn a_name_with_a_path_is_rejected() {
         for name in ["", "../x", "a/b", "a.b", "ä"] {
             let error = Token::kept(name).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_nothing_of_a_token() {
+    fn debug_hides_the_token() {
         let text = format!("{:?}", Token::new("a token of sixteen"));
         assert_eq!(text, "Token(…)");
     }

@@ -17,10 +17,10 @@ use crate::definition::Handler;
 use crate::error::CallError;
 use crate::{json, schema};
 
-/// A tool: its name, and what helps a model to use it.
+/// A tool: its name, and metadata that helps a model to use it.
 ///
-/// The schemas of its arguments and its result are those of the handler's types, unless they are
-/// given.
+/// The schemas of its arguments and its result are derived from the handler's types, unless they
+/// are given.
 #[derive(Clone, Debug)]
 pub struct Tool {
     name: String,
@@ -30,8 +30,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Creates a tool. A name has 1 to 64 letters, digits, `_` and `-`; others are published under a
-    /// name that clients accept.
+    /// Creates a tool. A name has 1 to 64 letters, digits, `_` and `-`; a tool with another name is
+    /// published under a name that clients accept.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -41,7 +41,7 @@ impl Tool {
         }
     }
 
-    /// Says what the tool does, in words for a model.
+    /// Describes the tool for a model.
     #[must_use]
     pub fn describe(self, description: impl Into<String>) -> Self {
         self.field("description", description.into())
@@ -53,38 +53,38 @@ impl Tool {
         self.field("title", title.into())
     }
 
-    /// Says that the tool changes nothing.
+    /// Declares that the tool has no side effects.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.annotation("readOnlyHint", true)
     }
 
-    /// Says whether what the tool does can be undone (MCP's default is that it cannot).
+    /// Declares whether the effects of the tool are irreversible (MCP's default is that they are).
     #[must_use]
     pub fn destructive(self, is_destructive: bool) -> Self {
         self.annotation("destructiveHint", is_destructive)
     }
 
-    /// Says that a repeated call does nothing more.
+    /// Declares that a repeated call has no additional effect.
     #[must_use]
     pub fn idempotent(self) -> Self {
         self.annotation("idempotentHint", true)
     }
 
-    /// Sets the JSON Schema of the arguments, in place of that of the handler's type.
+    /// Sets the JSON Schema of the arguments, instead of that of the handler's type.
     #[must_use]
     pub fn input_schema(self, schema: Value) -> Self {
         self.field("inputSchema", schema)
     }
 
-    /// Sets the JSON Schema of the result, in place of that of the handler's type.
+    /// Sets the JSON Schema of the result, instead of that of the handler's type.
     #[must_use]
     pub fn output_schema(self, schema: Value) -> Self {
         self.field("outputSchema", schema)
     }
 
-    /// Sets how long a call may take. The bridge cuts it to its `max_call_timeout` (1 h unless
-    /// configured otherwise); without this, it is the bridge's `call_timeout`.
+    /// Sets the maximum duration of a call. The bridge limits it to its `max_call_timeout` (1 h
+    /// unless configured otherwise). The default is the bridge's `call_timeout`.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         let ms = u64::try_from(timeout.as_millis())
@@ -94,7 +94,7 @@ impl Tool {
         self
     }
 
-    /// Sets another field of the definition, as MCP or the bridge names it.
+    /// Sets another field of the definition, by its name in MCP or the bridge.
     #[must_use]
     pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.fields.insert(name.to_owned(), value.into());
@@ -135,11 +135,11 @@ impl Tool {
     }
 }
 
-/// The arguments of a tool that has none.
+/// The arguments of a tool without arguments.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
-/// What a tool returns: a value that serde serializes, or a [`ToolResult`].
+/// A result of a tool: a value that serde serializes, or a [`ToolResult`].
 pub trait ToolOutput {
     /// The JSON Schema of the result, if it has one.
     fn schema() -> Option<Value>;
@@ -218,13 +218,13 @@ where
     })
 }
 
-/// Parses arguments. The bridge has validated them by the schema; a type may be stricter.
+/// Parses arguments. The bridge has validated them against the schema, but a type may be stricter.
 fn parse<I: DeserializeOwned>(text: &str) -> Result<I, CallError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let reason = error.into_inner().to_string();
-        // The position is one in a text that the model has not written.
+        // The position refers to a text that the model has not written.
         let reason = reason
             .split(" at line ")
             .next()
@@ -239,7 +239,7 @@ fn parse<I: DeserializeOwned>(text: &str) -> Result<I, CallError> {
     })
 }
 
-/// The core passes only requests for the definition's kind to a handler.
+/// The core passes only requests of the definition's kind to a handler.
 pub(crate) fn unexpected() -> HandlerOutcome<String> {
     CallError::new("the request is of another kind than the definition").into_outcome()
 }

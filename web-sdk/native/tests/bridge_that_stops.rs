@@ -1,4 +1,4 @@
-//! A bridge that stops to answer or to read: the program ends nevertheless, and says what is wrong.
+//! A bridge that stops answering or reading: the program still ends, and reports the problem.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, accept_async};
 
-/// More than the 4 s in which a connection ends, on a busy machine.
+/// More than the 4 s in which a connection ends, to allow for a busy machine.
 const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn listen() -> (TcpListener, String) {
@@ -25,7 +25,7 @@ fn app(bridge: &str) -> McpWeb {
     builder.build().unwrap()
 }
 
-/// Connects, and returns the error of the first attempt, after which another one is to come.
+/// Connects, and returns the error of the first attempt, after which a retry is expected.
 async fn first_failure(app: &McpWeb) -> ConnectError {
     let mut status = app.status();
     let connecting = app.clone();
@@ -42,7 +42,7 @@ async fn first_failure(app: &McpWeb) -> ConnectError {
     }
 }
 
-/// Plays the bridge up to the registration of a tool, and calls it.
+/// Acts as the bridge up to the registration of a tool, and calls the tool.
 async fn call_tool(listener: &TcpListener, tool: &str) -> WebSocketStream<TcpStream> {
     let (stream, _) = listener.accept().await.unwrap();
     let mut socket = accept_async(stream).await.unwrap();
@@ -106,9 +106,9 @@ async fn disconnect_ends_when_the_bridge_never_answers() {
     drop(stream);
 }
 
-/// A number that JSON does not have would end the session.
+/// A number that JSON cannot express would end the session.
 #[tokio::test]
-async fn progress_that_is_no_number_or_does_not_grow_is_not_sent() {
+async fn progress_that_is_not_a_number_or_does_not_increase_is_not_sent() {
     let (listener, url) = listen().await;
     let app = app(&url);
     app.add_tool(
@@ -138,7 +138,7 @@ async fn progress_that_is_no_number_or_does_not_grow_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_token_function_that_panics_is_a_failure_that_is_tried_again() {
+async fn a_token_function_that_panics_is_retried() {
     let (_listener, url) = listen().await;
     let token = Token::fetched(|| async {
         if true {
@@ -154,9 +154,9 @@ async fn a_token_function_that_panics_is_a_failure_that_is_tried_again() {
     assert_eq!(first_failure(&app).await.code(), "TokenFailed");
 }
 
-/// TLS to a server that has none.
+/// TLS to a server without TLS.
 #[tokio::test]
-async fn a_failure_of_tls_is_said_and_tried_again() {
+async fn a_tls_failure_is_reported_and_retried() {
     let (listener, url) = listen().await;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

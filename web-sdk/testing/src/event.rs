@@ -1,4 +1,4 @@
-//! What the server emits, for the module around it to deliver.
+//! Events of the server, which the surrounding module delivers.
 
 use bridge_mcp_results::request_error::JsonRpcError;
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub enum Event {
     ClientRequest {
         /// The request of the client that it belongs to.
         id: u64,
-        /// What the response must repeat.
+        /// The id that the response must repeat.
         key: String,
         /// The MCP method.
         method: String,
@@ -68,9 +68,9 @@ pub enum Event {
 pub struct ErrorResponse {
     /// The code.
     pub code: i32,
-    /// What is wrong, and what to do.
+    /// A description of the error, and what to do.
     pub message: String,
-    /// The bridge's error code, and what belongs to it.
+    /// The bridge's error code with its details.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }

@@ -1,4 +1,5 @@
-//! The interface for JavaScript. Events are JSON, times are milliseconds since the server began.
+//! The interface for JavaScript. Events are JSON, and times are in milliseconds since the server
+//! started.
 
 use std::time::Duration;
 
@@ -14,51 +15,51 @@ pub struct TestServer(Server);
 
 #[wasm_bindgen]
 impl TestServer {
-    /// Creates a server without pages and clients. `unix_ms` is the time now.
+    /// Creates a server without pages and clients. `unix_ms` is the current time.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new(unix_ms: f64) -> Self {
         Self(Server::new(unix_ms as u64))
     }
 
-    /// A page has opened a connection for a session.
+    /// Opens a connection of a page for a session.
     #[wasm_bindgen(js_name = connectionOpened)]
     pub fn connection_opened(&mut self, connection: f64, session: &str) {
         self.0.connection_opened(connection as u64, session);
     }
 
-    /// A frame of a page has arrived.
+    /// Receives a frame of a page.
     #[wasm_bindgen(js_name = frameArrived)]
     pub fn frame_arrived(&mut self, connection: f64, frame: &str, at: f64) -> String {
         to_json(&self.0.frame_arrived(connection as u64, frame, time(at)))
     }
 
-    /// A page has closed its connection.
+    /// Closes a connection of a page.
     #[wasm_bindgen(js_name = connectionClosed)]
     pub fn connection_closed(&mut self, connection: f64, code: u16, at: f64) -> String {
         to_json(&self.0.connection_closed(connection as u64, code, time(at)))
     }
 
-    /// A client has connected. `capabilities` is the JSON of MCP's `ClientCapabilities`. Returns its number, or 0 when
-    /// there are too many clients.
+    /// Connects a client. `capabilities` is the JSON of MCP's `ClientCapabilities`. Returns its
+    /// number, or 0 if there are too many clients.
     #[wasm_bindgen(js_name = clientConnected)]
     pub fn client_connected(&mut self, name: &str, version: &str, capabilities: &str) -> f64 {
         self.0.client_connected(name, version, capabilities) as f64
     }
 
-    /// Returns what has happened since the last events were returned.
+    /// Returns the events since the last call that returned events.
     #[wasm_bindgen(js_name = takeEvents)]
     pub fn take_events(&mut self) -> String {
         to_json(&self.0.take_events())
     }
 
-    /// A client has disconnected.
+    /// Disconnects a client.
     #[wasm_bindgen(js_name = clientDisconnected)]
     pub fn client_disconnected(&mut self, client: f64, at: f64) -> String {
         to_json(&self.0.client_disconnected(client as u64, time(at)))
     }
 
-    /// A client has sent a request. `params` is JSON.
+    /// Receives a request of a client. `params` is JSON.
     pub fn request(&mut self, client: f64, id: f64, method: &str, params: &str, at: f64) -> String {
         let events = self
             .0
@@ -66,12 +67,12 @@ impl TestServer {
         to_json(&events)
     }
 
-    /// A client has cancelled a request.
+    /// Receives a client's cancellation of a request.
     pub fn cancel(&mut self, id: f64, at: f64) -> String {
         to_json(&self.0.cancel(id as u64, time(at)))
     }
 
-    /// A client has responded to the request of a handler with the JSON of a result, or with an error.
+    /// Receives a client's response to the request of a handler: the JSON of a result, or an error.
     pub fn respond(
         &mut self,
         id: f64,
@@ -84,7 +85,7 @@ impl TestServer {
         to_json(&self.0.respond(id as u64, key, result, time(at)))
     }
 
-    /// When `deadlinePassed` must be called next; `undefined` for never.
+    /// Returns when `deadlinePassed` must be called next; `undefined` for never.
     #[wasm_bindgen(js_name = nextDeadline)]
     #[must_use]
     pub fn next_deadline(&self) -> Option<f64> {
@@ -103,7 +104,7 @@ fn time(ms: f64) -> Duration {
     Duration::from_secs_f64(ms.max(0.0) / 1000.0)
 }
 
-/// Events have string keys only: encoding them cannot fail.
+/// Events have only string keys, so that encoding them cannot fail.
 fn to_json(events: &[Event]) -> String {
     serde_json::to_string(events).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The limits of the bridge as it is configured by default.
+//! The default limits of the bridge.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use bridge_realm::PageMessageLimits;
 use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use bridge_realm::realm::{QueryLimits, RealmLimits};
 
-/// How long a call may run, unless its tool says otherwise.
+/// Time limit of a call, unless its tool sets another.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The longest timeout that a tool may set.
+/// Maximum timeout that a tool may set.
 pub const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// The longest parameters of a request, in bytes.
+/// Maximum size of the parameters of a request, in bytes.
 pub const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 
 /// The interval between heartbeats: pages in memory have no connection that could be dead.
@@ -28,7 +28,7 @@ pub fn realm_limits() -> RealmLimits {
         duplicate_names: DuplicateNames::Number,
         ambiguous_calls: AmbiguousCalls::Ask,
         reject_conflicts: false,
-        // A tool of a page that is gone is an error in a test.
+        // A tool whose page is gone is an error in a test.
         catalogue_ttl: Duration::ZERO,
         catalogue_bytes: 0,
         definitions_per_session: 512,

@@ -1,4 +1,4 @@
-//! The result or error of a request, from what its page answered.
+//! Builds the result or error of a request from the answer of its page.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-/// What a request wants from its page.
+/// The item that a request is for.
 #[derive(Debug)]
 pub(crate) enum RequestTarget {
     Tool(Arc<SharedTool>),
@@ -27,7 +27,7 @@ pub(crate) enum RequestTarget {
     Completion,
 }
 
-/// The result of a request, from the outcome of its call.
+/// Returns the result of a request from the outcome of its call.
 pub(crate) fn finish(
     target: &RequestTarget,
     outcome: CallOutcome,

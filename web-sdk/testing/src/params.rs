@@ -73,7 +73,7 @@ impl CompletionParams {
     }
 }
 
-/// What every request may have.
+/// The fields that every request may have.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct CommonParams {
     #[serde(rename = "_meta", default)]
@@ -87,12 +87,12 @@ pub(crate) struct RequestMeta {
     pub(crate) progress_token: Option<Value>,
     #[serde(rename = "io.modelcontextprotocol/logLevel")]
     pub(crate) log_level: Option<LogLevel>,
-    /// The page that the client has picked.
+    /// The page that the client has selected.
     #[serde(rename = "mcp-web/sessionId")]
     pub(crate) session: Option<String>,
 }
 
-/// Returns the page that a request picks with `_meta`.
+/// Returns the page that a request selects with `_meta`.
 pub(crate) fn target(params: &str) -> Result<SessionTarget, RequestError> {
     let CommonParams { meta } = parse(params)?;
     let session = meta.session.map(SessionId);

@@ -1,6 +1,6 @@
 //! An MCP server in memory, for the pages and clients of one token.
 //!
-//! [`handlers`] starts the requests of clients; [`received_request`] is what it needs to know of one.
+//! [`handlers`] starts the requests of clients; [`received_request`] describes one.
 
 mod handlers;
 mod received_request;
@@ -26,7 +26,8 @@ use received_request::{ReceivedRequest, Started};
 /// JSON-RPC 2.0, section 5.1.
 const INVALID_REQUEST: i32 = -32600;
 
-/// The MCP revision of the clients: the last one with sessions, in which they answer the requests of handlers at once.
+/// The MCP revision of the clients: the last one with sessions, in which they answer the requests
+/// of handlers immediately.
 const PROTOCOL_VERSION: &str = "2025-11-25";
 
 /// The server.
@@ -37,7 +38,7 @@ pub struct Server {
     client_count: u64,
     /// The requests that wait for a page, by their calls.
     open: BTreeMap<CallId, OpenRequest>,
-    /// What has happened, and was not returned yet.
+    /// Events that have not been returned yet.
     events: Vec<Event>,
     /// The time of the latest event.
     now: Duration,
@@ -56,7 +57,7 @@ impl Server {
     /// Creates a server without pages and clients. `unix_ms` is the time now.
     #[must_use]
     pub fn new(unix_ms: u64) -> Self {
-        // The tokens of the pages have no end.
+        // The tokens of the pages do not expire.
         let token_lifetime = |_: &str| Some(None);
         Self {
             bridge: InMemoryBridge::new(
@@ -74,26 +75,26 @@ impl Server {
         }
     }
 
-    /// A page has opened a connection for a session.
+    /// Opens a connection of a page for a session.
     pub fn connection_opened(&mut self, connection: u64, session: &str) {
         self.bridge.connection_opened(connection, session);
     }
 
-    /// A frame of a page has arrived.
+    /// Receives a frame of a page.
     pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Event> {
         self.now = at;
         let outputs = self.bridge.frame_arrived(connection, frame, at);
         self.deliver(outputs)
     }
 
-    /// A page has closed its connection.
+    /// Closes a connection of a page.
     pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Event> {
         self.now = at;
         let outputs = self.bridge.connection_closed(connection, code, at);
         self.deliver(outputs)
     }
 
-    /// A client has connected. Returns its number, or 0 when there are too many clients.
+    /// Connects a client. Returns its number, or 0 if there are too many clients.
     pub fn client_connected(&mut self, name: &str, version: &str, capabilities: &str) -> u64 {
         let id = self.client_count + 1;
         let info = ClientInfo {
@@ -127,12 +128,12 @@ impl Server {
         id
     }
 
-    /// Returns what has happened since the last events were returned.
+    /// Returns the events since the last call that returned events.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// A client has disconnected. Its calls are cancelled.
+    /// Disconnects a client. Its calls are cancelled.
     pub fn client_disconnected(&mut self, client: u64, at: Duration) -> Vec<Event> {
         self.now = at;
         self.clients.remove(&client);
@@ -152,7 +153,7 @@ impl Server {
         self.deliver(outputs)
     }
 
-    /// A client has sent a request. `params` is JSON.
+    /// Receives a request of a client. `params` is JSON.
     pub fn request(
         &mut self,
         client: u64,
@@ -181,7 +182,7 @@ impl Server {
         self.take_events()
     }
 
-    /// A client has cancelled a request.
+    /// Receives a client's cancellation of a request.
     pub fn cancel(&mut self, id: u64, at: Duration) -> Vec<Event> {
         self.now = at;
         let outputs = match self.call_of(id) {
@@ -191,7 +192,7 @@ impl Server {
         self.deliver(outputs)
     }
 
-    /// A client has responded to a request of a handler.
+    /// Receives a client's response to a request of a handler.
     pub fn respond(
         &mut self,
         id: u64,
@@ -216,7 +217,7 @@ impl Server {
         self.deliver(outputs)
     }
 
-    /// When [`Server::deadline_passed`] must be called next.
+    /// Returns when [`Server::deadline_passed`] must be called next.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Duration> {
         self.bridge.next_deadline()
@@ -240,7 +241,7 @@ impl Server {
         self.take_events()
     }
 
-    /// Turns what the bridge emits into events.
+    /// Converts the outputs of the bridge to events.
     fn apply(&mut self, outputs: Vec<BridgeOutput>) {
         let mut outputs = VecDeque::from(outputs);
         while let Some(output) = outputs.pop_front() {
@@ -254,7 +255,7 @@ impl Server {
                 BridgeOutput::CallEnded { call, outcome } => self.end_request(&call, outcome),
                 BridgeOutput::CallerEvent { call, event } => self.notify_of_call(&call, event),
                 BridgeOutput::ClientRequestsPending { call } => self.send_client_requests(&call),
-                // What the client answers to the former document is ignored.
+                // The client's answers to the former document are ignored.
                 BridgeOutput::CallHandedOver { .. } => {}
                 BridgeOutput::ValidateInput { call } => outputs.extend(self.validate_input(&call)),
                 BridgeOutput::ListChanged(kind) => self.notify(None, list_changed(kind), json!({})),
@@ -262,7 +263,8 @@ impl Server {
                     let method = "notifications/resources/updated";
                     self.notify(Some(client.0), method, json!({ "uri": uri }));
                 }
-                // Frames in memory are read at once. Pages answer no pings, which would prove more.
+                // Frames in memory are read at once. Pages do not answer pings, which would prove
+                // more.
                 BridgeOutput::Ping { connection, probe } => {
                     outputs.extend(self.bridge.connection_read(connection, probe, self.now));
                 }
@@ -313,7 +315,7 @@ impl Server {
         });
     }
 
-    /// Validates the arguments of a call for the tool of the document that goes on with it.
+    /// Validates the arguments of a call against the tool of the document that continues it.
     fn validate_input(&mut self, call: &CallId) -> Vec<BridgeOutput> {
         let Some((tool, input)) = self.bridge.input_to_validate(call) else {
             return Vec::new();
@@ -432,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_already_is_ignored() {
+    fn events_of_ended_calls_and_connections_are_ignored() {
         let mut server = Server::new(0);
         assert!(server.cancel(7, AT).is_empty());
         assert!(

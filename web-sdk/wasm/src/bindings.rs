@@ -64,7 +64,7 @@ extern "C" {
     pub(super) fn dropped(this: &Host, key: u32);
     #[wasm_bindgen(method)]
     pub(super) fn removed(this: &Host, key: u32);
-    /// Lets a later task call `taskEnded`.
+    /// Schedules a later task that calls `taskEnded`.
     #[wasm_bindgen(method, js_name = scheduleTask)]
     pub(super) fn schedule_task(this: &Host);
     /// Starts a handler. Returns a promise of its outcome, which is never rejected.
@@ -89,7 +89,7 @@ extern "C" {
     /// Opens a `WebSocket`. Throws if its class rejects the address.
     #[wasm_bindgen(method, catch, js_name = openSocket)]
     pub(super) fn open_socket(this: &Host, url: &str) -> Result<WebSocket, JsValue>;
-    /// Listens to an event of the document or worker.
+    /// Adds a listener for an event of the document or worker.
     #[wasm_bindgen(method)]
     pub(super) fn listen(this: &Host, event: &str, listener: &JsValue, capture: bool);
     /// Reports a warning for the developer.

@@ -65,9 +65,9 @@ impl Connection {
         self.0.set_session(session_id, socket_url);
     }
 
-    /// Adds a definition of the app. `definition` is the JSON text of the complete MCP object;
-    /// `key` is chosen by the host and never used twice; `kind` is spelled as on the wire; it is
-    /// `repeatable` if a repeated call does no harm.
+    /// Adds a definition of the app. `definition` is the JSON text of the complete MCP object. The
+    /// host chooses a `key` and never reuses it. `kind` has its name on the wire. `repeatable` says
+    /// that calls may safely be repeated.
     pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString, repeatable: bool) {
         if let Some(kind) = Kind::parse(kind) {
             let definition = codec::sized_json(definition);
@@ -84,7 +84,7 @@ impl Connection {
             .dispatch(|page| page.definition_removed(DefinitionKey(key)));
     }
 
-    /// A task that the host has scheduled with `scheduleTask`.
+    /// Reports that a task has run that the host scheduled with `scheduleTask`.
     #[wasm_bindgen(js_name = taskEnded)]
     pub fn task_ended(&self) {
         self.0.dispatch(|page| page.task_ended());

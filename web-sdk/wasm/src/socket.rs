@@ -67,9 +67,9 @@ impl Socket {
         });
     }
 
-    /// The number of bytes that the browser still has to send.
+    /// Returns the number of bytes that the browser still has to transmit.
     pub(super) fn buffered_bytes(&self) -> u32 {
-        // This function is needed anyway, and a binding of its own would be a noticeable part of the
+        // This function is needed anyway, and a separate binding would be a noticeable part of the
         // download.
         codec::number(&self.socket, "bufferedAmount").unwrap_or_default() as u32
     }

@@ -2,8 +2,8 @@
 //!
 //! # Calls that may have ended
 //!
-//! A page that was suspended (a frozen tab, a closed laptop) receives calls that are not awaited
-//! any more. These rules make sure that each call runs at most once, and never too late:
+//! A page that was suspended (a frozen tab, a closed laptop) receives calls that are no longer
+//! awaited. These rules make sure that each call runs at most once, and never too late:
 //!
 //! 1. A call that arrives more than [`STALE_AFTER`] late, on the bridge's clock, is acknowledged
 //!    and may have ended: the page sends `calls-check`. So may one that arrives while much of what
@@ -14,9 +14,9 @@
 //!    again. The page then sends the check again and accepts an answer within twice the time, so
 //!    that a slow network does not keep a call from starting. The handler also starts within that
 //!    time; if the thread was busy for longer, the page sends the check again.
-//! 3. When the connection breaks before the answer, the calls still may have ended. On the next
+//! 3. When the connection breaks before the answer, the calls may still have ended. On the next
 //!    connection to the same bridge the page checks all of them again, whether the bridge lists
-//!    them in `awaited` or not, because `authenticated` may have been delayed, too.
+//!    them in `awaited` or not, because `authenticated` may also have been delayed.
 //! 4. When the bridge sends such a call again (the acknowledgement was lost), the new copy decides:
 //!    if it arrives in time, the call starts. `call-cancel`, a restart of the bridge and the page's
 //!    own `disconnect` drop the call.
@@ -69,7 +69,7 @@ pub(super) enum State<J> {
     /// The call has arrived late and may have ended.
     MaybeEnded {
         request: HandlerRequest<J>,
-        /// The number of the latest check; answers to earlier ones prove nothing.
+        /// The number of the latest check. Answers to earlier checks prove nothing.
         check: u64,
         /// When the page last sent a check.
         checked_ms: u64,
@@ -96,8 +96,8 @@ pub(super) struct RunningCall<J> {
     /// Set until the task in which the handler was started has ended, if a repeated call does no
     /// harm.
     pub(super) first_task: Option<FirstTask>,
-    /// What the handler has requested last: the state with which the hand-over is armed, or `None`
-    /// to disarm it.
+    /// The handler's latest request: the state with which the hand-over is armed, or `None` to
+    /// disarm it.
     pub(super) hand_over: Option<J>,
     pub(super) is_armed: bool,
 }
@@ -121,7 +121,7 @@ impl<J: Json> RunningCall<J> {
         }
     }
 
-    /// Sends what the handler has requested last about the hand-over.
+    /// Sends the handler's latest request about the hand-over.
     pub(super) fn send_hand_over(&self, id: &CallId, effects: &mut Effects<J>) {
         if let Some(state) = self.hand_over.clone() {
             let call = id.clone();
@@ -129,7 +129,7 @@ impl<J: Json> RunningCall<J> {
         }
     }
 
-    /// Acknowledges the call, unless that was done.
+    /// Acknowledges the call, unless it was already acknowledged.
     pub(super) fn acknowledge(&mut self, id: &CallId, effects: &mut Effects<J>) {
         if let Some(first_task) = &mut self.first_task
             && std::mem::take(&mut first_task.receipt_due)

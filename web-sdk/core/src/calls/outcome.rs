@@ -6,7 +6,8 @@ use crate::effect::{CallEnd, Failure};
 use crate::messages::{Answer, Item, Json, Kind, PageToBridge};
 use crate::text::size_error;
 
-/// A longer message is truncated, in bytes: it is meant to be read.
+/// Maximum size of a message, in bytes. Longer ones are truncated, because they are meant to be
+/// read.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The maximum growth of a character in JSON: one byte becomes six, such as `\u0000`.
@@ -49,7 +50,7 @@ pub enum HandlerOutcome<J> {
     },
 }
 
-/// The answer to a call, as it is sent to the bridge.
+/// The answer to a call, in the form that is sent to the bridge.
 #[derive(Debug)]
 pub(super) enum SentOutcome<J> {
     Result(Answer<J>),
@@ -118,7 +119,7 @@ impl<J: Json> SentOutcome<J> {
         Self::failure(code, message.concat())
     }
 
-    /// Creates the error for a call that the page has acknowledged and has no record of any more.
+    /// Creates the error for a call that the page has acknowledged but no longer has a record of.
     pub(super) fn lost() -> Self {
         let message = "the page received this call, but its result was lost: see whether it took \
                        effect before you call again";

@@ -171,13 +171,13 @@ impl<J: Json> Page<J> {
         }
     }
 
-    /// Returns until when the handler of a call may start that was sent at this time on the bridge's
-    /// clock. Later, the call may have ended.
+    /// Returns the time until which the handler of a call may start, given when the bridge sent the
+    /// call on its own clock. Later, the call may have ended.
     ///
     /// When the bridge receives that the page is frozen, it ends the calls that are on their way to
-    /// the page, however short the freeze is. So every call counts as late until the bridge has
-    /// answered a message that was sent after the freeze. So does every call while much of what the
-    /// page has sent is still buffered, because its acknowledgement may arrive long after it has
+    /// the page, even if the freeze is short. Therefore every call counts as late until the bridge
+    /// has answered a message that was sent after the freeze. The same applies while much of the
+    /// sent data is still buffered, because its acknowledgement may arrive long after it has
     /// started.
     fn start_by_ms(&self, sent_ms: u64) -> u64 {
         if self.visibility.freeze_unconfirmed || self.is_backlogged {

@@ -160,7 +160,7 @@ impl<J: Json> Page<J> {
     }
 
     pub(super) fn retry_with_backoff(&mut self, error: Failure, random: f64) {
-        // A program is no page that waits to be shown again: it has no origin.
+        // A program has no origin, and is not a page that waits to be shown again.
         let visible = self.visibility.current.visible || self.info.origin.is_none();
         let wait_ms = self
             .connection
@@ -265,7 +265,8 @@ impl<J: Json> Page<J> {
             _ => {
                 let message = ["no bridge answers at ", url, ": start it, or set bridgeUrl"];
                 let message = message.concat();
-                // A browser does not say why, and the code would be a part of its download.
+                // A browser does not report a reason, and the code for it would be part of the
+                // browser's download.
                 #[cfg(not(target_arch = "wasm32"))]
                 let message = if reason.is_empty() {
                     message

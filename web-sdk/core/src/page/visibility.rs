@@ -17,7 +17,7 @@ pub struct PageVisibility {
     pub title: String,
 }
 
-/// Tracks the visibility of the page, and which state was sent to the bridge.
+/// Tracks the visibility of the page, and the state that was last sent to the bridge.
 #[derive(Debug)]
 pub(super) struct VisibilityTracker {
     pub(super) current: PageVisibility,

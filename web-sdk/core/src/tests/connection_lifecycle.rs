@@ -183,9 +183,9 @@ fn a_hidden_page_backs_off_longer() {
     assert_eq!(longest_wait(true), Some(15_000 / 2));
 }
 
-/// A program has no origin, and is no page that waits to be shown again.
+/// A program has no origin, and is not a page that waits to be shown again.
 #[test]
-fn a_program_backs_off_like_a_page_that_is_shown() {
+fn a_program_backs_off_like_a_visible_page() {
     let mut page = TestPage::without_origin();
     page.dispatch(|page| page.connect());
     let waits = (0..12).map(|_| {

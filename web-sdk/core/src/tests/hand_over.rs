@@ -1,4 +1,4 @@
-//! Hand-over: a page names the calls with which the next document goes on.
+//! Hand-over: a page names the calls that the next document continues.
 
 use super::*;
 
@@ -112,7 +112,7 @@ fn a_page_that_comes_back_from_the_bfcache_continues_its_own_call() {
     page.dispatch(|page| page.resumed());
     page.accept("b-1");
     page.clear();
-    // What the former handlers return is dropped.
+    // The results of the former handlers are dropped.
     page.finish("c1", returned("1"));
     page.finish("c2", returned("1"));
     assert_eq!(page.sent, []);
@@ -149,7 +149,7 @@ fn a_call_runs_once_for_each_hand_over() {
     page.dispatch(|page| page.resumed());
     page.accept("b-1");
     page.clear();
-    // The bridge has received neither the receipt nor that the page was left.
+    // The bridge has received neither the receipt nor the message that the page was left.
     page.receive(continued_tool_call("c1", "echo", 2));
     assert_eq!(page.started, []);
 }
@@ -162,7 +162,7 @@ fn a_call_that_is_not_continued_runs_once_in_a_document_that_comes_back() {
     page.dispatch(|page| page.resumed());
     page.accept("b-1");
     page.clear();
-    // The bridge has received neither the receipt nor that the page was left.
+    // The bridge has received neither the receipt nor the message that the page was left.
     page.receive(tool_call("c1", "echo"));
     assert_eq!(page.started, []);
     assert!(matches!(

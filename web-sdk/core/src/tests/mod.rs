@@ -154,12 +154,13 @@ impl TestPage {
         }
     }
 
-    /// Lets an attempt succeed: the socket opens, and the bridge `bridge_id` accepts the page.
+    /// Completes an attempt successfully: the socket opens, and the bridge `bridge_id` accepts the
+    /// page.
     pub(super) fn accept(&mut self, bridge_id: &str) {
         self.accept_with(authenticated(bridge_id));
     }
 
-    /// Lets an attempt succeed with this answer of the bridge.
+    /// Completes an attempt successfully with this answer of the bridge.
     pub(super) fn accept_with(&mut self, authenticated: BridgeToPage<String>) {
         self.open();
         self.receive(authenticated);
@@ -209,7 +210,7 @@ impl TestPage {
         self.add(key, Kind::Tool, name);
     }
 
-    /// Adds a tool that may be called again without harm.
+    /// Adds a tool whose calls may safely be repeated.
     pub(super) fn add_repeatable_tool(&mut self, key: u32, name: &str) {
         self.add_definition(key, Kind::Tool, name, true);
     }
@@ -339,7 +340,7 @@ pub(super) fn tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
     request(call, Kind::Tool, tool)
 }
 
-/// Creates a call of a tool that was handed over so often.
+/// Creates a call of a tool with this number of hand-overs.
 pub(super) fn continued_tool_call(call: &str, tool: &str, hand_overs: u64) -> BridgeToPage<String> {
     let mut message = tool_call(call, tool);
     if let BridgeToPage::CallRequested(request) = &mut message {

@@ -1,10 +1,10 @@
-//! A call is acknowledged before its handler starts, or by its answer if a repeated call does no
-//! harm and its definition usually answers at once.
+//! A call is acknowledged before its handler starts, or by its answer if it may safely be repeated
+//! and its definition usually answers at once.
 
 use super::*;
 use crate::calls::MAX_PROMPT_MS;
 
-/// Creates a page whose tool `read` may be called again and has answered at once three times.
+/// Creates a page whose tool `read` is repeatable and has answered at once three times.
 fn page_with_prompt_tool() -> TestPage {
     let mut page = TestPage::connected();
     page.add_repeatable_tool(1, "read");
@@ -78,7 +78,7 @@ fn a_tool_that_may_not_be_called_again_is_acknowledged_first() {
 }
 
 #[test]
-fn a_new_definition_is_observed_anew() {
+fn a_new_definition_starts_without_observations() {
     let mut page = page_with_prompt_tool();
     page.add_repeatable_tool(2, "read");
     page.flush();
@@ -86,7 +86,7 @@ fn a_new_definition_is_observed_anew() {
 }
 
 #[test]
-fn whatever_a_handler_sends_comes_after_the_receipt() {
+fn messages_of_a_handler_come_after_the_receipt() {
     let mut page = page_with_prompt_tool();
     sent_for_a_call(&mut page, "c1");
     page.dispatch(|page| page.progressed("c1".into(), "1".into(), None, None));

@@ -1,4 +1,4 @@
-//! After a reconnect, no answer is lost, and no call continues that is not awaited.
+//! After a reconnect, no answer is lost, and calls that are no longer awaited do not continue.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn a_handler_that_outlives_a_connection_answers_on_the_next_one() {
 }
 
 #[test]
-fn an_answer_is_kept_until_the_bridge_acknowledges_it() {
+fn an_answer_is_stored_until_the_bridge_acknowledges_it() {
     let mut page = TestPage::with_echo();
     for call in ["c1", "c2", "c3"] {
         page.receive(tool_call(call, "echo"));
@@ -155,7 +155,7 @@ fn the_oldest_answers_are_forgotten_first() {
 }
 
 #[test]
-fn kept_answers_are_limited_in_bytes() {
+fn stored_answers_are_limited_in_bytes() {
     let mut page = TestPage::connected();
     page.add_tool(1, "echo");
     page.flush();

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::error::CallError;
 
-/// What `view` may be besides the views of a page.
+/// The values of `view` that are not views of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantedView {
     Shown(View),
     None,
 }
 
-/// Creates the error of a call whose arguments are refused: nothing was done.
+/// Creates the error for a call with invalid arguments. No action has run.
 pub(super) fn invalid(reason: &str, message: impl Into<String>) -> CallError {
     CallError::with_code(ErrorCode::InvalidArguments, message).data(json!({ "reason": reason }))
 }
@@ -45,7 +45,7 @@ pub(super) fn format(arguments: &Value, standard: Format) -> Result<Format, Call
     }
 }
 
-/// Returns whether the list goes on after an action that failed.
+/// Returns whether the list continues after a failed action.
 pub(super) fn on_error(arguments: &Value) -> Result<OnError, CallError> {
     match arguments.get("onError").map(Value::as_str) {
         None | Some(Some("stop")) => Ok(OnError::Stop),

@@ -1,4 +1,4 @@
-//! What page tools need of a user interface.
+//! The interface between page tools and a user interface.
 
 use std::future::Future;
 use std::time::Duration;
@@ -8,29 +8,30 @@ use page_tools::refusal::Failure;
 use page_tools::{Action, ActionCode, Inspection, Outcome, ReadBack, Tree};
 use serde_json::Value;
 
-/// What part of a user interface is looked at.
+/// The part of a user interface to look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeOptions {
-    /// The handle of the element whose inside is looked at.
+    /// The handle of the element whose content is wanted.
     pub within: Option<String>,
-    /// The elements with names and values; those beyond are only counted.
+    /// Maximum number of elements with names and values; elements beyond it are only counted.
     pub limit: usize,
-    /// Whether only elements with a handle, and what leads to them, are looked at.
+    /// Whether only elements with a handle and their ancestors are wanted.
     pub interactive: bool,
-    /// Whether all elements with a text have a handle: an action may mean a text that is no control.
+    /// Whether all elements with a text have a handle: the target of an action may be a text that
+    /// is not a control.
     pub every_text: bool,
 }
 
 /// A page of the app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageSummary {
-    /// What `navigate` opens it by.
+    /// The id that `navigate` opens it by.
     pub page_id: String,
     /// Its title for people.
     pub title: String,
 }
 
-/// What `get_state` returns.
+/// The result of `get_state`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageState {
     /// The state of the page.
@@ -46,11 +47,11 @@ pub struct PageState {
 pub struct Picture {
     /// The bytes of the file.
     pub bytes: Vec<u8>,
-    /// Such as `image/png`.
+    /// For example `image/png`.
     pub mime_type: String,
 }
 
-/// Why an action failed, or a handle names nothing.
+/// Why an action failed, or a handle could not be resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionFailure(pub(super) Failure);
 
@@ -65,7 +66,7 @@ impl ActionFailure {
         self.0.code
     }
 
-    /// Creates the failure of a handle whose element is gone.
+    /// Creates the failure of a handle whose element no longer exists.
     pub fn stale(reference: &str) -> Self {
         Self(Failure::stale(reference))
     }
@@ -75,50 +76,50 @@ impl ActionFailure {
         Self(Failure::unknown(reference))
     }
 
-    /// Creates the failure of what this user interface cannot do.
+    /// Creates the failure of an action that this user interface does not support.
     pub fn unsupported(what: &str, possible: &str) -> Self {
         let message = format!("{what} cannot be done here: {possible}");
         Self::new(ActionCode::ActionUnsupported, message)
     }
 }
 
-/// A user interface. One call of page tools uses it at a time. A future that is dropped has ended: the
-/// time of its action is over.
+/// A user interface. Only one call of page tools uses it at a time. If a future is dropped, the
+/// time limit of its action has passed.
 pub trait Driver: Send + 'static {
-    /// Returns the page that is open.
+    /// Returns the identity of the open page.
     fn page(&mut self) -> impl Future<Output = PageInfo> + Send;
 
-    /// Looks at the user interface.
+    /// Returns the tree of the user interface.
     ///
     /// # Errors
-    /// Fails when `within` is not there any more, or with [`ActionCode::ActionTimeout`] when the user
-    /// interface does not answer.
+    /// Fails if `within` no longer exists, or with [`ActionCode::ActionTimeout`] if the user
+    /// interface does not respond.
     fn tree(
         &mut self,
         options: TreeOptions,
     ) -> impl Future<Output = Result<Tree, ActionFailure>> + Send;
 
-    /// Returns what is known of the target of an action, after it was scrolled into view.
+    /// Scrolls the target of an action into view and returns its facts.
     ///
     /// # Errors
-    /// Fails when the user interface does not answer. The action fails then, and nothing is done.
+    /// Fails if the user interface does not respond. The action then fails without an effect.
     fn inspect(
         &mut self,
         reference: &str,
         action: &Action,
     ) -> impl Future<Output = Result<Inspection, ActionFailure>> + Send;
 
-    /// Returns the handle of the element that has the focus: keys go there.
+    /// Returns the handle of the focused element, which receives keys.
     fn focused(&mut self) -> impl Future<Output = Option<String>> + Send;
 
-    /// Begins to record what the user interface does, for the time of an action.
+    /// Begins to record the reactions of the user interface during an action.
     fn begin_action(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Does an action. `fields` is the action as the client has sent it; `reference` is the handle of
-    /// its target, `to` that of where something is dragged.
+    /// Performs an action. `fields` is the action as the client sent it; `reference` is the handle
+    /// of its target, and `to` that of the drop target.
     ///
     /// # Errors
-    /// Fails when the action could not be done.
+    /// Fails if the action could not be performed.
     fn apply(
         &mut self,
         action: &Action,
@@ -127,26 +128,27 @@ pub trait Driver: Send + 'static {
         to: Option<&str>,
     ) -> impl Future<Output = Result<(), ActionFailure>> + Send;
 
-    /// Waits until what was begun has ended. If it is brief, another value follows.
+    /// Waits until the effects of the action have ended. `is_brief` is set if the next action also
+    /// sets a value.
     fn rest(&mut self, is_brief: bool) -> impl Future<Output = ()> + Send;
 
-    /// Compares the value of an element with the one that an action has set.
+    /// Compares the value of an element with the value that an action has set.
     ///
     /// # Errors
-    /// Fails when it is not known where the value is.
+    /// Fails if the current value is unknown.
     fn read_back(
         &mut self,
         reference: &str,
         fields: &Value,
     ) -> impl Future<Output = Result<Option<ReadBack>, ActionFailure>> + Send;
 
-    /// Ends the record, and returns it.
+    /// Ends the recording, and returns it.
     fn end_action(&mut self) -> impl Future<Output = Outcome> + Send;
 
-    /// Waits for a change of the user interface, at most so long.
+    /// Waits for a change of the user interface, at most for the given time.
     fn change(&mut self, at_most: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Returns the pages that `navigate` opens.
+    /// Returns the pages that `navigate` can open.
     fn pages(&mut self) -> impl Future<Output = Vec<PageSummary>> + Send {
         std::future::ready(Vec::new())
     }
@@ -159,7 +161,7 @@ pub trait Driver: Send + 'static {
     /// Returns a picture of the user interface, or of one element.
     ///
     /// # Errors
-    /// Fails when there is none, or the handle names nothing.
+    /// Fails if there is no picture, or the handle is unknown.
     fn screenshot(
         &mut self,
         reference: Option<&str>,

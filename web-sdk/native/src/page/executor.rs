@@ -1,4 +1,4 @@
-//! Runs the actions of a call: asks the core what is next, and the driver to do it.
+//! Runs the actions of a call: takes the next step from the core, and lets the driver perform it.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use tokio::time::Instant;
 use super::driver::{Driver, TreeOptions};
 use crate::call::Call;
 
-/// All elements: what is looked for may be anywhere.
+/// No limit of elements, because a target may be anywhere.
 pub(super) const EVERYTHING: usize = 100_000;
 
 /// The actions of a call.
 pub(super) struct Run<'a, D> {
     pub(super) driver: &'a mut D,
     pub(super) actions: Vec<Action>,
-    /// The actions as the client has sent them.
+    /// The actions as the client sent them.
     pub(super) fields: &'a [Value],
     pub(super) on_error: OnError,
     pub(super) limits: &'a Limits,
@@ -27,7 +27,7 @@ pub(super) struct Run<'a, D> {
 }
 
 impl<D: Driver> Run<'_, D> {
-    /// Runs the actions, and returns what they did.
+    /// Runs the actions, and returns their report.
     pub(super) async fn run(self) -> Report {
         let started = Instant::now();
         let now = || started.elapsed().as_secs_f64() * 1000.0;
@@ -67,15 +67,15 @@ struct Executor<'a, D> {
     fields: &'a [Value],
     limits: &'a Limits,
     call: &'a Call,
-    /// The index of the action that runs.
+    /// The index of the running action.
     action: usize,
-    /// Why the driver could not look, by the index of the action: the core knows only that its time
-    /// is over.
+    /// Why the driver could not look, by the index of the action: the core only knows that its time
+    /// limit has passed.
     unanswered: Vec<(usize, Failure)>,
 }
 
 impl<D: Driver> Executor<'_, D> {
-    /// Does a step. Those of an action end with its time.
+    /// Performs a step. The steps of an action end with its time limit.
     async fn perform(&mut self, step: Step, left: Duration) -> Event {
         match step {
             Step::Look { every_text } => self.look(every_text, left).await,
@@ -149,13 +149,13 @@ impl<D: Driver> Executor<'_, D> {
         }
     }
 
-    /// Ends the action, because the user interface does not answer.
+    /// Ends the action, because the user interface does not respond.
     fn unanswered(&mut self, failure: Failure) -> Event {
         self.unanswered.push((self.action, failure));
         Event::TimedOut
     }
 
-    /// Puts the reasons of the driver into the log.
+    /// Adds the driver's reasons to the log.
     fn explain(self, report: &mut Report) {
         for (action, failure) in self.unanswered {
             if let Some(entry) = report.log.get_mut(action) {

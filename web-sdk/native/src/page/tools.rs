@@ -1,4 +1,4 @@
-//! The tools of a user interface: their handlers, and what they return.
+//! The tools of a user interface: their handlers and results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,27 +22,27 @@ use crate::handle::Handle;
 use crate::status::ConnectError;
 use crate::tool::Tool;
 
-/// So long a call waits for those before it.
+/// How long a call waits for earlier calls.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// The most elements that `page_snapshot` may be asked for.
+/// Maximum number of elements that `page_snapshot` accepts.
 const MAX_ELEMENTS: usize = 1000;
-/// The most elements that `page_query` returns, and how many it returns by default.
+/// Maximum number of elements that `page_query` returns, and its default.
 const MAX_MATCHES: usize = 200;
 const DEFAULT_MATCHES: usize = 50;
 
-/// The names, descriptions and schemas of the tools: those of web pages, which a test compares.
+/// The names, descriptions and schemas of the tools. A test compares them with those of web pages.
 const DEFINITIONS: &str = include_str!("tools.json");
 
-/// How AI clients may use a user interface.
+/// Options for how AI clients may use a user interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageToolsOptions {
-    /// Whether AI clients may only look.
+    /// Whether AI clients may look but not act.
     pub read_only: bool,
-    /// Whether there is `page_screenshot`.
+    /// Whether the tool `page_screenshot` is offered.
     pub has_pictures: bool,
-    /// How the page is written if a client does not say.
+    /// The default format of the page.
     pub format: Format,
-    /// What stands before the name of each tool.
+    /// A prefix for the name of each tool.
     pub prefix: String,
     /// The limits.
     pub limits: Limits,
@@ -60,13 +60,13 @@ impl Default for PageToolsOptions {
     }
 }
 
-/// The page tools of a user interface. Dropping this changes nothing.
+/// The page tools of a user interface. Dropping this has no effect.
 #[derive(Clone, Debug)]
 pub struct PageTools(Vec<Handle>);
 
 impl PageTools {
     /// Offers a user interface to AI clients: `navigate`, `interact`, `get_state`, `get_pages`,
-    /// `page_snapshot` and `page_query`, and `page_screenshot` if there are pictures.
+    /// `page_snapshot` and `page_query`, and `page_screenshot` if pictures are enabled.
     pub fn enable(app: &McpWeb, driver: impl Driver, options: PageToolsOptions) -> Self {
         let definitions: Vec<Value> = serde_json::from_str(DEFINITIONS).unwrap_or_default();
         let call_timeout = Duration::from_secs_f64(options.limits.call_timeout_ms / 1000.0);
@@ -102,7 +102,7 @@ impl PageTools {
     /// Waits until AI clients can use the tools.
     ///
     /// # Errors
-    /// Fails if the bridge refuses one of them.
+    /// Fails if the bridge rejects one of them.
     pub async fn ready(&self) -> Result<(), ConnectError> {
         for tool in &self.0 {
             tool.registered().await?;
@@ -110,7 +110,7 @@ impl PageTools {
         Ok(())
     }
 
-    /// Removes the tools. What was done stays.
+    /// Removes the tools. Completed actions are not undone.
     pub fn remove(&self) {
         for tool in &self.0 {
             tool.remove();
@@ -144,8 +144,8 @@ impl<D: Driver> Shared<D> {
         }
     }
 
-    /// Waits until the calls before have ended. A call that is cancelled or waits too long does
-    /// nothing.
+    /// Waits until earlier calls have ended. A call that is cancelled or waits too long has no
+    /// effect.
     async fn turn(&self, call: &Call) -> Result<MutexGuard<'_, D>, CallError> {
         tokio::select! {
             driver = self.driver.lock() => Ok(driver),
@@ -170,7 +170,7 @@ impl<D: Driver> Shared<D> {
         self.run(&list, &arguments, call, explain).await
     }
 
-    /// Runs actions when the calls before have ended. What is malformed is refused at once.
+    /// Runs actions when earlier calls have ended. Malformed actions are rejected immediately.
     async fn run(
         &self,
         list: &Value,
@@ -220,7 +220,7 @@ impl<D: Driver> Shared<D> {
             }
             unseen => {
                 let mut texts = vec![log.trim_end().to_owned()];
-                // What was done stays done, so the log is the answer.
+                // Completed actions are not undone, so the log is the answer.
                 texts.extend(unseen.and_then(Result::err).map(|error| error.to_string()));
                 let page = driver.page().await;
                 let text = PageText::default();
@@ -233,7 +233,7 @@ impl<D: Driver> Shared<D> {
         }
     }
 
-    /// Looks at the user interface.
+    /// Returns the current page of the user interface.
     async fn look(&self, driver: &mut D, options: TreeOptions) -> Result<Page, CallError> {
         let limits = &self.options.limits;
         let options = TreeOptions {
@@ -283,7 +283,7 @@ impl<D: Driver> Shared<D> {
             Some(changes) => ("changes", changes),
             None => ("page", whole),
         };
-        // Programs that ask for a format get the page as a field, too.
+        // Programs that request a format also get the page as a field.
         let is_program = call.client().is_none();
         let wants_field = is_program && arguments.get("format").is_some_and(Value::is_string);
         let field = wants_field.then(|| text.text.clone());
@@ -295,12 +295,12 @@ impl<D: Driver> Shared<D> {
         result(texts, &page.info, view, &text, facts, field)
     }
 
-    /// A client may take less than the page gives.
+    /// Returns the limits of a call: a client may accept less than the page allows.
     fn limits_for(&self, call: &Call) -> Limits {
         let mut limits = self.options.limits.clone();
         let client = call.client().and_then(|client| client.limits);
         if let Some(most) = client.and_then(|limits| limits.max_result_bytes) {
-            // The log and the JSON around the text need some of it.
+            // The log and the JSON around the text also need space.
             limits.max_page_bytes = limits.max_page_bytes.min(most / 5 * 3).max(1024);
         }
         limits
@@ -387,7 +387,7 @@ impl<D: Driver> Shared<D> {
     }
 }
 
-/// Returns the error of a call that could not look at the user interface.
+/// Returns the error for a call that could not look at the user interface.
 fn looking_failed(failure: ActionFailure) -> CallError {
     let message = failure.0.message;
     match failure.0.code {
@@ -401,7 +401,7 @@ fn looking_failed(failure: ActionFailure) -> CallError {
     }
 }
 
-/// Returns what a report says for programs.
+/// Returns the fields of a report for programs.
 fn facts_of(report: &Report) -> Map<String, Value> {
     let log: Vec<_> = report
         .log

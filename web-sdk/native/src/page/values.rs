@@ -1,4 +1,4 @@
-//! JSON values of the crate `page-tools`, which has no JSON library.
+//! Converts JSON values of the crate `page-tools`, which has no JSON library.
 
 use page_tools::Value as PageValue;
 use serde_json::{Map, Number, Value};

@@ -25,7 +25,7 @@ use crate::tool_routing;
 /// JSON-RPC 2.0, section 5.1.
 const METHOD_NOT_FOUND: i32 = -32601;
 
-/// What is sent to a page for a request, and what its answer is for.
+/// The message to a page for a request, and the target of its answer.
 struct PageCall {
     session: SessionId,
     request: PageRequest,
@@ -34,7 +34,7 @@ struct PageCall {
 }
 
 impl Server {
-    /// Starts a request, or answers it at once.
+    /// Starts a request, or answers it immediately.
     pub(super) fn start(
         &mut self,
         method: &str,
@@ -253,7 +253,7 @@ fn tool_result(result: &CallToolResult) -> Started {
     Started::Result(to_raw(result))
 }
 
-/// JSON that was put together from JSON.
+/// Converts JSON that was assembled from JSON.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_default()
 }

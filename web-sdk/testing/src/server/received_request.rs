@@ -1,4 +1,4 @@
-//! A request of a client, and how it starts.
+//! A request of a client, and its state after the start.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) struct ReceivedRequest<'a> {
     pub(super) at: Duration,
 }
 
-/// A request that has to wait for a page, or the result that it has already.
+/// The state of a request that was started: it waits for a page, or already has its result.
 pub(super) enum Started {
     Waiting,
     Result(Box<RawValue>),
