@@ -15,8 +15,8 @@ use crate::AgentSettings;
 /// The environment variables that hold providers' keys.
 const KEY_VARIABLES: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"];
 
-/// An agent that is bound to its address but does not serve yet, or nothing if the bridge uses another
-/// agent, with the information about it for the page.
+/// An agent that is bound to its address but does not serve yet, or no agent if the bridge uses
+/// another one, with the information about it for the page.
 #[derive(Debug)]
 pub struct AgentHost {
     local_agent: Option<agent::BoundServer>,
@@ -35,12 +35,12 @@ pub struct AgentInfo {
 }
 
 impl AgentHost {
-    /// Binds the agent to an address and configures the bridge to use it, with a credential for this
-    /// run. If the bridge has an agent already, its configuration stays as it is.
+    /// Binds the agent to an address and configures the bridge to use it, with a credential for
+    /// this run. If the bridge already has an agent, its configuration stays unchanged.
     ///
     /// # Errors
     ///
-    /// Returns an [`agent::StartError`] if the model cannot be used as it is configured.
+    /// Returns an [`agent::StartError`] if the model cannot be used with its configuration.
     pub async fn bind(
         AgentSettings(mut agent): AgentSettings,
         bridge: &mut bridge::Config,
@@ -74,7 +74,7 @@ impl AgentHost {
         self.info.clone()
     }
 
-    /// Starts to answer what the pages of this bridge ask. Returns `None` if another agent does.
+    /// Starts to answer the questions of this bridge's pages. Returns `None` if another agent does.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ fn serialize_label<S: serde::Serializer>(
     serializer.serialize_str(label.get().map_or("The agent", String::as_str))
 }
 
-/// Chooses the provider `commands`, which needs no model, if neither settings nor environment name a
-/// model: the demo works without one, and the page displays that.
+/// Chooses the provider `commands`, which needs no model, if neither settings nor environment name
+/// a model. The demo works without one, and the page shows that.
 fn choose_provider(model: &ModelSettings) -> Option<Provider> {
     let has_model = model.provider.is_some()
         || model.base_url.is_some()

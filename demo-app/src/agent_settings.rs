@@ -1,5 +1,5 @@
-//! The agent's settings as settings of the demo: `--model` of `mcp-web-agent` is `--agent-model` here,
-//! and `agent_model` in a configuration file. Its environment variables stay the same.
+//! The agent's settings as settings of the demo: `--model` of `mcp-web-agent` is `--agent-model`
+//! here, and `agent_model` in a configuration file. The environment variables have the same names.
 
 use std::ffi::OsString;
 
@@ -35,7 +35,7 @@ impl FromArgMatches for AgentSettings {
         let arguments = settings
             .get_arguments()
             .flat_map(|arg| given_arguments(arg, matches));
-        // `matches` contains the values from the environment already.
+        // `matches` already contains the values from the environment.
         let command = map_agent_arguments(|arg| arg.env(None::<&'static str>));
         let matches = command.try_get_matches_from(arguments)?;
         agent::Config::from_arg_matches(&matches).map(Self)
@@ -55,7 +55,7 @@ fn agent_command() -> Command {
     Command::new("agent").args(arguments)
 }
 
-/// All of the agent's settings, each after a change.
+/// Returns all of the agent's settings, after applying a change to each.
 fn map_agent_arguments(change: impl FnMut(Arg) -> Arg) -> Command {
     let command = Command::new("agent").no_binary_name(true);
     agent::Config::augment_args(command).mut_args(change)

@@ -26,7 +26,7 @@ pub(crate) static ORDER: LazyLock<Asset> =
 
 /// The files that are served at `/demo/`.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    // Of the SDK, and without types.
+    // From the SDK, without its types.
     let invisible = include_str!("../../web-sdk/js/text/invisible.ts");
     FILES
         .iter()

@@ -19,8 +19,8 @@ const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-ev
     connect-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The policy of the other documents. They are for hosts of MCP Apps, which give them an origin and a
-/// policy of their own; at this origin they can be read, but not run.
+/// The policy of the other documents. They are for hosts of MCP Apps, which give them a separate
+/// origin and policy. At this origin they can be read, but not run.
 const OTHER_DOCUMENTS_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// Serves the order form, and everything that the pages load, at `/demo/`. The board is [`home`].
@@ -77,7 +77,7 @@ fn serve(asset: &'static Asset, request: &HeaderMap) -> Response {
     (headers, [(CONTENT_TYPE, asset.content_type)], asset.body).into_response()
 }
 
-/// Whether `If-None-Match` contains the tag, by weak comparison (RFC 9110, section 13.1.2).
+/// Returns whether `If-None-Match` contains the tag, by weak comparison (RFC 9110, section 13.1.2).
 fn etag_matches(request: &HeaderMap, etag: &str) -> bool {
     let tags = request
         .get(IF_NONE_MATCH)

@@ -38,8 +38,8 @@ async fn demo() -> ServerHandle {
 }
 
 fn http() -> Client {
-    // In a build of the whole workspace reqwest has TLS, and needs a provider. A second
-    // installation in this process fails and changes nothing.
+    // In a build of the whole workspace, reqwest has TLS and needs a provider. A second
+    // installation in this process fails without an effect.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::new()
 }

@@ -10,12 +10,12 @@ const mcpWeb = new McpWeb({
 });
 
 let game = { board: START, turn: "white" };
-/** The board when it became the turn of the color that moves. */
+/** The board at the start of the current turn. */
 let turnStart = START;
 let selected;
 let note = "";
 
-/** Replaces the game. Whoever passes the turn on must have made one legal move. */
+/** Replaces the game. A caller that ends the turn must have made one legal move. */
 function setGame(next) {
   if (next.turn !== game.turn && !isLegal(turnStart, next.board, game.turn)) {
     game = { ...game, board: turnStart };

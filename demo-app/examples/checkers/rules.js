@@ -1,4 +1,4 @@
-// The rules, without a page: a board is eight rows of eight squares, `-` where there is nothing, `w` and `b` for men, `W` and
+// The rules, without a page. A board is eight rows of eight squares: `-` for an empty square, `w` and `b` for men, `W` and
 // `B` for kings. White moves up.
 
 export const START = ["-b-b-b-b", "b-b-b-b-", "-b-b-b-b", "--------", "--------", "w-w-w-w-", "-w-w-w-w", "w-w-w-w-"];
@@ -6,7 +6,7 @@ export const START = ["-b-b-b-b", "b-b-b-b-", "-b-b-b-b", "--------", "--------"
 const colorOf = (square) => ({ w: "white", b: "black" })[square.toLowerCase()];
 const at = (board, row, column) => board[row]?.[column] ?? "";
 
-/** Returns the rows in which a piece moves. */
+/** Returns the row directions in which a piece can move. */
 const directions = (piece) => (piece === "w" ? [-1] : piece === "b" ? [1] : [-1, 1]);
 
 /** Returns the board after a move; the piece becomes a king on the last row. */
@@ -19,7 +19,7 @@ export function move(board, { from, to, over }) {
   return squares.map((row) => row.join(""));
 }
 
-/** Returns the moves of a color: captures if there are any, because they must be made. */
+/** Returns the moves of a color. If there are captures, only those, because they are mandatory. */
 export function legalMoves(board, color) {
   const steps = [];
   const captures = [];
@@ -39,6 +39,6 @@ export function legalMoves(board, color) {
   return captures.length ? captures : steps;
 }
 
-/** Returns whether one move of a color makes the second board of the first one. */
+/** Returns whether one move of a color turns the first board into the second. */
 export const isLegal = (before, after, color) =>
   legalMoves(before, color).some((candidate) => move(before, candidate).join() === after.join());

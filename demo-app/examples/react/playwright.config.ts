@@ -4,12 +4,12 @@ export default defineConfig({
   testDir: "tests",
   webServer: {
     command: "npm run dev -- --port 0",
-    // Vite says on which port it listens.
+    // Vite prints the port that it listens on.
     wait: { stdout: /localhost:(?<vite_port>\d+)/ },
   },
   use: {
     baseURL: `http://localhost:${process.env.VITE_PORT}`,
-    // A Chromium of the system, if this is set.
+    // Uses the system's Chromium if this is set.
     launchOptions: { executablePath: process.env.CHROMIUM },
   },
 });

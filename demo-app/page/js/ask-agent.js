@@ -1,5 +1,5 @@
 /**
- * Who answers the questions of this page.
+ * The agent that answers the questions of this page.
  *
  * @typedef {{ label: string, languageModel: boolean }} Agent
  */
@@ -8,7 +8,7 @@ import { byId, setText } from "./dom.js";
 
 const ABOUT = "/demo/agent";
 
-/** Asks the demo who answers, and tells the person. @returns {Promise<Agent>} */
+/** Asks the demo for the agent, and shows it to the person. @returns {Promise<Agent>} */
 export async function introduceAgent() {
   const agent = await about();
   setText(byId("ask-model"), wordsFor(agent));

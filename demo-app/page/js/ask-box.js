@@ -1,4 +1,4 @@
-/** "Ask AI": what the SDK's element `<mcp-web-ask>` needs to know of this page. */
+/** "Ask AI": sets up the SDK's element `<mcp-web-ask>` for this page. */
 
 import { failureText } from "./ask-failures.js";
 import { dayPlanText, planFor, summaryOf, writtenContext } from "./ask-questions.js";
@@ -24,7 +24,7 @@ export function showAskBox(mcpWeb, store, agent) {
     suggestions: [suggestion("Summarise the board", summaryOf), suggestion("Plan my day", planFor)],
     context: () => writtenContext(new Date()),
     answer: dayPlanText,
-    // Last: a question of the document before this one is taken up at once.
+    // This is set last, because a question of the previous document is resumed immediately.
     mcpWeb,
   });
 }

@@ -1,4 +1,4 @@
-/** Why a question was not answered, where this page knows better than the SDK what the person can do. */
+/** Explains why a question was not answered, where this page has better advice than the SDK. */
 
 const KEY = "Check the key that the demo was started with.";
 const RESTART = "Start the demo again, then ask again.";

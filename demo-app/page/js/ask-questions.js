@@ -1,10 +1,10 @@
 /**
  * The questions that this page can ask.
  *
- * Without a language model the agent carries out `/tool {json}` lines: then the page writes those that a
- * model might have chosen, and the conversation shows them.
+ * Without a language model, the agent executes `/tool {json}` lines. The page then writes the lines that a model might have
+ * chosen, and the conversation shows them.
  *
- * @typedef {{ prompt: string, options: object }} Question the options as the SDK's `mcpWeb.query` takes them
+ * @typedef {{ prompt: string, options: object }} Question the options are those of the SDK's `mcpWeb.query`
  */
 
 import { MAX_TODAY, mostUrgent } from "./day-plan.js";
@@ -13,7 +13,7 @@ import { described } from "./described.js";
 import { PLAN_TOOL } from "./plan-tool.js";
 import { cards, object } from "./schemas.js";
 
-/** The answer is text, and nothing on the board changes. @returns {Question} */
+/** Asks for a text; the board does not change. @returns {Question} */
 export function summaryOf(board, now, { languageModel }) {
   const tools = ["list_cards", "summarise_board"];
   if (!languageModel) return inLines(["/summarise_board {}", "/list_cards {\"column\":\"doing\"}"], { tools });
@@ -21,7 +21,7 @@ export function summaryOf(board, now, { languageModel }) {
   return { prompt, options: { context: [boardNow(board), today(now)], tools, restrictTools: true } };
 }
 
-/** The answer is a call of the page's own tool, which rearranges the cards. @returns {Question} */
+/** Asks for a call of the page's own tool, which rearranges the cards. @returns {Question} */
 export function planFor(board, now, { languageModel }) {
   if (!languageModel) return inLines(planLines(board), { responseTool: PLAN_TOOL });
   const prompt = `Plan my day: choose at most ${MAX_TODAY} of the open cards, first things first. `
@@ -29,11 +29,11 @@ export function planFor(board, now, { languageModel }) {
   return { prompt, options: { context: [boardNow(board), today(now)], responseTool: PLAN_TOOL } };
 }
 
-/** What the agent is told with a question that the person wrote. */
+/** The context that the agent gets with a question written by the person. */
 export const writtenContext = (now) => [{ tool: "summarise_board" }, today(now)];
 
 /**
- * What the response tool was called with, by the titles of the cards, as markdown.
+ * The arguments of the response tool, with the titles of the cards, as markdown.
  *
  * @param result of the SDK's query
  * @returns {string | undefined}
@@ -45,7 +45,7 @@ export function dayPlanText({ response }) {
   return [response.arguments.reason ?? "", titles.join("\n")].filter(Boolean).join("\n\n");
 }
 
-/** The first two are called side by side: a blank line begins a new round. */
+/** The first two are called in parallel: a blank line begins a new round. */
 function planLines(board) {
   const plan = { today: mostUrgent(board), reason: "What is due first comes first, then what is in progress." };
   return ["/list_cards {}", "/summarise_board {}", "", `/${PLAN_TOOL} ${JSON.stringify(plan)}`];

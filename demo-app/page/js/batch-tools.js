@@ -1,6 +1,6 @@
 /**
- * Tools that work through many cards, and use what a handler can do besides answering: report
- * progress, stop when nobody waits any more, ask the person first.
+ * Tools that process many cards. They use the other abilities of a handler: reporting progress, stopping when the result is
+ * no longer needed, and asking the person first.
  */
 
 import { cardsIn } from "./board.js";
@@ -9,10 +9,10 @@ import { actorOf, described } from "./described.js";
 import { writes } from "./hints.js";
 import { cards, object } from "./schemas.js";
 
-/** Nobody reads a longer question. The others stay for the next time. */
+/** Longer questions would not be read. The remaining cards are left for the next call. */
 const MAX_ASKED = 20;
 
-/** Gives open cards without a due date one each, and says how far it is. */
+/** Gives each open card without a due date a date, and reports progress. */
 export function scheduleCards(store) {
   return {
     name: "schedule_cards",
@@ -39,7 +39,7 @@ export function scheduleCards(store) {
   };
 }
 
-/** Takes finished cards off, but asks first: through the client, or in the page where it cannot ask. */
+/** Removes finished cards, but asks first: through the client, or in the page if the client cannot ask. */
 export function clearDone(store) {
   return {
     name: "clear_done",
@@ -58,7 +58,7 @@ export function clearDone(store) {
   };
 }
 
-/** A box to tick for each card: lists are younger than some clients that can ask. */
+/** A checkbox for each card, because lists are newer than some clients that can ask. */
 function askWhich(done) {
   const boxes = done.slice(0, MAX_ASKED).map(({ id, title }) => [id, { type: "boolean", title, default: true }]);
   return {
@@ -67,5 +67,5 @@ function askWhich(done) {
   };
 }
 
-/** Lets the browser paint and others speak. Timers would do, but only once a second in a hidden tab. */
+/** Lets the browser paint and other tasks run. Timers would also work, but they fire only once a second in a hidden tab. */
 const nextTurn = () => globalThis.scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));

@@ -1,8 +1,8 @@
 /**
- * Shows the board, and turns what a person does into calls of the store.
+ * Shows the board, and turns the person's actions into calls of the store.
  *
- * Card elements live as long as their card: a change moves and refreshes them, so that focus,
- * hover and running animations survive it.
+ * A card element lives as long as its card. A change moves and updates it, so that focus, hover and running animations are
+ * preserved.
  */
 
 import { COLUMNS, cardsIn } from "./board.js";
@@ -35,7 +35,7 @@ export class BoardView {
     this.#show();
   }
 
-  /** Puts the focus on a card. When it is gone: on the one at its place, or the column's button. */
+  /** Focuses a card. If it is gone, focuses the card at its position, or the column's button. */
   focusCard(id, column, position = 0) {
     const cards = cardsIn(this.#store.board, column);
     const view = this.#views.get(id) ?? this.#views.get(cards.at(position)?.id ?? cards.at(-1)?.id);

@@ -1,13 +1,13 @@
 /**
- * The board as plain data: every function takes a board and gives a new one.
+ * The board as plain data: every function takes a board and returns a new one.
  *
- * No DOM, no storage, no clock. The messages of errors are read by people in a dialog and by models
- * in a tool result, so they say what to do.
+ * No DOM, no storage, no clock. Error messages are read by people in a dialog and by models in a tool result, so they say
+ * what to do.
  *
  * @typedef {{ id: string, column: string, title: string, note: string, label: string, due: string }} Card
  *   `note`, `label` and `due` are empty strings when there is none; `due` is YYYY-MM-DD.
- * @typedef {{ cards: readonly Card[], lastNumber: number }} Board
- *   Cards of one column stand in the order of the array. Ids are never used twice.
+ * @typedef {{ cards: readonly Card[], lastNumber: number }} Board The cards of a column are in the order of the array. Ids
+ * are never reused.
  */
 
 export const COLUMNS = [
@@ -27,7 +27,7 @@ export const MAX_TITLE = 120;
 export const MAX_NOTE = 600;
 export const MAX_CARDS = 500;
 
-/** What the board will not do, in words that say what to do instead. */
+/** An operation that the board rejects; the message says what to do instead. */
 export class BoardError extends Error {
   name = "BoardError";
 }
@@ -39,14 +39,14 @@ export const labelTitle = (label) => titleIn(LABELS, label);
 
 export const cardsIn = (board, column) => board.cards.filter((card) => card.column === column);
 
-/** The card, or an error that names the way to find the right id. */
+/** Returns the card, or throws an error that says how to find the right id. */
 export function findCard(board, id) {
   const card = board.cards.find((candidate) => candidate.id === id);
   if (!card) throw new BoardError(`no card ${id}: list_cards shows the ids`);
   return card;
 }
 
-/** Puts a new card at the end of its column ("todo" unless told otherwise). */
+/** Adds a new card at the end of its column ("todo" by default). */
 export function addCard(board, { title, note = "", label = "", due = "", column = "todo" }) {
   if (board.cards.length >= MAX_CARDS) {
     throw new BoardError(`the board is full (${MAX_CARDS} cards): remove some first`);
@@ -59,7 +59,7 @@ export function addCard(board, { title, note = "", label = "", due = "", column 
 /**
  * Moves a card to a column.
  *
- * @param {number} [position] place in the column from 0; the end when absent or too large
+ * @param {number} [position] the position in the column, from 0; the end if absent or too large
  */
 export function moveCard(board, id, column, position = Infinity) {
   const card = checked({ ...findCard(board, id), column });
@@ -67,7 +67,7 @@ export function moveCard(board, id, column, position = Infinity) {
   return { board: { ...board, cards: insertAt(others, card, position) }, card };
 }
 
-/** Changes the fields that are given and leaves the others. */
+/** Changes the given fields and leaves the others unchanged. */
 export function updateCard(board, id, changes) {
   if (Object.keys(defined(changes)).length === 0) {
     throw new BoardError("nothing to change: give a new title, note, label or due date");
@@ -77,7 +77,7 @@ export function updateCard(board, id, changes) {
   return { board: { ...board, cards }, card };
 }
 
-/** Takes a card off; `position` is where `restoreCard` can put it back. */
+/** Removes a card; `position` is where `restoreCard` can put it back. */
 export function removeCard(board, id) {
   const card = findCard(board, id);
   const position = cardsIn(board, card.column).indexOf(card);
@@ -95,7 +95,7 @@ export function restoreCard(board, card, position) {
 export const isOverdue = (card, today) =>
   card.due !== "" && card.due < today && card.column !== "done";
 
-/** Figures about the board. @param {string} today YYYY-MM-DD */
+/** Returns statistics of the board. @param {string} today YYYY-MM-DD */
 export function summarise(board, today) {
   const open = board.cards.filter((card) => card.column !== "done");
   const dated = open.filter((card) => card.due !== "").sort((a, b) => (a.due < b.due ? -1 : 1));
@@ -108,7 +108,7 @@ export function summarise(board, today) {
   };
 }
 
-/** A board from storage, or nothing when it is not one. */
+/** Parses a board from storage; returns nothing if the text is not a board. */
 export function parseBoard(text) {
   try {
     const { cards, lastNumber } = JSON.parse(text);

@@ -6,7 +6,7 @@
  *             startedAt: Date, durationMs?: number }} Call
  */
 
-/** Older calls fall off the end. */
+/** Older calls are removed. */
 export const MAX_CALLS = 100;
 
 const STATE_OF_PHASE = {

@@ -1,4 +1,4 @@
-/** Drag and drop of cards with a line that shows where the card will land. */
+/** Drag and drop of cards, with a line at the place where the card will be dropped. */
 
 import { h } from "./dom.js";
 
@@ -22,7 +22,7 @@ export function enableCardDragging(root, drop) {
     if (!dragged) return;
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", dragged.querySelector(".card-title").textContent);
-    // The browser takes the drag image now; what the card becomes on the board must come after.
+    // The browser takes the drag image now, so the card may change its look only afterwards.
     requestAnimationFrame(() => {
       dragged?.classList.add("is-dragged");
       root.classList.add("is-dragging");
@@ -51,7 +51,7 @@ export function enableCardDragging(root, drop) {
   root.addEventListener("dragend", end);
 }
 
-/** The first card whose middle is below the pointer. */
+/** Returns the first card whose centre is below the pointer. */
 function cardBelow(list, dragged, y) {
   const cards = [...list.querySelectorAll("[data-card-id]")].filter((card) => card !== dragged);
   return cards.find((card) => {

@@ -1,4 +1,4 @@
-/** The dialog that edits one card. It sends only what was changed, as `update_card` does. */
+/** The dialog that edits one card. It sends only the changed fields, as `update_card` does. */
 
 import { LABELS } from "./board.js";
 import { byId, h, setText } from "./dom.js";

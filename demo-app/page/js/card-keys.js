@@ -1,6 +1,6 @@
 /**
- * Keys on the board: arrows walk from card to card, Shift and an arrow move the card, Delete
- * removes it. Enter opens it, because its title is a button.
+ * Keys on the board: arrows move from card to card, Shift and an arrow move the card, Delete removes it. Enter opens it,
+ * because its title is a button.
  */
 
 const WHERE = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };

@@ -1,10 +1,10 @@
-/** One card: an element that lives as long as the card does. */
+/** The element of one card, which lives as long as the card. */
 
 import { COLUMNS, isOverdue, labelTitle } from "./board.js";
 import { dueText, isoDate } from "./dates.js";
 import { h, icon, setText } from "./dom.js";
 
-/** How long a card says which AI client changed it. */
+/** How long a card shows which AI client changed it. */
 const MARK_MS = 60_000;
 
 const VERB = { added: "Added", moved: "Moved", updated: "Changed", restored: "Restored" };
@@ -74,7 +74,11 @@ export class CardView {
     this.#showMoves(card);
   }
 
-  /** Shows who did it: a marker over the title when it was an AI client. @param {import("./store.js").Change} change */
+  /**
+   * Shows the actor of a change: a marker over the title if it was an AI client.
+   *
+   * @param {import("./store.js").Change} change
+   */
   mark({ kind, actor }) {
     clearTimeout(this.#unmark);
     this.element.classList.remove("is-touched");
@@ -82,12 +86,12 @@ export class CardView {
     if (actor.kind !== "client") return;
     setText(this.#touch, `${VERB[kind]} by ${actor.name}`);
     this.#touch.hidden = false;
-    void this.element.offsetWidth; // lets the marker start again on a card that is marked already
+    void this.element.offsetWidth; // restarts the animation on a card that is already marked
     this.element.classList.add("is-touched");
     this.#unmark = setTimeout(() => this.mark({ kind, actor: { kind: "person" } }), MARK_MS);
   }
 
-  /** Arrows that lead nowhere stay focusable: a button that goes away takes the focus with it. */
+  /** Arrows without a target stay focusable, because removing a focused button would lose the focus. */
   #showMoves(card) {
     const index = COLUMNS.findIndex(({ id }) => id === card.column);
     const names = {

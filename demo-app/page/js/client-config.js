@@ -1,5 +1,5 @@
 /**
- * What to paste into which AI client, made from the two configurations that the SDK offers.
+ * The configuration texts for AI clients, made from the two configurations that the SDK offers.
  *
  * @typedef {{ id: string, name: string, where: string[], text: string, after: string }} ClientConfig
  */

@@ -1,8 +1,8 @@
-/** Dates without times, in the reader's own time zone and words. */
+/** Formats dates without times, in the reader's time zone. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** YYYY-MM-DD of the local day, `days` from now. */
+/** The local date as YYYY-MM-DD, `days` from now. */
 export function isoDate(now, days = 0) {
   const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, 12);
   return new Date(day.getTime() - day.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);

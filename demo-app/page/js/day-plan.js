@@ -1,16 +1,16 @@
-/** A plan for today: which cards, in which order, and how the board comes to stand that way. */
+/** A plan for today: which cards, in which order, and the moves that arrange the board like that. */
 
 import { BoardError, cardsIn, findCard, moveCard } from "./board.js";
 
-/** More than this is not a plan. */
+/** A longer list is not a plan. */
 export const MAX_TODAY = 6;
 
-/** As many as the page itself would choose. */
+/** The number of cards that the page itself would choose. */
 const USUAL = 3;
 
 /**
- * The moves after which `today` stands at the top of "In progress" in that order, and what else was
- * there at the top of "To do".
+ * The moves after which `today` is at the top of "In progress" in that order, and the cards that were in "In progress" are
+ * at the top of "To do".
  *
  * @param {import("./board.js").Board} board
  * @param {readonly string[]} today ids of cards
@@ -33,14 +33,14 @@ export function movesFor(board, today) {
   return moves;
 }
 
-/** What is most urgent: what is due, earliest first, then what is in progress. @returns {string[]} ids */
+/** The most urgent cards: first by due date, then those in progress. @returns {string[]} ids */
 export function mostUrgent(board) {
   const open = board.cards.filter(({ column }) => column !== "done");
   const inOrder = open.toSorted((a, b) => rank(a).localeCompare(rank(b)));
   return inOrder.slice(0, USUAL).map(({ id }) => id);
 }
 
-/** Cards without a date come after every date. */
+/** Cards without a date sort after all dates. */
 const rank = ({ due, column }) => due || (column === "doing" ? "9999-1" : "9999-2");
 
 const isThere = (board, { id, column, position }) => cardsIn(board, column)[position]?.id === id;

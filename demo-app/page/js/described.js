@@ -1,4 +1,4 @@
-/** The board as clients read it, and who they are. */
+/** Descriptions of the board and of the clients, as clients read them. */
 
 import { columnTitle, isOverdue, summarise } from "./board.js";
 
@@ -6,7 +6,7 @@ import { columnTitle, isOverdue, summarise } from "./board.js";
 export const described = (card) =>
   Object.fromEntries(Object.entries(card).filter(([, value]) => value !== ""));
 
-/** The figures of the board, in the shape of `schemas.summary`. @param {string} today YYYY-MM-DD */
+/** Statistics of the board, in the shape of `schemas.summary`. @param {string} today YYYY-MM-DD */
 export function summary(board, today) {
   const { overdue, nextDue, ...figures } = summarise(board, today);
   return {
@@ -28,7 +28,7 @@ export function summaryText({ total, columns, overdue, nextDue }) {
   ].filter(Boolean).join(" ");
 }
 
-/** A card in one line: `c3 [doing, print, due 2026-03-12, overdue] Order stock`. */
+/** A card as one line: `c3 [doing, print, due 2026-03-12, overdue] Order stock`. */
 export function cardLine(card, today) {
   const facts = [card.column, card.label, card.due && `due ${card.due}`, isOverdue(card, today) && "overdue"];
   return `${card.id} [${facts.filter(Boolean).join(", ")}] ${card.title}`;

@@ -1,14 +1,14 @@
-/** The few helpers that the views share. */
+/** DOM functions that the views share. */
 
 import { INVISIBLE } from "./invisible.js";
 
-/** Texts may come from an AI client: invisible characters in them are shown, as `\u{202e}`. */
+/** Texts may come from an AI client, so invisible characters in them are shown as `\u{202e}`. */
 const visibleText = (text) =>
   text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 
 /**
- * Makes an element. Properties whose name has a dash, and `role`, are attributes; `on…` functions
- * are listeners; `dataset` is copied; everything else is a property. Empty children are left out.
+ * Creates an element. Properties with a dash in their name, and `role`, are attributes; `on…` functions are listeners;
+ * `dataset` is copied; all others are properties. Empty children are left out.
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -26,7 +26,7 @@ function set(element, name, value) {
   else element[name] = value;
 }
 
-/** An icon of the sprite in the page, or nothing for screen readers. */
+/** An icon of the page's sprite, hidden from screen readers. */
 export function icon(name) {
   const SVG = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(SVG, "svg");
@@ -38,16 +38,16 @@ export function icon(name) {
   return svg;
 }
 
-/** The element with this id. The page and its scripts come from one build: it is there. */
+/** The element with this id. It exists, because the page and its scripts come from one build. */
 export const byId = (id) => document.getElementById(id);
 
-/** Writes text only when it differs, so that live regions speak only when there is news. */
+/** Writes a text only if it differs, so that live regions announce only changes. */
 export function setText(element, text) {
   const shown = visibleText(text ?? "");
   if (element.textContent !== shown) element.textContent = shown;
 }
 
-/** Does something that moves elements, after which the focus is where it was. */
+/** Runs a function that moves elements, and restores the focus afterwards. */
 export function keepingFocus(move) {
   const focused = document.activeElement;
   move();
@@ -56,7 +56,7 @@ export function keepingFocus(move) {
   }
 }
 
-/** Makes `elements` the children of `parent`; those that are in their place stay untouched. */
+/** Makes `elements` the children of `parent`; those already in place are not touched. */
 export function placeChildren(parent, elements) {
   const wanted = new Set(elements);
   for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();

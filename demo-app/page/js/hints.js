@@ -1,13 +1,13 @@
-/** Annotations of tools: all four hints, always. What stays in the page is not an open world. */
+/** Annotations of tools: always all four hints. `openWorldHint` is false, because the tools act only on the page. */
 
-/** A tool that only looks. */
+/** Hints of a tool that only reads. */
 export const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /**
- * A tool that changes the board.
+ * Hints of a tool that changes the board.
  *
- * @param {boolean} effects.destructive something may be lost
- * @param {boolean} effects.idempotent the same call again changes nothing more
+ * @param {boolean} effects.destructive data may be lost
+ * @param {boolean} effects.idempotent a repeated call has no further effect
  */
 export const writes = ({ destructive, idempotent }) => ({
   readOnlyHint: false,

@@ -1,8 +1,8 @@
-/** A JSON value as text with colours. */
+/** Shows a JSON value as coloured text. */
 
 import { h } from "./dom.js";
 
-/** Beyond this the log would cost more than it tells. */
+/** A longer text would cost more than it is worth. */
 const MAX_CHARS = 20_000;
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;

@@ -1,11 +1,11 @@
 /**
- * Puts the page together: board, tools, panel, questions.
+ * Assembles the page: board, tools, panel, questions.
  *
- * The board works without a bridge. What the person does and what an AI client does goes through one
- * `BoardStore`; its changes come back to the view, which marks those of AI clients.
+ * The board works without a bridge. Actions of the person and of AI clients use the same `BoardStore`. Its changes are
+ * shown in the view, which marks those of AI clients.
  *
- * URL parameters: `storage=none` keeps board and token in this tab's memory only; `board=empty`
- * starts without cards. The fragment `#calls`, `#tools` or `#connect` opens that part of the panel.
+ * URL parameters: `storage=none` stores the board and the token only in this tab's memory; `board=empty` starts without
+ * cards. The fragment `#calls`, `#tools` or `#connect` opens that part of the panel.
  */
 
 import { introduceAgent } from "./ask-agent.js";
@@ -84,7 +84,7 @@ function enablePanelTabs() {
   follow();
 }
 
-/** Reading `localStorage` throws where the person has forbidden it. */
+/** Reading `localStorage` throws if the user has blocked it. */
 function storageOfThisSite() {
   try {
     return localStorage;
@@ -109,11 +109,11 @@ async function connect() {
     description: "Kanban board of a small magazine: list, add, move, change and remove cards.",
     version: "0.1.0",
     storage: keeps ? "local" : "none",
-    // Several AI clients cannot ask their user: then the page does.
+    // Some AI clients cannot ask their user. In that case the page does.
     elicitInPage: "fallback",
     webmcp: { onImportsChange: (tools) => panel.showImported(tools) },
   });
-  // For the curious and for tests: `mcpWeb.addTool(…)` in the console works.
+  // For experiments and tests: `mcpWeb.addTool(…)` works in the console.
   window.mcpWeb = mcpWeb;
   new ConnectionPanel(mcpWeb);
   new CallsPanel(mcpWeb, byId("tab-calls"));

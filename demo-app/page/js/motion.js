@@ -1,4 +1,4 @@
-/** Cards slide to their new places instead of jumping there. */
+/** Animates cards from their old positions to their new ones. */
 
 import { prefersReducedMotion } from "./dom.js";
 
@@ -7,7 +7,7 @@ export function whereAre(elements) {
   return new Map([...elements].map((element) => [element, element.getBoundingClientRect()]));
 }
 
-/** Plays each element from where it was to where it is now. @param {ReturnType<typeof whereAre>} before */
+/** Animates each element from its old position to its current one. @param {ReturnType<typeof whereAre>} before */
 export function slideFrom(before) {
   if (prefersReducedMotion()) return;
   for (const [element, old] of before) {

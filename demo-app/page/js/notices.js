@@ -1,9 +1,9 @@
-/** Words to the person: a notice with a way back on screen, and what an AI client did for screen readers. */
+/** Messages to the person: a notice with an undo button on screen, and the actions of AI clients for screen readers. */
 
 import { columnTitle } from "./board.js";
 import { byId, h, setText } from "./dom.js";
 
-/** Long enough to read and to reach the button. */
+/** Long enough to read the notice and reach the button. */
 const NOTICE_MS = 10_000;
 
 const SENTENCE = {
@@ -24,7 +24,7 @@ export function announce(text) {
   setText(byId("announcer"), text);
 }
 
-/** Shows one notice at a time; it waits while the pointer or the focus is on it. */
+/** Shows one notice at a time; it stays while the pointer or the focus is on it. */
 export class Notices {
   #region = byId("notices");
   #timer;

@@ -1,4 +1,4 @@
-/** Everything that the page offers to AI clients, with the way to offer it. */
+/** Everything that the page offers to AI clients, with the functions that register it. */
 
 import { h } from "./dom.js";
 import { boardOverview } from "./overview.js";
@@ -25,7 +25,7 @@ export function boardOffers(mcpWeb, store) {
 
 const offer = (kind, { name, description }, badges, add, detail) => ({ kind, name, description, badges, add, detail });
 
-/** A resource that shows whether a client follows it. */
+/** A resource that shows whether a client is subscribed to it. */
 function followable(resource, add) {
   const followed = h("span", { className: "badge is-followed", hidden: true }, "followed");
   const show = (by) => { followed.hidden = !by; };

@@ -1,10 +1,10 @@
-/** The order form. It knows nothing of AI clients. */
+/** The order form. It does not depend on AI clients. */
 
 import { isoDate } from "./dates.js";
 import { byId, h, setText } from "./dom.js";
 import { COUNTRIES, ISSUES, percentOff, priceText, problemsOf, sumOf } from "./order.js";
 
-/** How long a shop takes to look a voucher up. */
+/** The simulated time to look up a voucher. */
 const VOUCHER_MS = 400;
 
 export class OrderForm {

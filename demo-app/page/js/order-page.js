@@ -1,8 +1,8 @@
 /**
- * Puts the order page together: the form, which works without a bridge, and the panel. AI clients use the
- * page by page tools; there is no tool of the app.
+ * Assembles the order page: the form, which works without a bridge, and the panel. AI clients use page tools; the app
+ * itself has no tools.
  *
- * URL parameter: `storage=none` keeps the token in this tab's memory only.
+ * URL parameter: `storage=none` stores the token only in this tab's memory.
  */
 
 import { byId } from "./dom.js";
@@ -36,7 +36,7 @@ async function connect() {
     version: "0.1.0",
     storage: new URLSearchParams(location.search).get("storage") === "none" ? "none" : "local",
   });
-  // For the curious and for tests.
+  // For experiments and tests.
   window.mcpWeb = mcpWeb;
   new ConnectionPanel(mcpWeb);
   new CallsPanel(mcpWeb, byId("calls-heading"));

@@ -1,5 +1,5 @@
 /**
- * An order as plain data: what it costs, and what is wrong with it.
+ * An order as plain data: its price, and its errors.
  *
  * @typedef {{ issue: string, copies: string, cover: "plain" | "linen", gift: boolean, message: string, name: string,
  *             street: string, postcode: string, town: string, country: string, earliest: string,
@@ -15,7 +15,7 @@ export const ISSUES = [
 
 export const COUNTRIES = ["Austria", "Belgium", "Denmark", "France", "Germany", "Italy", "Netherlands", "Poland", "Spain", "Switzerland"];
 
-/** The parts of the price in percent that vouchers take off. */
+/** The discount of each voucher, in percent. */
 const VOUCHERS = { LEAF10: 10, READER25: 25 };
 
 const LINEN_CENTS = 400;
@@ -23,17 +23,17 @@ const GIFT_CENTS = 250;
 const POSTAGE_CENTS = 390;
 const MAX_COPIES = 50;
 
-/** The percent that a voucher takes off, or undefined if there is none of this name. @param {string} voucher */
+/** The discount of a voucher in percent, or undefined if it does not exist. @param {string} voucher */
 export function percentOff(voucher) {
   const name = voucher.trim().toUpperCase();
   return Object.hasOwn(VOUCHERS, name) ? VOUCHERS[name] : undefined;
 }
 
 /**
- * The lines of the sum in cents, the total last.
+ * The lines of the bill in cents, ending with the total.
  *
  * @param {Order} order
- * @param {number} percent what a voucher takes off
+ * @param {number} percent the discount of the voucher
  */
 export function sumOf({ issue, copies, cover, gift }, percent) {
   const count = copiesOf(copies) ?? 0;
@@ -47,10 +47,10 @@ export function sumOf({ issue, copies, cover, gift }, percent) {
 }
 
 /**
- * What is wrong with each field.
+ * The error of each field.
  *
  * @param {Order} order
- * @param {string} today as `2026-10-05`
+ * @param {string} today such as `2026-10-05`
  * @returns {Record<string, string>}
  */
 export function problemsOf(order, today) {

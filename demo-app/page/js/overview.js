@@ -1,6 +1,6 @@
 /**
- * The board as an MCP App: a host that can (SEP-1865) shows `overview.html` beside the conversation.
- * It may load pictures from where the board lives, and connect to nothing.
+ * The board as an MCP App: a host that supports it (SEP-1865) shows `overview.html` beside the conversation. It may load
+ * pictures from the board's origin, but make no connections.
  */
 
 import { isoDate } from "./dates.js";

@@ -1,4 +1,4 @@
-/** Panel: each call as it happens, newest first. Entries stay open or closed as the person left them. */
+/** Panel: the calls as they happen, newest first. Entries stay open or closed as the person left them. */
 
 import { recordCall } from "./call-log.js";
 import { clockText, durationText } from "./dates.js";
@@ -6,7 +6,7 @@ import { byId, h, icon, placeChildren, setText } from "./dom.js";
 import { jsonView } from "./json-view.js";
 import { resultView } from "./result-view.js";
 
-/** What was called, where it is no tool. */
+/** What was called, if it is not a tool. */
 const KIND_WORDS = {
   prompt: "prompt for ",
   resource: "read by ",
@@ -22,7 +22,7 @@ export class CallsPanel {
   #calls = [];
   #entries = new Map();
 
-  /** @param {HTMLElement} heading gets the focus when the list was cleared */
+  /** @param {HTMLElement} heading gets the focus after the list is cleared */
   constructor(mcpWeb, heading) {
     this.#heading = heading;
     mcpWeb.onCall((event) => this.#show(recordCall(this.#calls, event, new Date())));
@@ -104,7 +104,7 @@ function outcomeOf({ state, result, error }) {
 
 const part = (heading, content) => [h("h4", {}, heading), content].flat();
 
-/** The input in one line: `id: c3, column: done`, or the URI of what was read. */
+/** The input as one line: `id: c3, column: done`, or the URI of the resource. */
 function digest({ kind, input }) {
   const facts = kind.startsWith("resource") ? { uri: input.uri } : (input ?? {});
   return Object.entries(facts)

@@ -1,4 +1,4 @@
-/** Panel: what to paste into which AI client. The token is hidden until asked for; copies carry it. */
+/** Panel: configurations to paste into AI clients. The token is hidden until requested, but copied text contains it. */
 
 import { clientConfigs } from "./client-config.js";
 import { announce } from "./notices.js";

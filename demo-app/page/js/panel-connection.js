@@ -1,4 +1,4 @@
-/** Panel: whether the page is connected, why not, what to do, and who is there. */
+/** Panel: the state of the connection, the reason if there is none, what to do, and the connected clients. */
 
 import { byId, h, setText } from "./dom.js";
 
@@ -12,14 +12,14 @@ const WORDS = {
   failed: { title: "Failed", action: "Try again" },
 };
 
-/** The bridge of this page is the demo itself, so there is no `bridgeUrl` to set. */
+/** The demo itself is this page's bridge, so there is no `bridgeUrl` to set. */
 const NO_BRIDGE = "The demo does not answer. If it was stopped, start it again: this page finds it by itself.";
 
 export class ConnectionPanel {
   #mcpWeb;
   #countdown;
 
-  /** Without an SDK the panel says why. @param {import("/sdk/mcp-web.js").McpWeb} [mcpWeb] */
+  /** Without an SDK, the panel shows why. @param {import("/sdk/mcp-web.js").McpWeb} [mcpWeb] */
   constructor(mcpWeb) {
     this.#mcpWeb = mcpWeb;
     byId("connection-action").addEventListener("click", () => this.#act());
@@ -33,7 +33,7 @@ export class ConnectionPanel {
     this.#showClients(mcpWeb.clients);
   }
 
-  /** The SDK itself is missing: nothing but a reload can help. @param {string} message */
+  /** The SDK is missing, so that only a reload can help. @param {string} message */
   showMissingSdk(message) {
     this.#show("failed", { title: "No SDK", detail: message, action: "Reload" });
   }
@@ -81,7 +81,7 @@ export class ConnectionPanel {
     const { state } = this.#mcpWeb.status;
     if (state === "loading" || state === "connecting") return;
     const stop = state === "connected" || state === "reconnecting";
-    // What goes wrong is shown by the status; the promise has nothing to add.
+    // The status shows errors, so the promise adds nothing.
     Promise.resolve(stop ? this.#mcpWeb.disconnect() : this.#mcpWeb.connect()).catch(() => {});
   }
 
@@ -94,13 +94,13 @@ export class ConnectionPanel {
   }
 }
 
-/** Messages begin in lower case and end without a stop, for logs. */
+/** Messages begin in lower case and end without a full stop, for logs. */
 function problemText({ code, message }) {
   if (code === "BridgeUnreachable") return NO_BRIDGE;
   return `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
 }
 
-/** One entry for clients that look the same: a client that ends without a word is listed for a while. */
+/** Merges clients that look the same: a client that ends without notice stays in the list for some time. */
 function alike(clients) {
   const groups = new Map();
   for (const client of clients) {

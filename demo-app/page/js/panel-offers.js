@@ -1,6 +1,6 @@
 /**
- * Panel: what this page offers to AI clients, each with a switch. Off means unregistered: clients no
- * longer see it.
+ * Panel: the items that this page offers to AI clients, each with a switch. An item that is off is unregistered, so clients
+ * no longer see it.
  *
  * @typedef {{ kind: "tools" | "resources" | "prompts", name: string, description: string,
  *             badges: ({ text: string, destructive?: boolean } | Element)[], detail?: { title: string, value: unknown },
@@ -28,7 +28,7 @@ export class OffersPanel {
     return this.#handles.get(name);
   }
 
-  /** Shows the tools of the browser that are offered, too. @param {readonly import("mcp-web-sdk").ImportedTool[]} tools */
+  /** Also shows the browser's tools that are offered. @param {readonly import("mcp-web-sdk").ImportedTool[]} tools */
   showImported(tools) {
     byId("imported").hidden = tools.length === 0;
     byId("imported-tools").replaceChildren(...tools.map(importedItem));
@@ -82,7 +82,7 @@ export class OffersPanel {
   }
 }
 
-/** A tool of the browser: who has registered it removes it, so it has no switch. */
+/** A tool of the browser has no switch, because only its owner can remove it. */
 const importedItem = ({ name, description, inputSchema, isForm }) =>
   h(
     "li",

@@ -1,4 +1,4 @@
-/** The board as a picture: what a client sees that cannot look at the page. */
+/** The board as a picture, for a client that cannot look at the page. */
 
 import { COLUMNS, cardsIn, isOverdue, labelTitle } from "./board.js";
 import { dueText, isoDate } from "./dates.js";
@@ -15,7 +15,7 @@ const INK = { page: "#eceeea", card: "#ffffff", text: "#15181b", soft: "#5c646a"
 const LABEL_INK = { words: "#0069b4", pictures: "#d6246e", print: "#00795a", post: "#a85a00" };
 const FONT = "system-ui, sans-serif";
 
-/** A line of words and the picture: the SDK makes a text block and an image block of them. */
+/** A line of text and the picture: the SDK turns them into a text block and an image block. */
 export function drawnBoard(board, now) {
   const rows = Math.min(MAX_ROWS, Math.max(1, ...COLUMNS.map(({ id }) => cardsIn(board, id).length)));
   const height = 2 * MARGIN + HEAD + rows * (CARD_HEIGHT + CARD_GAP);
@@ -57,7 +57,7 @@ function fill(pen, color, left, top, width, height) {
   pen.fillRect(left, top, width, height);
 }
 
-/** One line of text that ends in … where it does not fit. */
+/** Draws one line of text, which ends in … if it does not fit. */
 function write(pen, text, x, y, { font = `500 14px ${FONT}`, color = INK.text, align = "left", width = Infinity } = {}) {
   pen.font = font;
   pen.fillStyle = color;

@@ -1,4 +1,4 @@
-/** The tool that "Plan my day" demands as its answer: the model says which cards, the page moves them. */
+/** The tool that "Plan my day" requires as its answer: the model chooses the cards, and the page moves them. */
 
 import { movesFor, MAX_TODAY } from "./day-plan.js";
 import { findCard } from "./board.js";

@@ -1,4 +1,4 @@
-/** Questions that a person can start from in their AI client. */
+/** Prompts for people to start from in their AI client. */
 
 import { LABELS } from "./board.js";
 import { isoDate } from "./dates.js";

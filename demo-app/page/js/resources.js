@@ -1,4 +1,4 @@
-/** What clients can read without calling a tool: the whole board, and each card. */
+/** Resources that clients can read without calling a tool: the whole board, and each card. */
 
 import { findCard, labelTitle } from "./board.js";
 import { described } from "./described.js";
@@ -30,7 +30,7 @@ export function boardResources(store) {
   };
 }
 
-/** Tells clients that follow the board or a card. @param panel knows what is switched on, by name */
+/** Notifies clients that are subscribed to the board or a card. @param panel has the items that are switched on, by name */
 export function announceChanges(store, panel) {
   store.subscribe((change) => {
     panel.handle(BOARD)?.notifyUpdated();
@@ -46,7 +46,7 @@ function existing(board, id) {
   }
 }
 
-/** Ids that begin with what is typed, or whose card's title or label has it. */
+/** Ids that begin with the typed text, or whose card has it in its title or label. */
 function idsLike(board, start) {
   const wanted = start.toLowerCase();
   return board.cards

@@ -1,4 +1,4 @@
-/** What a handler returned, for the log: JSON, with pictures as pictures. */
+/** Shows the result of a handler in the log: JSON, with pictures as pictures. */
 
 import { h } from "./dom.js";
 import { jsonView } from "./json-view.js";
@@ -12,7 +12,7 @@ export function resultView(result) {
 
 const isPicture = (value) => value instanceof OffscreenCanvas;
 
-/** A copy: the log outlives the picture. */
+/** A copy, because the log outlives the picture. */
 function pictureView(picture) {
   const { width, height } = picture;
   const canvas = h("canvas", { width, height, className: "call-picture", role: "img", "aria-label": "The picture that was returned" });

@@ -1,7 +1,7 @@
 /**
  * JSON Schemas that the tools share.
  *
- * Schemas are for models: every field says what it means, nothing undeclared is let through.
+ * Schemas are for models: every field has a description, and undeclared fields are rejected.
  */
 
 import { COLUMNS, LABELS, MAX_NOTE, MAX_TITLE } from "./board.js";

@@ -1,4 +1,4 @@
-/** What stands on the board at the first visit: a small magazine on its way to the printer. */
+/** The cards on the board at the first visit: a small magazine on its way to the printer. */
 
 import { addCard, emptyBoard } from "./board.js";
 import { isoDate } from "./dates.js";
@@ -14,7 +14,7 @@ const CARDS = [
   { column: "done", label: "print", title: "Agree the price with the printer", note: "400 copies, folded and stapled." },
 ];
 
-/** @param {Date} now due dates are set around it */
+/** @param {Date} now due dates are relative to it */
 export function seededBoard(now) {
   return CARDS.reduce((board, { dueIn, ...card }) => {
     const due = dueIn === undefined ? "" : isoDate(now, dueIn);

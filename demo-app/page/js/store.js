@@ -1,8 +1,8 @@
 /**
- * The one board of this page: people and AI clients change it through the same methods.
+ * The board of this page: people and AI clients change it through the same methods.
  *
- * Every change names its actor, so that the view can mark what an AI client did. The board is kept
- * in localStorage and follows changes made in other tabs.
+ * Every change has an actor, so that the view can mark changes by AI clients. The board is stored in localStorage and
+ * follows changes made in other tabs.
  *
  * @typedef {{ kind: "person" } | { kind: "client", name: string }} Actor
  * @typedef {{ kind: "added" | "moved" | "updated" | "removed" | "restored", card: import("./board.js").Card,
@@ -22,8 +22,8 @@ export class BoardStore {
   #listeners = new Set();
 
   /**
-   * @param {boards.Board} initial used when nothing is stored
-   * @param {Storage} [storage] where the board is kept; nowhere when absent
+   * @param {boards.Board} initial used if nothing is stored
+   * @param {Storage} [storage] where the board is stored; nowhere if absent
    */
   constructor(initial, storage) {
     this.#storage = storage;
@@ -82,7 +82,7 @@ export class BoardStore {
     try {
       this.#storage?.setItem(KEY, JSON.stringify(this.#board));
     } catch {
-      // Full or forbidden storage: the board still works, until the tab is closed.
+      // Storage is full or forbidden: the board still works, until the tab is closed.
     }
   }
 

@@ -1,4 +1,4 @@
-/** Tabs by the ARIA pattern: one tab stop, arrows choose, each tab controls its panel. */
+/** Tabs by the ARIA pattern: one tab stop, arrows select, each tab controls its panel. */
 
 /**
  * @param {HTMLElement} tablist its `[role=tab]` children name their panels by `aria-controls`
@@ -39,5 +39,5 @@ export function enableTabs(tablist, chosen = () => {}) {
   return choose;
 }
 
-/** All tabs may share one panel: then choosing one fills it. */
+/** All tabs may share one panel. In that case selecting one fills it. */
 const panelOf = (tab) => document.getElementById(tab.getAttribute("aria-controls"));

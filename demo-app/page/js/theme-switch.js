@@ -1,4 +1,4 @@
-/** Light or dark, when the person wants another one than the system does. */
+/** Light or dark, if the person prefers another theme than the system's. */
 
 import { byId } from "./dom.js";
 
@@ -28,6 +28,6 @@ function keep(theme) {
     if (theme) localStorage.setItem(KEY, theme);
     else localStorage.removeItem(KEY);
   } catch {
-    // No storage: the choice lasts as long as the page.
+    // No storage: the choice lasts until the page is closed.
   }
 }

@@ -1,9 +1,9 @@
-// Runs before the first paint, so that a chosen theme does not flash. A classic script for that reason.
+// Runs before the first paint, so that a selected theme does not flash. For that reason it is a classic script.
 (() => {
   try {
     const theme = localStorage.getItem("mcp-web-demo.theme");
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   } catch {
-    // No storage: the system's choice it is.
+    // No storage: the system's theme is used.
   }
 })();

@@ -1,8 +1,8 @@
 /**
  * The tools of this page. Each handler calls the store, as the buttons do.
  *
- * Every tool says with all four hints what it does to the board, so that a client knows when to ask
- * its user. An empty string clears a field: some clients cannot write `null`.
+ * Every tool declares its effects with all four hints, so that a client knows when to ask its user. An empty string clears
+ * a field, because some clients cannot write `null`.
  */
 
 import { clearDone, scheduleCards } from "./batch-tools.js";

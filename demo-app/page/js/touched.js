@@ -1,8 +1,8 @@
-/** Marks what an AI client has touched, for a while, with its name. */
+/** Marks the elements that an AI client has used with the client's name, for some time. */
 
 import { h } from "./dom.js";
 
-/** Long enough to be seen by somebody who looks up. */
+/** Long enough to be noticed by a person who looks up. */
 const MARK_MS = 6000;
 
 export class TouchedMarks {
@@ -10,7 +10,7 @@ export class TouchedMarks {
   #client = "An AI client";
   #marks = new Map();
 
-  /** @param {HTMLElement} root only what is in it is marked */
+  /** @param {HTMLElement} root only elements in it are marked */
   constructor(root, mcpWeb) {
     this.#root = root;
     mcpWeb.onCall(({ phase, client }) => {

@@ -24,7 +24,7 @@ test("a card moves to the end of a column, or to a place in it", () => {
   assert.deepEqual(titlesIn(boards.moveCard(board, "c3", "todo", 0).board, "todo"), ["c", "a", "b"]);
 });
 
-test("a removed card comes back to its place, once", () => {
+test("a removed card is restored at its position, once", () => {
   const board = boardOf({ todo: ["a", "b", "c"] });
   const removed = boards.removeCard(board, "c2");
   assert.deepEqual(titlesIn(removed.board, "todo"), ["a", "c"]);
@@ -34,12 +34,12 @@ test("a removed card comes back to its place, once", () => {
   assert.deepEqual(titlesIn(again, "todo"), ["a", "b", "c"]);
 });
 
-test("an id is never given twice", () => {
+test("an id is never reused", () => {
   const board = boards.removeCard(boardOf({ todo: ["a", "b"] }), "c2").board;
   assert.equal(boards.addCard(board, { title: "c" }).card.id, "c3");
 });
 
-test("an update changes what is given and leaves the rest", () => {
+test("an update changes the given fields only", () => {
   const { board } = boards.addCard(boards.emptyBoard(), { title: "a", note: "n", label: "print" });
   const { card } = boards.updateCard(board, "c1", { label: "", due: "2026-03-11" });
   assert.deepEqual(card, { id: "c1", column: "todo", title: "a", note: "n", label: "", due: "2026-03-11" });
@@ -57,7 +57,7 @@ test("errors say what to do", () => {
   refused(() => boards.updateCard(board, "c1", { label: "urgent" }), /use one of words/);
 });
 
-test("a summary counts, and names what is late and what is next", () => {
+test("a summary has counts, the overdue cards and the next due date", () => {
   const dated = [
     { title: "late", due: "2026-03-09", label: "words" },
     { title: "next", due: "2026-03-10", column: "doing" },
@@ -73,7 +73,7 @@ test("a summary counts, and names what is late and what is next", () => {
   assert.equal(summary.nextDue.title, "next");
 });
 
-test("a stored board is read back, anything else is not", () => {
+test("only a valid stored board is loaded", () => {
   const board = boardOf({ todo: ["a"], done: ["b"] });
   assert.deepEqual(boards.parseBoard(JSON.stringify(board)), board);
   for (const text of ["", "null", "{}", '{"cards":[{}],"lastNumber":1}', '{"cards":[]}']) {

@@ -7,7 +7,7 @@ const NOW = new Date("2026-03-10T12:00:00Z");
 const event = (callId, phase, more = {}) => ({ callId, phase, kind: "tool", name: "list_cards", input: {}, ...more });
 const record = (events) => events.reduce((calls, next) => recordCall(calls, next, NOW), []);
 
-test("calls stand newest first, each with how it ended", () => {
+test("calls are listed newest first, each with its outcome", () => {
   const calls = record([
     event("a", "started", { client: { name: "one" } }),
     event("b", "started"),
@@ -30,7 +30,7 @@ test("calls stand newest first, each with how it ended", () => {
   assert.equal(calls[2].error.message, "no card c9");
 });
 
-test("the log forgets the oldest", () => {
+test("the log drops the oldest calls", () => {
   const calls = record(Array.from({ length: MAX_CALLS + 1 }, (_, n) => event(`k${n}`, "started")));
   assert.equal(calls.length, MAX_CALLS);
   assert.equal(calls.at(-1).callId, "k1");

@@ -11,7 +11,7 @@ const remote = { mcpServers: { board: { type: "http", url: URL, headers } } };
 
 const textFor = (id) => clientConfigs(local, remote).find((config) => config.id === id).text;
 
-test("each client gets its own form", () => {
+test("each client gets its own format", () => {
   assert.deepEqual(JSON.parse(textFor("claude-desktop")), local);
   assert.deepEqual(JSON.parse(textFor("cursor")), { mcpServers: { board: { url: URL, headers } } });
   assert.deepEqual(JSON.parse(textFor("vscode")), { servers: { board: { type: "http", url: URL, headers } } });

@@ -21,7 +21,7 @@ const board = () => CARDS.reduce((it, card) => addCard(it, card).board, emptyBoa
 const titles = (store, column) => cardsIn(store.board, column).map(({ title }) => title);
 const arrange = (store, input) => arrangeDay(store).handler(input, { client: { name: "tester" } });
 
-test("the cards for today stand first, and what was in progress goes back", () => {
+test("the cards for today come first, and cards in progress move back", () => {
   const store = new BoardStore(board());
   const { today } = arrange(store, { today: ["c4", "c2"], reason: "late first" });
   assert.deepEqual(titles(store, "doing"), ["late", "next week"]);
@@ -29,24 +29,24 @@ test("the cards for today stand first, and what was in progress goes back", () =
   assert.deepEqual(today.map(({ title }) => title), ["late", "next week"]);
 });
 
-test("a board that stands that way already is left alone", () => {
+test("a board that is already arranged is not changed", () => {
   const store = new BoardStore(board());
   arrange(store, { today: ["c4", "c2"] });
   assert.deepEqual(movesFor(store.board, ["c4", "c2"]), []);
 });
 
-test("unknown and finished cards are refused before anything moves", () => {
+test("unknown and finished cards are rejected before any card moves", () => {
   const store = new BoardStore(board());
   assert.throws(() => arrange(store, { today: ["c2", "c9"] }), /no card c9: list_cards/);
   assert.throws(() => arrange(store, { today: ["c2", "c5"] }), /c5 is done already/);
   assert.deepEqual(titles(store, "doing"), ["under way", "late"]);
 });
 
-test("what is due comes first, then what is in progress", () => {
+test("due cards come first, then cards in progress", () => {
   assert.deepEqual(mostUrgent(board()), ["c4", "c2", "c3"]);
 });
 
-test("without a language model the page writes the lines, and they carry out the plan", () => {
+test("without a language model, the page writes lines that execute the plan", () => {
   const { prompt, options } = planFor(board(), NOW, { languageModel: false });
   assert.equal(options.responseTool, "arrange_day");
   const [rounds, plan] = prompt.split("\n\n");
@@ -56,7 +56,7 @@ test("without a language model the page writes the lines, and they carry out the
   assert.deepEqual(titles(store, "doing"), ["late", "next week", "under way"]);
 });
 
-test("a language model is given the board, today's date, and no tool that changes anything for a summary", () => {
+test("for a summary, a language model gets the board, today's date and only tools that read", () => {
   const { prompt, options } = summaryOf(board(), NOW, { languageModel: true });
   assert.match(prompt, /^Summarise the board/);
   const [given, today] = options.context;
@@ -72,7 +72,7 @@ test("a plan is shown as its reason and the titles of its cards", () => {
   assert.equal(dayPlanText({ text: "Hello" }), undefined);
 });
 
-test("the page says what to do where it knows better than the SDK", () => {
+test("the page shows its own advice where it is better than the SDK's", () => {
   assert.match(failureText({ code: "ToolNotFound" }), /Switch it on under “On offer”/);
   assert.equal(failureText({ code: "ModelRefused" }), undefined);
 });

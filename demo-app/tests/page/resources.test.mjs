@@ -20,20 +20,20 @@ test("the board and each card can be read", () => {
   assert.deepEqual(read, { id: "c1", column: "todo", title: "Redraw the map", label: "pictures" });
 });
 
-test("a card that is not there is a resource that is not found", () => {
+test("a missing card is a resource that is not found", () => {
   const { card } = boardResources(board());
   const read = () => card.read(new URL("board://cards/c9"), { id: "c9" });
   assert.throws(read, { code: "ResourceNotFound", message: /list_cards shows the ids/ });
 });
 
-test("ids are completed by their beginning, or by what the card is about", () => {
+test("ids are completed by their beginning, or by the card's title and label", () => {
   const { complete } = boardResources(board()).card;
   assert.deepEqual(complete.id("c"), ["c1", "c2"]);
   assert.deepEqual(complete.id("MAP"), ["c1"]);
   assert.deepEqual(complete.id("words"), ["c2"]);
 });
 
-test("a change is told of the board and of its card, as far as they are on offer", () => {
+test("a change notifies the board and its card, if they are registered", () => {
   const store = board();
   const told = [];
   const handles = new Map([
@@ -47,7 +47,7 @@ test("a change is told of the board and of its card, as far as they are on offer
   assert.deepEqual(told, ["board", "board://cards/c1", "board"]);
 });
 
-test("the day is planned with the open cards of one kind", () => {
+test("the day is planned with the open cards of one label", () => {
   const [prompt] = boardPrompts(board());
   const { messages } = prompt.get({ label: "pictures", hours: "3" });
   assert.match(messages[0], /I have 3 hours/);

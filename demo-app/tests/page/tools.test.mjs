@@ -7,7 +7,7 @@ import { boardTools } from "../../page/js/tools.js";
 
 const CLIENT = { name: "tester", title: "Test client" };
 
-/** The tools over an empty board, called as the SDK calls them. */
+/** The tools of an empty board, called as the SDK calls them. */
 function tools() {
   const store = new BoardStore(emptyBoard());
   const definitions = new Map(boardTools(store).map((tool) => [tool.name, tool]));
@@ -25,7 +25,7 @@ test("every schema is closed and every field is described", () => {
   }
 });
 
-test("every tool gives all four hints", () => {
+test("every tool has all four hints", () => {
   const hints = [...tools().definitions.values()].map(({ name, annotations }) => [
     name,
     annotations.readOnlyHint,
@@ -61,7 +61,7 @@ test("a card is added, found, moved, changed and removed", () => {
   assert.equal(call("summarise_board", {}).total, 1);
 });
 
-test("a change names the client that made it", () => {
+test("a change has the client that made it", () => {
   const { store, call } = tools();
   const changes = [];
   store.subscribe((change) => changes.push(change));
@@ -71,7 +71,7 @@ test("a change names the client that made it", () => {
   ]);
 });
 
-test("a change that is refused changes nothing", () => {
+test("a rejected change has no effect", () => {
   const { store, call } = tools();
   call("add_card", { title: "only" });
   const before = store.board;
@@ -79,7 +79,7 @@ test("a change that is refused changes nothing", () => {
   assert.equal(store.board, before);
 });
 
-test("scheduling says how far it is, and stops when nobody waits any more", async () => {
+test("scheduling reports progress, and stops when the call is cancelled", async () => {
   const { store, call } = tools();
   for (const title of ["one", "two", "three"]) call("add_card", { title });
   const cancel = new AbortController();
@@ -94,7 +94,7 @@ test("scheduling says how far it is, and stops when nobody waits any more", asyn
   assert.deepEqual(store.board.cards.map(({ due }) => due !== ""), [true, true, false]);
 });
 
-test("finished cards go only as far as the person says", async () => {
+test("only the finished cards that the person selects are removed", async () => {
   const { store, call } = tools();
   for (const title of ["keep", "drop"]) call("add_card", { title, column: "done" });
   const asked = [];
@@ -107,7 +107,7 @@ test("finished cards go only as far as the person says", async () => {
   assert.deepEqual(Object.keys(asked[0].schema.properties), ["c1", "c2"]);
 });
 
-test("an empty column is not worth a question", async () => {
+test("an empty column asks no question", async () => {
   const elicit = () => assert.fail("nobody is asked");
   assert.deepEqual(await tools().call("clear_done", {}, { elicit }), { removed: [] });
 });

@@ -31,7 +31,7 @@ export function ShoppingList() {
     },
   });
 
-  // A tool is there as long as it makes sense, and its description follows what the page shows.
+  // A tool is offered while it is useful, and its description follows the content of the page.
   const open = items.filter((item) => !item.isBought);
   useTool(
     open.length === 0

@@ -7,7 +7,7 @@ import { McpWebProvider } from "mcp-web-sdk/react";
 const mcpWeb = new McpWeb({
   name: "Bulletin board",
   description: "A heading that everybody can change",
-  // http://localhost:3001 unless the environment sets another URL.
+  // The default is http://localhost:3001.
   bridgeUrl: process.env.NEXT_PUBLIC_BRIDGE_URL,
 });
 
