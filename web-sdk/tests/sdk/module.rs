@@ -15,7 +15,7 @@ fn the_module_reports_that_its_wasm_cannot_be_loaded() {
 }
 
 #[test]
-fn the_check_finds_what_elements_of_a_page_could_hide() {
+fn the_check_finds_reads_that_elements_of_a_page_could_hide() {
     run("clobbering-lint.test.mjs");
 }
 
@@ -46,31 +46,31 @@ fn invisible_characters_are_shown() {
 
 /// Uses the built module in `target/sdk`.
 #[test]
-fn state_tools_do_what_the_list_of_cases_says() {
+fn state_tools_pass_the_list_of_cases() {
     run("state-cases.test.mjs");
 }
 
 /// Uses the built module in `target/sdk`.
 #[test]
-fn state_tools_keep_what_any_sequence_of_calls_sets() {
+fn state_tools_keep_values_set_by_any_sequence_of_calls() {
     run("state-properties.test.mjs");
 }
 
 /// Uses the built module in `target/sdk`.
 #[test]
-fn state_tools_have_an_order_and_work_with_each_library() {
+fn state_tools_run_in_order_and_work_with_each_library() {
     run("state.test.mjs");
 }
 
 /// Uses the built module in `target/sdk`.
 #[test]
-fn stores_are_offered_as_the_guide_says() {
+fn stores_are_offered_as_in_the_guide() {
     run("state-stores.test.mjs");
 }
 
 /// Uses the wasm in `target/sdk`.
 #[test]
-fn hooks_offer_what_is_mounted() {
+fn hooks_offer_the_items_of_mounted_components() {
     run("frameworks.test.mjs");
 }
 
@@ -95,7 +95,7 @@ fn roles_and_names_of_a_page_are_those_of_chromium() {
 }
 
 #[test]
-fn a_tab_that_is_not_shown_is_driven() {
+fn a_hidden_tab_is_driven() {
     run("hidden-tab.test.mjs");
 }
 

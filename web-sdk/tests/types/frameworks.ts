@@ -1,4 +1,4 @@
-// Compiled, never run: the hooks for frameworks infer what `addTool` and its like infer.
+// Compiled, never run: the hooks for frameworks infer the same types as `addTool` and the other methods.
 import { McpWeb } from "mcp-web-sdk";
 import { McpWeb as InlineMcpWeb } from "mcp-web-sdk/inline";
 import * as react from "mcp-web-sdk/react";

@@ -1,4 +1,4 @@
-// Each marked line must not compile, and the compiler must say at least what follows `//~`.
+// Each marked line must not compile, and the compiler's message must contain the text after `//~`.
 import { McpWeb, content } from "mcp-web-sdk";
 
 const mcpWeb = new McpWeb({ name: "Board" });

@@ -1,4 +1,4 @@
-// Compiled, never run: what the handler of a tool gets from the schemas of libraries.
+// Compiled, never run: the types that the handler of a tool gets from schemas of libraries.
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
 import { McpWeb } from "mcp-web-sdk";
@@ -9,7 +9,7 @@ import * as zm from "zod/mini";
 
 const mcpWeb = new McpWeb({ name: "Board" });
 
-/** Whether two types are the same. */
+/** Whether two types are equal. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 /** Compiles only if the type is `true`. */
 function check<_Result extends true>(): void {}

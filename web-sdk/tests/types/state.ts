@@ -6,7 +6,7 @@ import * as z from "zod";
 
 const mcpWeb = new McpWeb({ name: "Board" });
 
-/** Whether two types are the same. */
+/** Whether two types are equal. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 /** Compiles only if the type is `true`. */
 function check<_Result extends true>(): void {}
@@ -39,7 +39,7 @@ const [, parts] = addStateTools(mcpWeb, {
 });
 parts.length.toFixed();
 
-// Marks by paths change no types.
+// Marks by paths do not change types.
 addStateTools(mcpWeb, {
   ...shared,
   schema: state({ type: "array", items: { type: "string" } }, { ids: [] }),

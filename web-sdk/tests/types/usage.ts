@@ -1,4 +1,4 @@
-// Compiled, never run: what an app may rely on. `misuse.ts` has what must not compile.
+// Compiled, never run: types that an app may rely on. `misuse.ts` has code that must not compile.
 import {
   McpWeb,
   McpWebError,
@@ -95,7 +95,7 @@ export async function changes() {
   return [cards.subscribed, cards.uri, card.uriTemplate, review.publishedName, app.resourceUri];
 }
 
-/** Whether two types are the same. */
+/** Whether two types are equal. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 /** Compiles only if the type is `true`. */
 function check<_Result extends true>(): void {}

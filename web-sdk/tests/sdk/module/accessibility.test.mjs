@@ -1,10 +1,10 @@
-// Roles, names and states of the DOM driver are those of the browser's own accessibility tree.
+// Roles, names and states of the DOM driver equal those of the browser's accessibility tree.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withChromium } from "./chromium.mjs";
 import { connect } from "./devtools.mjs";
 
-/** What differs: the reason, the element, the fact, ours and theirs. */
+/** Known differences: the reason, the element, the fact, ours and Chromium's. */
 const EXCEPTIONS = [
   ...["date Date", "time InputTime", "moment DateTime", "month DateTime", "week DateTime", "color ColorWell"].map((pair) => [
     "ARIA has no role for it, and its value is set as that of a text field", pair.split(" ")[0], "role", "textbox", pair.split(" ")[1],
@@ -29,7 +29,7 @@ const EXCEPTIONS = [
   ["the name of a cell is its content, which is inside it", "a-gridcell", "name", "", "1"],
 ];
 
-/** Names that Chromium has for roles of ARIA. */
+/** Chromium's names for roles of ARIA. */
 const ROLES = { image: "img" };
 
 const { ours, theirs } = await withChromium("accessibility.html", ["--remote-debugging-port=0"], async (browser) => {
@@ -54,7 +54,7 @@ async function accessibilityTree(call) {
   return new Map(nodes.filter(({ backendDOMNodeId }) => ids.has(backendDOMNodeId)).map((node) => [ids.get(node.backendDOMNodeId), node]));
 }
 
-/** The facts of a node of Chromium that the driver has too. */
+/** The facts of a node of Chromium that the driver also has. */
 function factsOf({ role, name, description, properties = [] }) {
   const has = Object.fromEntries(properties.map(({ name: key, value }) => [key, value.value]));
   const states = [];
@@ -72,7 +72,7 @@ function factsOf({ role, name, description, properties = [] }) {
 
 const ourFacts = ({ role, name = "", description = "", error, level = 0, states = [] }) => ({ role, name, description: description || (error === "invalid" ? "" : (error ?? "")), level, states: states.filter((state) => state !== "focused") });
 
-/** What differs, as `[id, fact, ours, theirs]`. */
+/** The differences, as `[id, fact, ours, theirs]`. */
 const differences = ours
   .filter(({ id }) => id)
   .flatMap((node) => {
@@ -82,12 +82,12 @@ const differences = ours
     return Object.keys(left).flatMap((key) => (String(left[key]) === String(right[key]) ? [] : [[node.id, key, String(left[key]), String(right[key])]]));
   });
 
-test("roles, names and states are those of Chromium", () => {
+test("roles, names and states equal those of Chromium", () => {
   assert(ours.length > 100);
   assert.deepEqual(differences, EXCEPTIONS.map(([, ...difference]) => difference));
 });
 
-test("what can have the focus in Chromium has a handle", () => {
+test("focusable elements of Chromium have a handle", () => {
   const handles = new Set(ours.filter(({ ref }) => ref).map(({ id }) => id));
   const focusable = [...theirs].filter(([, { ignored, properties = [] }]) => !ignored && properties.some(({ name, value }) => name === "focusable" && value.value));
   assert.deepEqual(focusable.map(([id]) => id).filter((id) => !handles.has(id)), []);

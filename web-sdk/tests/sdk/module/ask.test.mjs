@@ -1,4 +1,4 @@
-// What `<mcp-web-ask>` is made of, without a page.
+// The parts of `<mcp-web-ask>`, without a page.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { failureText } from "../../../js/ask/failures.ts";
@@ -18,21 +18,21 @@ test("a server can import the module", () => {
   assert.equal(typeof McpWebAskElement, "function");
 });
 
-test("pieces of text are one text until something else comes", () => {
+test("pieces of text are joined until another event comes", () => {
   const turn = after([text("Two cards "), text("are late."), started("1", "list"), { type: "note", text: "busy" }, text("Done.")]);
   assert.equal(turn.state, "running");
   assert.deepEqual(turn.blocks.map(({ kind, text }) => text ?? kind), ["Two cards are late.", "calls", "busy", "Done."]);
   assert.equal(answerText(turn), "Two cards are late.\n\nDone.");
 });
 
-test("calls side by side are one part, each with its end", () => {
+test("parallel calls are one part, each with its outcome", () => {
   const turn = after([started("1", "a"), started("2", "b"), finished("2", "b", "locked"), finished("1", "a"), started("3", "c")]);
   assert.equal(turn.blocks.length, 1);
   assert.deepEqual(states(turn), ["done", "failed", "running"]);
   assert.equal(turn.blocks[0].calls[1].error, "locked");
 });
 
-test("a call that must be allowed keeps its place, and one that is not allowed has not failed", () => {
+test("a call that needs approval keeps its place, and a refused call has not failed", () => {
   const asked = after([{ type: "approval-requested", id: "1", tool: "clear", arguments: {}, expiresInMs: 1 }, text("…")]);
   assert.deepEqual(states(asked), ["waiting"]);
   const allowed = after([started("1", "clear"), finished("1", "clear")], asked);
@@ -41,7 +41,7 @@ test("a call that must be allowed keeps its place, and one that is not allowed h
   assert.deepEqual(states(denied), ["cancelled"]);
 });
 
-test("an end ends the calls that run, and a text that was streamed is not repeated", () => {
+test("the end of a query ends running calls, and a streamed text is not repeated", () => {
   const running = after([text("So be it."), started("1", "a")]);
   assert.deepEqual(states(completeTurn(running, { toolCalls: [] })), ["done"]);
   assert.deepEqual(states(cancelTurn(running)), ["cancelled"]);
@@ -53,14 +53,14 @@ test("an end ends the calls that run, and a text that was streamed is not repeat
   assert.equal(answerText(completeTurn(after([]), { toolCalls: [] }, "**c1**")), "**c1**");
 });
 
-test("the call that is the answer is shown, also when nothing reported that it has started", () => {
+test("the call that is the answer is shown, even if its start was not reported", () => {
   const result = { response: { arguments: { a: 1 }, result: 1 }, toolCalls: [{ tool: "choose", arguments: { a: 1 }, result: 1 }] };
   assert.deepEqual(states(completeTurn(after([text("Hm.")]), result)), ["done"]);
   assert.deepEqual(states(completeTurn(after([started("1", "choose"), finished("1", "choose", "no")]), result)), ["failed", "done"]);
   assert.deepEqual(states(completeTurn(after([started("1", "choose")]), result)), ["done"]);
 });
 
-test("a call of a source has its source and what it returned, and is not the call that is the answer", () => {
+test("a call of a source has its source and result, and is not the answer", () => {
   const source = "notes";
   const turn = after([
     { ...started("1", "notes-read_file"), source },
@@ -92,7 +92,7 @@ test("invisible characters are shown in calls, notes, errors, announcements and 
   assert.equal(texts.join(" ").includes("\u3164") || !texts.join(" ").includes(seen), false);
 });
 
-test("a tool of a source is shown with it, in the words of the app", () => {
+test("a tool is shown with its source, in the words of the app", () => {
   const { tool } = completeStrings();
   const names = [["list"], ["notes-read_file", "notes"], ["read_file", "notes"], ["notes", "notes"]];
   assert.deepEqual(names.map((name) => tool(...name)), ["list", "read_file (notes)", "read_file (notes)", "notes (notes)"]);
@@ -102,12 +102,12 @@ test("a tool of a source is shown with it, in the words of the app", () => {
   assert.deepEqual(texts({ tool: (name, source) => `${source}: ${name}`, sourceTool: (source) => source }), ["May the AI use notes: notes-read_file?", "notes"]);
 });
 
-test("what other agents report is shown as far as it is text", () => {
+test("reports of other agents are shown if they are text", () => {
   const turn = after([{ type: "progress", content: "half" }, { type: "progress", content: { percent: 50 } }, { type: "usage" }]);
   assert.deepEqual(turn.blocks, [{ kind: "note", text: "half" }]);
 });
 
-test("whole sentences are announced once, without the marks of markdown", () => {
+test("whole sentences are announced once, without markdown syntax", () => {
   const strings = completeStrings();
   let [turn, spoken, all] = [undefined, 0, []];
   const next = (after) => {
@@ -122,7 +122,7 @@ test("whole sentences are announced once, without the marks of markdown", () => 
   assert.equal(plainText("# A\n- **b** `c_d` _e_ [f](g) ![h](i)\n```js\nlet j;\n```\n~~k~~"), "A b c_d e f h let j; k");
 });
 
-test("a failure has words for the person, and its own advice comes first", () => {
+test("a failure has a text for the person, with its own advice first", () => {
   assert.equal(failureText({ code: "ModelRefused", message: "no" }), "The model declined to answer. Ask in other words.");
   assert.equal(failureText({ code: "AgentUnavailable", message: "m", remedy: "start the agent" }), "The agent does not answer. Start the agent.");
   assert.equal(
@@ -154,7 +154,7 @@ beforeEach(() => {
   };
 });
 
-test("a conversation is stored until it is empty, and what is stored by something else is none", () => {
+test("a conversation is stored until it is empty, and foreign stored data is ignored", () => {
   const turns = [createTurn("One", "1")];
   storeConversation("box", { id: "c", turns });
   assert.deepEqual(loadConversation("box"), { id: "c", turns: JSON.parse(JSON.stringify(turns)) });
@@ -166,14 +166,14 @@ test("a conversation is stored until it is empty, and what is stored by somethin
   }
 });
 
-test("the oldest turns are left out of what is too large to be stored", () => {
+test("the oldest turns of a conversation that is too large are not stored", () => {
   const large = { ...createTurn("?", "?"), blocks: [{ kind: "text", text: "x".repeat(MAX_STORED_CHARS / 3) }] };
   storeConversation("box", { turns: [{ ...large, label: "old" }, large, { ...large, label: "new" }] });
   assert.deepEqual(loadConversation("box").turns.map(({ label }) => label), ["?", "new"]);
   assert.ok(stored.get("mcp-web:ask:box").length <= MAX_STORED_CHARS);
 });
 
-test("a turn that is too large alone is stored without its answer, and each turn is serialised once", () => {
+test("a single turn that is too large is stored without its answer, and each turn is serialised once", () => {
   let serialised = 0;
   const counted = (turn) => ({ ...turn, toJSON: () => (serialised++, turn) });
   const large = { ...createTurn("large", "?"), state: "complete", blocks: [{ kind: "text", text: "x".repeat(MAX_STORED_CHARS) }] };
@@ -192,7 +192,7 @@ test("a turn that is too large alone is stored without its answer, and each turn
   }
 });
 
-test("a page that may not store anything works", () => {
+test("a page without storage works", () => {
   globalThis.sessionStorage = undefined;
   storeConversation("box", { turns: [createTurn("?", "?")] });
   assert.deepEqual(loadConversation("box"), { turns: [] });

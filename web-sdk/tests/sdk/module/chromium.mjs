@@ -10,20 +10,23 @@ import { fileURLToPath } from "node:url";
 import { serve } from "./person.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-/** Where the files of a page come from, in this order: the built package, the tests, the sources, and npm packages. */
+/** The folders for files of a page, in order: the built package, the tests, the sources, and npm packages. */
 const FOLDERS = [here("../../../../target/sdk"), here("../page"), here("../../../js"), here("../../../../target/tools/web-sdk-node")];
 
 const TYPES = { ".js": "text/javascript", ".ts": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
 
 const FLAGS = [
   "--headless", ...(await readFile(here("../../chromium-flags.txt"), "utf8")).trim().split("\n"),
-  // What a screen reader would say of an element.
+  // The names and roles that a screen reader would announce.
   "--enable-blink-features=ComputedAccessibilityInfo",
 ];
 
 const { version: VERSION } = JSON.parse(await readFile(here("../../../js/package.json"), "utf8"));
 
-/** What became of each test in `suite`, a module in `../page`, in a browser with more flags: `[{ name, error? }]`. */
+/**
+ * Runs a test suite, a module in `../page`, in a browser with additional flags, and returns the results: `[{ name, error?
+ * }]`.
+ */
 export function inChromium(suite, flags = []) {
   const results = Promise.withResolvers();
   const run = async (browser) => {
@@ -33,7 +36,10 @@ export function inChromium(suite, flags = []) {
   return withChromium(`page.html?${suite}`, ["--remote-debugging-port=0", ...flags], run, results);
 }
 
-/** Opens a page of `../page` in a browser, and runs a function with the browser's profile. `results` is what the page sends. */
+/**
+ * Opens a page of `../page` in a browser, and runs a function with the browser's profile. `results` is the data that the
+ * page sends.
+ */
 export async function withChromium(page, flags, run, results = Promise.withResolvers()) {
   const server = createServer((request, response) => answer(request, response, results.resolve));
   server.listen(0, "127.0.0.1");
@@ -41,7 +47,7 @@ export async function withChromium(page, flags, run, results = Promise.withResol
   const profile = await mkdtemp(join(tmpdir(), "mcp-web-chromium-"));
   const url = `http://127.0.0.1:${server.address().port}/${page}`;
   const program = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
-  // What the browser leaves when it is killed is removed with its profile.
+  // The browser's leftovers after a kill are removed with its profile.
   const env = { ...process.env, TMPDIR: profile };
   const browser = spawn(program, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"], env });
   let said = "";

@@ -1,4 +1,4 @@
-// The check of what the SDK reads of documents and elements, of a project of its own.
+// Tests of the check of the SDK's reads of documents and elements, in a separate project.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const PACKAGES = here("../../../../target/tools/web-sdk-node/node_modules");
 
 const CONFIG = { compilerOptions: { strict: true, target: "es2022", lib: ["es2023", "dom", "dom.iterable"], types: [], noEmit: true }, include: ["js"] };
 
-/** Returns what the check reports of a source: the names with the types of their owners. */
+/** Returns the report of the check on a source: the names with the types of their owners. */
 async function reads(source, name = "source.ts") {
   const folder = await mkdtemp(join(tmpdir(), "mcp-web-lint-"));
   try {
@@ -30,11 +30,11 @@ async function reads(source, name = "source.ts") {
 
 const named = (lines) => lines.map((line) => /^js\/source\.ts:\d+: (.*?): use/.exec(line)[1]);
 
-test("a report names the file, the line and what to use", async () => {
+test("a report has the file, the line and the replacement", async () => {
   equal((await reads("export const now = () => {\n  return document.title;\n};")).join(), 'js/source.ts:2: title of Document: use read, write or invoke(document, "title")');
 });
 
-test("reads, writes, calls and patterns of what may be a document or a form are found", async () => {
+test("reads, writes, calls and patterns on possible documents and forms are found", async () => {
   const found = await reads(`
     interface Shown extends Document { extra?: string }
     export function all(shown: Shown, mixed: Element & { own: string }, maybe: HTMLElement | undefined, target: EventTarget) {
@@ -50,7 +50,7 @@ test("reads, writes, calls and patterns of what may be a document or a form are 
   ].join("; "));
 });
 
-test("what no element can hide is left", async () => {
+test("members that no element can hide are not reported", async () => {
   const found = await reads(`
     class Own extends HTMLElement { get it() { return 1; } }
     export const all = (own: Own, input: HTMLInputElement & { more: 1 }, root: ShadowRoot, known: Map<Element, string>, one: Element) =>
@@ -58,6 +58,6 @@ test("what no element can hide is left", async () => {
   equal(found.join("\n"), "");
 });
 
-test("the module that reads by prototypes may read", async () => {
+test("the module that reads by prototypes is exempt", async () => {
   equal((await reads("export const title = () => document.title;", "native.ts")).join(), "");
 });

@@ -1,4 +1,4 @@
-// What a developer is told about definitions that AI clients dislike.
+// Warnings to a developer about definitions that some AI clients handle badly.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { warningsFor } from "../../../js/mcp-web-dev-warnings.ts";
@@ -37,7 +37,7 @@ for (const [kind, definition, advice] of said) {
   });
 }
 
-test("what all clients take is passed over in silence", () => {
+test("definitions that all clients accept cause no warning", () => {
   const schema = object(
     {
       id: { type: "string" },
@@ -53,7 +53,7 @@ test("what all clients take is passed over in silence", () => {
   assert.deepEqual(warningsFor("resource-template", { uriTemplate: "a:{b}{?c,d}", name: "r" }), []);
 });
 
-test("two connected pages with a tool of the same name and different tokens are named once", () => {
+test("two connected pages with the same tool and different tokens are reported once", () => {
   const page = (state, ...tools) => ({ page: { status: { state }, hasTool: (name) => tools.includes(name) } });
   const key = (authToken, sessionName) => JSON.stringify(["http://localhost:3001", "Notes", null, sessionName, authToken]);
   const warnings = (...entries) => {

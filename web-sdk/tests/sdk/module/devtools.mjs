@@ -1,6 +1,6 @@
-/** The DevTools protocol of a browser: a pipe would need a program of its own, so it is a WebSocket. */
+/** The DevTools protocol of a browser, over a WebSocket, because a pipe would need another program. */
 
-/** The addresses of browsers, which they write once. */
+/** The addresses of browsers, which they print once. */
 const addresses = new WeakMap();
 
 /** Returns the address of a browser with `--remote-debugging-port=0`. */
@@ -19,7 +19,7 @@ async function readAddress(browser) {
   throw new Error(`the browser has no address for DevTools: ${text}`);
 }
 
-/** Connects to the page of a browser. Returns a function that calls a method. `onEvent` gets the events. */
+/** Connects to the page of a browser. Returns a function that calls a method. `onEvent` receives the events. */
 export async function connect(browser, title, onEvent) {
   const { host } = await address(browser);
   let page;

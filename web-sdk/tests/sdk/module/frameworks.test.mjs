@@ -1,4 +1,4 @@
-// What the hooks of all frameworks have in common, with a page that notes what it is told.
+// The common behaviour of the hooks of all frameworks, with a page that records calls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Binding } from "../../../js/frameworks/binding.ts";
@@ -7,7 +7,7 @@ import { QueryStore } from "../../../js/frameworks/query-store.ts";
 
 const handler = () => {};
 
-/** A page that notes what components do with it. */
+/** A page that records the operations of components. */
 function createPage() {
   const log = [];
   const addTool = (definition) => {
@@ -24,7 +24,7 @@ function createPage() {
   return { log, page: { addTool } };
 }
 
-test("only a definition that has changed is updated, and fields that are gone are taken away", () => {
+test("only a changed definition is updated, and missing fields are removed", () => {
   const { log, page } = createPage();
   const binding = new Binding("addTool");
   binding.commit(page, { name: "a", description: "A", handler });
@@ -35,7 +35,7 @@ test("only a definition that has changed is updated, and fields that are gone ar
   assert.equal(binding.publishedName, "a");
 });
 
-test("another name is another tool, and nothing removes it", () => {
+test("a tool with another name is added, and the first one stays", () => {
   const { log, page } = createPage();
   const binding = new Binding("addTool");
   binding.commit(page, { name: "a", handler });
@@ -60,7 +60,7 @@ test("a component that is mounted again in the same task sends nothing", async (
   assert.deepEqual(log, ["add a ", "remove a "]);
 });
 
-test("a component whose page becomes that of another user leaves nothing at the former one", () => {
+test("a component whose page changes to another user leaves nothing at the former one", () => {
   const [ada, bob] = [createPage(), createPage()];
   const binding = new Binding("addTool");
   binding.commit(ada.page, { name: "a", handler });
@@ -68,7 +68,7 @@ test("a component whose page becomes that of another user leaves nothing at the 
   assert.deepEqual([ada.log, bob.log], [["add a ", "remove a "], ["add a "]]);
 });
 
-test("of several mounted components, the latest is offered, and then the one before it", async () => {
+test("the latest of several mounted components is offered, and then the one before it", async () => {
   const { log, page } = createPage();
   const [first, second, third] = [1, 2, 3].map(() => new Binding("addTool"));
   first.commit(page, { name: "a", description: "first", handler });
@@ -87,7 +87,7 @@ test("of several mounted components, the latest is offered, and then the one bef
   assert.deepEqual(log, ["remove a first, later"]);
 });
 
-test("a definition that cannot be one is an error each time, and leaves nothing behind", () => {
+test("an invalid definition is an error each time, and leaves nothing behind", () => {
   const { log, page } = createPage();
   const binding = new Binding("addTool");
   assert.throws(() => binding.commit(page, { handler }), TypeError);
@@ -96,7 +96,7 @@ test("a definition that cannot be one is an error each time, and leaves nothing 
   assert.deepEqual(log, ["add a "]);
 });
 
-test("the snapshot of a page is the same object until something changes", () => {
+test("the snapshot of a page is the same object until it changes", () => {
   const listeners = new Set();
   const page = {
     status: { state: "loading" },
@@ -115,7 +115,7 @@ test("the snapshot of a page is the same object until something changes", () => 
   assert.equal(listeners.size, 0);
 });
 
-/** A query whose events and end the test decides. */
+/** A query whose events and end are controlled by the test. */
 function createQuery() {
   const end = Promise.withResolvers();
   end.promise.catch(() => {});

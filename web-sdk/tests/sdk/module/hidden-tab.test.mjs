@@ -1,4 +1,4 @@
-// The DOM driver in a tab that is not shown, which is the normal case: the user looks at the AI client.
+// The DOM driver in a hidden tab, which is the normal case: the user looks at the AI client.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withChromium } from "./chromium.mjs";
@@ -6,7 +6,7 @@ import { connect } from "./devtools.mjs";
 
 const html = `<input id="a" aria-label="A"><input id="b" aria-label="B"><button id="t">Save</button><output></output>`;
 
-test("a tab that is not shown is driven as fast as one that is", async () => {
+test("a hidden tab is driven as fast as a visible one", async () => {
   const results = await withChromium("page-frame.html", ["--remote-debugging-port=0"], async (browser) => {
     const call = await connect(browser, "A document of its own");
     const evaluate = async (expression) => {

@@ -1,4 +1,4 @@
-/** Finds the npm packages of the SDK's sources, which are not beside them. */
+/** Finds the npm packages of the SDK's sources, which are installed in another folder. */
 
 import { createRequire, registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";

@@ -1,10 +1,10 @@
-// Who asks the person in a frame: a page around it could draw over the question.
+// Questions to the person from a frame: a page around it could draw over them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withChromium } from "./chromium.mjs";
 import { connect } from "./devtools.mjs";
 
-/** The target of DevTools with a title, and what the tests do with it. */
+/** The DevTools target with a title, and the operations of the tests on it. */
 class Target {
   static async connect(browser, title) {
     const target = new Target();
@@ -28,7 +28,7 @@ class Target {
 
   /** Clicks a button with this text, also in closed shadow roots and frames, until `isDone`. */
   async click(text, isDone) {
-    // The window may be gone, and a button without a place.
+    // The window may be gone, or the button may have no position.
     do await this.#clickOnce(text).catch(() => {});
     while (!(await isDone()));
   }
@@ -67,7 +67,7 @@ test("an app in a frame of the same origin asks in the page around it, whose pag
     assert.doesNotMatch(await page.evaluate("listed()"), /danger|Allow/);
     await page.click("Allow", () => page.evaluate("answers.length"));
     assert.deepEqual(await page.evaluate("[answers, question() ?? null]"), [[true], null]);
-    // A frame that goes away takes its question along, without an answer.
+    // A frame that is removed takes its question with it, without an answer.
     await page.evaluate("void document.querySelector('iframe').contentWindow.ask()");
     await page.until("document.querySelector('[data-mcp-web]')");
     await page.evaluate("document.querySelector('iframe').remove()");
@@ -75,9 +75,9 @@ test("an app in a frame of the same origin asks in the page around it, whose pag
     assert.deepEqual(await page.evaluate("answers"), [true]);
   }));
 
-test("an app in a frame of another origin asks in a window of its own", () =>
+test("an app in a frame of another origin asks in a separate window", () =>
   withFrame("localhost", async (page, browser) => {
-    // The browser isolates sites, so the frame is a target of its own.
+    // The browser isolates sites, so the frame is a separate target.
     const frame = await Target.connect(browser, "person-framed.html");
     const title = "May the AI use danger?";
     let popup;
@@ -89,5 +89,5 @@ test("an app in a frame of another origin asks in a window of its own", () =>
     assert.deepEqual(await page.evaluate("answers"), [true]);
   }));
 
-/** A moment without a window. */
+/** A short time without a window. */
 const soon = () => new Promise((resolve) => setTimeout(resolve, 1000)); // sleep: the button is clicked again then

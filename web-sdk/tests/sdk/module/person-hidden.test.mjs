@@ -1,10 +1,10 @@
-// What asks the person in a tab that is not shown, which is the normal case: the person looks at the AI client.
+// Questions to the person in a hidden tab, which is the normal case: the person looks at the AI client.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withChromium } from "./chromium.mjs";
 import { serve } from "./person.mjs";
 
-test("in a hidden tab page tools wait, no event answers, and the person answers when they come", () =>
+test("in a hidden tab, page tools wait, events do not answer, and the person answers after returning", () =>
   withChromium("person-stage.html", ["--remote-debugging-port=0"], async (browser) => {
     const call = await serve(browser, "Stage");
     const evaluate = async (expression) => {

@@ -1,11 +1,11 @@
-// The person in front of a page: their clicks and keys come from the browser, which says that they are trusted.
+// The person in front of a page: their clicks and keys come from the browser, which marks them as trusted.
 import { connect } from "./devtools.mjs";
 
-/** The codes of keys, and the texts that they write. */
+/** The codes of keys, and the texts that they type. */
 const KEYS = { Enter: [13, "\r"], Escape: [27], Tab: [9], " ": [32, " "] };
 const SHIFT = 8;
 
-/** Does what a page asks for by `personCall()`, and tells it when that is done by `personDone()`. */
+/** Performs the requests of a page to `personCall()`, and calls `personDone()` afterwards. */
 export async function serve(browser, title) {
   const call = await connect(browser, title, async (method, { payload } = {}) => {
     if (method !== "Runtime.bindingCalled") return;
@@ -31,7 +31,7 @@ const ACTIONS = {
     await call("Input.dispatchKeyEvent", { type: "keyDown", autoRepeat: isHeld, ...fields, ...(text && { text }) });
     await call("Input.dispatchKeyEvent", { type: "keyUp", ...fields });
   },
-  /** Another tab is shown in front. */
+  /** Brings another tab to the front. */
   hide: (call) => call("Emulation.setFocusEmulationEnabled", { enabled: false }).then(() => call("Target.createTarget", { url: "about:blank" })),
   write: (call, { text }) => call("Input.insertText", { text }),
 };

@@ -1,4 +1,4 @@
-// What a query is made of, without a page.
+// The parts of a query, without a page.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -18,11 +18,11 @@ async function read(events, most = Infinity) {
   return read;
 }
 
-test("a uuid is one of version 4", () => {
+test("a uuid has version 4", () => {
   assert.match(randomUuid(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test("events of our agent are told from what others send", () => {
+test("events of our agent are distinguished from those of others", () => {
   const started = { type: "tool-started", id: "1", tool: "t", arguments: {} };
   const finished = { type: "tool-finished", id: "1", tool: "n-t", source: "n", result: "text", isError: false };
   for (const ours of [text(""), { type: "note", text: "n" }, started, { ...started, source: "n" }, finished]) {
@@ -33,7 +33,7 @@ test("events of our agent are told from what others send", () => {
   }
 });
 
-test("each reader hears everything from the beginning, in order, and those who come late too", async () => {
+test("each reader gets all events in order, even if it starts late", async () => {
   const events = new QueryEvents();
   const early = read(events.all());
   events.push(text("a"));
@@ -45,7 +45,7 @@ test("each reader hears everything from the beginning, in order, and those who c
   assert.deepEqual(await read(events.all()), [text("a"), text("b")]);
 });
 
-test("the end of a failed query is thrown, after all that was told", async () => {
+test("a failed query throws after all of its events", async () => {
   const events = new QueryEvents();
   events.push(text("a"));
   const error = new Error("it failed");
@@ -55,7 +55,7 @@ test("the end of a failed query is thrown, after all that was told", async () =>
   await assert.rejects(reader.next(), error);
 });
 
-test("what is kept has a bound, and who missed something hears that once", async () => {
+test("stored events are limited, and a reader that missed some is notified once", async () => {
   const events = new QueryEvents();
   const slow = events.all();
   events.push(text("first"));
@@ -75,7 +75,7 @@ test("what is kept has a bound, and who missed something hears that once", async
   }
 });
 
-test("one event that is larger than all that is kept is kept", async () => {
+test("a single event over the storage limit is stored", async () => {
   const events = new QueryEvents();
   events.push(text("small"));
   events.push(text("x".repeat(MAX_STORED_CHARS + 1)));
@@ -93,16 +93,16 @@ test("an answer is text, the call of the response tool, or a value of another ag
   assert.deepEqual(parseQueryResult({ toolCalls }, { responseTool: { name: "order" } }), { response, toolCalls });
   assert.deepEqual(parseQueryResult({ toolCalls: [] }, { responseTool: { name: "order" } }), { toolCalls: [] });
   assert.deepEqual(parseQueryResult({ toolCalls }, {}), { toolCalls });
-  // Asked by another document: its last call has ended it.
+  // The query belongs to another document, and its last call has ended it.
   assert.deepEqual(parseQueryResult({ toolCalls }).response.result, 4);
-  // The calls of the agent's own tools come after those of the page's, and are no answer.
+  // The calls of the agent's own tools come after those of the page's, and are not the answer.
   const all = [...toolCalls, { ...call("order", "text"), source: "shop" }];
   assert.deepEqual(parseQueryResult({ toolCalls: all }, { responseTool: { name: "order" } }), { response, toolCalls: all });
   assert.deepEqual(parseQueryResult({ toolCalls: all }).response.result, 4);
   assert.deepEqual(parseQueryResult({ toolCalls: all.slice(-1) }), { toolCalls: all.slice(-1) });
 });
 
-test("a failure says what to do where the bridge does", () => {
+test("a failure has the advice of the bridge", () => {
   const told = parseQueryFailure({ error: "Missing Agent URL", reason: "set `agent_url`", code: "AgentNotConfigured" }, McpWebError);
   assert.deepEqual(
     [told.code, told.message, told.remedy, told instanceof McpWebError],
@@ -111,7 +111,7 @@ test("a failure says what to do where the bridge does", () => {
   assert.equal(parseQueryFailure({ error: "no model", code: "AgentFailed" }, McpWebError).message, "no model");
 });
 
-test("a query that cannot begin has failed, and each way to hear of it says why", async () => {
+test("a query that cannot start fails, with the reason in each interface", async () => {
   const error = new McpWebError("QueryUnavailable", "not there");
   const query = new PageQuery("u", Promise.reject(error), () => {});
   await assert.rejects(query.result, error);
@@ -120,7 +120,7 @@ test("a query that cannot begin has failed, and each way to hear of it says why"
   await assert.rejects(read(query), error);
 });
 
-test("a failure that nobody has asked for is written to the console, and only that", async () => {
+test("only an unobserved failure is written to the console", async () => {
   const { error: write } = console;
   const written = [];
   console.error = (line) => written.push(line);
@@ -185,11 +185,11 @@ const wrong = [
   [{ prompt: "?", timeout: "1 min" }, "QueryInvalid", /whole number of milliseconds/],
 ];
 for (const [given, code, message] of wrong) {
-  test(`${JSON.stringify(given)} is refused with what to do`, () =>
+  test(`${JSON.stringify(given)} is rejected with advice`, () =>
     assert.rejects(question(given), (error) => error.code === code && message.test(error.message) && error.message.endsWith(error.remedy)));
 }
 
-test("no tool runs for a query that is refused", async () => {
+test("no tool runs for a rejected query", async () => {
   let runs = 0;
   const [list] = TOOLS;
   const handler = list.definition.handler;
@@ -199,7 +199,7 @@ test("no tool runs for a query that is refused", async () => {
   assert.equal(runs, 0);
 });
 
-test("with a profile, names that the page does not know are those of the agent's tools", async () => {
+test("with a profile, unknown names are tools of the agent", async () => {
   const tools = ["list", "notes-read_file"];
   const fields = await question({ prompt: "?", profile: "staff_2-b", tools, restrictTools: true, approve: tools, approvalDialog: false });
   const { localTime, ...sent } = JSON.parse(JSON.stringify(fields));
@@ -213,14 +213,14 @@ test("with a profile, names that the page does not know are those of the agent's
   });
 });
 
-test("what is not given is not sent", async () => {
+test("absent options are not sent", async () => {
   const missing = { tools: null, responseTool: undefined, restrictTools: undefined, timeout: undefined, profile: undefined, approvalDialog: undefined };
   const given = { prompt: "?", context: undefined, ...missing };
   const { localTime, ...fields } = await question(given);
   assert.deepEqual(fields, { prompt: "?", context: [] });
 });
 
-test("the time is that of the page, with its offset and time zone", () => {
+test("the time is the page's, with its offset and time zone", () => {
   const at = (offset) => Object.assign(new Date(2026, 1, 3, 4, 5, 6), { getTimezoneOffset: () => offset });
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const [offset, expected] of [[-60, "+01:00"], [210, "-03:30"], [0, "+00:00"], [-345, "+05:45"]]) {
@@ -228,7 +228,7 @@ test("the time is that of the page, with its offset and time zone", () => {
   }
 });
 
-test("arguments that are being written are an object as far as they go, and are not kept twice", () => {
+test("partial arguments are an incomplete object, and are not stored twice", () => {
   const events = new QueryEvents();
   const read = [];
   const reading = (async () => {
@@ -249,7 +249,7 @@ test("arguments that are being written are an object as far as they go, and are 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc");
 
-/** Returns how many bytes of memory stay in use for what `run` returns. */
+/** Returns how many bytes of memory stay in use for the value that `run` returns. */
 function memoryOf(run) {
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
@@ -258,7 +258,7 @@ function memoryOf(run) {
   return [process.memoryUsage().heapUsed - before, held];
 }
 
-test("the memory for arguments that are being written grows with their text, also when each event is read", () => {
+test("the memory for partial arguments grows with their text, even if each event is read", () => {
   const [bytes, read] = memoryOf(() => {
     const [events, read] = [new QueryEvents(), []];
     for (let count = 0; count < 1000; count++) {
@@ -277,7 +277,7 @@ test("the texts of arguments are dropped when the query ends", () => {
   const [bytes, events] = memoryOf(() => {
     const events = new QueryEvents();
     events.push({ type: "tool-arguments", id: "1", tool: "t", delta: `"${Buffer.alloc(10_000_000, "x")}` });
-    // Takes the place of the event before, which is larger than all that is stored.
+    // This replaces the previous event, which is larger than the storage limit.
     events.push(text("Done."));
     events.end();
     return events;
@@ -285,7 +285,7 @@ test("the texts of arguments are dropped when the query ends", () => {
   assert(bytes < 5_000_000, `${bytes} bytes for ${events.constructor.name}`);
 });
 
-test("context that is nothing in JavaScript is null, and dates and instances with fields are what JSON makes of them", async () => {
+test("undefined context is null, and dates and instances are converted as by JSON", async () => {
   class Card {
     title = "a";
   }

@@ -1,4 +1,4 @@
-// Schemas of the libraries that the documentation names: what is published, and what their own validation does.
+// Schemas of the libraries that the documentation names: the published schema, and the library's own validation.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -14,7 +14,10 @@ const Type = require("typebox").default;
 
 const toLength = (text) => text.length;
 
-/** Of each library: a title of two characters at least, a number with a default, and where it can be a transform. */
+/**
+ * For each library: a title of at least two characters, a number with a default, and a transform if the library supports
+ * one.
+ */
 const schemas = {
   Zod: z.object({ title: z.string().min(2), n: z.number().default(1), length: z.string().transform(toLength) }),
   "Zod Mini": z.toJSONSchema(
@@ -62,7 +65,7 @@ test("TypeBox's schemas are JSON Schema", async () => {
   assert.deepEqual(await parseWith(schema, { title: "a" }), { title: "a" }, "the bridge validates it");
 });
 
-test("a refinement, which JSON Schema cannot express, is checked in the page", async () => {
+test("a refinement that JSON Schema cannot express is validated in the page", async () => {
   const schema = z.object({ from: z.number(), to: z.number() }).refine(({ from, to }) => from < to, { message: "from < to", path: ["to"] });
   assert.deepEqual(Object.keys(toJsonSchema(schema, "input").properties), ["from", "to"]);
   await assert.rejects(parseWith(schema, { from: 2, to: 1 }, "InvalidArguments", "invalid"), { message: "invalid: /to: from < to" });

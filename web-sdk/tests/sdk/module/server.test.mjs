@@ -1,4 +1,4 @@
-// Where pages are rendered, and nobody can call a tool.
+// The module on a server that renders pages, where no tools can be called.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -25,13 +25,13 @@ test("a server can import the module and make a page's tools", async () => {
   assert.deepEqual(mcpWeb.status, { state: "idle" });
 });
 
-test("connecting on a server says what is wrong", async () => {
+test("connecting on a server fails with a reason", async () => {
   const error = await new McpWeb({ name: "Board" }).connect().catch((error) => error);
   assert.ok(error instanceof McpWebError);
   assert.equal(error.code, "NotInBrowser");
 });
 
-test("a query on a server fails, and there are none to take up", async () => {
+test("a query on a server fails, and none can be resumed", async () => {
   const mcpWeb = new McpWeb({ name: "Board" });
   const query = mcpWeb.query({ prompt: "Summarise the board" });
   await assert.rejects(query.result, { name: "McpWebError", code: "NotInBrowser" });
@@ -40,13 +40,13 @@ test("a query on a server fails, and there are none to take up", async () => {
   assert.deepEqual(mcpWeb.openQueries, []);
 });
 
-test("a diagnosis on a server says that it is one", async () => {
+test("a diagnosis on a server reports that it is on a server", async () => {
   const { ok, summary } = await new McpWeb({ name: "Board", bridgeUrl: "http://127.0.0.1:9" }).diagnose();
   assert.equal(ok, false);
   assert.match(summary, /\[FAILED\] browser: this code runs on a server/);
 });
 
-test("a wrong option is refused with what to do", () => {
+test("an invalid option is rejected with advice", () => {
   const refused = [
     [undefined, /needs the name of your app/],
     [{ name: " " }, /needs the name of your app/],
@@ -63,7 +63,7 @@ test("a wrong option is refused with what to do", () => {
   }
 });
 
-test("a definition that is no tool is refused with what to do", () => {
+test("an invalid tool definition is rejected with advice", () => {
   const mcpWeb = new McpWeb({ name: "Board" });
   class Schema {}
   const refused = [
@@ -83,7 +83,7 @@ test("a definition that is no tool is refused with what to do", () => {
   }
 });
 
-test("a prompt, resource, template or app that is none is refused with what to do", () => {
+test("an invalid prompt, resource, template or app is rejected with advice", () => {
   const mcpWeb = new McpWeb({ name: "Board" });
   const read = () => "";
   const get = () => "";
@@ -112,7 +112,7 @@ test("a prompt, resource, template or app that is none is refused with what to d
   }
 });
 
-test("what was added on a server can be changed and removed, and never is registered", async () => {
+test("items added on a server can be changed and removed, and are never registered", async () => {
   const mcpWeb = new McpWeb({ name: "Board" });
   const prompt = mcpWeb.addPrompt({ name: "p", get: () => "" });
   prompt.update({ description: "P" });
@@ -126,7 +126,7 @@ test("what was added on a server can be changed and removed, and never is regist
   await app.remove();
 });
 
-test("a tool ends with its signal and with its block", async () => {
+test("a tool is removed by its signal and at the end of its block", async () => {
   const mcpWeb = new McpWeb({ name: "Board" });
   const late = mcpWeb.addTool({ name: "late", handler }, { signal: AbortSignal.abort() });
   await assert.rejects(late.registered, { code: "Removed" });
@@ -139,7 +139,7 @@ test("a tool ends with its signal and with its block", async () => {
   await assert.rejects(scoped.registered, { code: "Removed" });
 });
 
-test("the bridge's address has one form", () => {
+test("the bridge's address is normalised", () => {
   const forms = {
     "ws://bridge:3001/": "http://bridge:3001",
     "wss://bridge/base/?query#hash": "https://bridge/base",

@@ -6,7 +6,7 @@ import { runCase } from "./state/run-case.mts";
 
 const CASES = JSON.parse(readFileSync(new URL("state/cases.json", import.meta.url)));
 
-/** Ids and times that a case generates differ from run to run. */
+/** Ids and times that a case generates differ between runs. */
 const normalized = (value) =>
   JSON.stringify(value ?? null, (_key, value) => {
     if (typeof value === "string" && /^gen-\d+$/.test(value)) return "generated";
@@ -21,7 +21,7 @@ for (const entry of CASES) {
     const { verdict, now = {}, ...reference } = entry.registration;
     const expected = verdict === "keep" ? reference : now;
     if ("throws" in expected) {
-      // The words of an error are free.
+      // The wording of an error is not compared.
       assert.equal(typeof result.throws, "string", JSON.stringify(result));
       return;
     }

@@ -6,7 +6,7 @@ import { Item, appWith, json, require } from "./state/app.mjs";
 const z = require("zod");
 const fc = require("fast-check");
 
-test("what was set is what is returned", async () => {
+test("a value that was set is returned", async () => {
   const value = fc.record({ title: fc.string({ minLength: 1 }), rank: fc.integer(), more: fc.record({ a: fc.integer(), b: fc.string() }) });
   await fc.assert(
     fc.asyncProperty(fc.string(), value, value, async (key, first, second) => {
@@ -19,7 +19,7 @@ test("what was set is what is returned", async () => {
   );
 });
 
-test("calls of a list do what they would do to a plain list", async () => {
+test("calls of a list have the effects that they would have on a plain list", async () => {
   const command = fc.oneof(
     fc.record({ op: fc.constant("add"), value: fc.string(), index: fc.option(fc.nat(8), { nil: undefined }) }),
     fc.record({ op: fc.constant("set"), index: fc.nat(8), value: fc.string() }),
@@ -43,7 +43,7 @@ test("calls of a list do what they would do to a plain list", async () => {
   );
 });
 
-test("calls of a record do what they would do to a map", async () => {
+test("calls of a record have the effects that they would have on a map", async () => {
   const key = fc.constantFrom("a", "b", "__proto__", "toString", "");
   const command = fc.oneof(
     fc.record({ op: fc.constant("set"), key, value: fc.integer() }),
@@ -66,7 +66,7 @@ test("calls of a record do what they would do to a map", async () => {
   );
 });
 
-test("a call that is refused changes nothing and sets nothing", async () => {
+test("a rejected call has no effect", async () => {
   const args = fc.dictionary(fc.constantFrom("id", "index", "value", "all", "key", "title"), fc.jsonValue());
   const tool = fc.constantFrom("get_s", "add_s", "set_s", "delete_s");
   await fc.assert(
@@ -85,7 +85,7 @@ test("a call that is refused changes nothing and sets nothing", async () => {
   );
 });
 
-test("changes that touch other fields can be made in any order, and twice is the same as once", async () => {
+test("changes of different fields commute and are idempotent", async () => {
   const Shape = z.object({ a: z.number(), n: z.object({ x: z.number(), y: z.object({ z: z.string(), w: z.string() }) }) });
   const initial = { a: 0, n: { x: 0, y: { z: "z", w: "w" } } };
   const first = fc.record({ a: fc.integer(), n: fc.record({ y: fc.record({ z: fc.string() }) }) });

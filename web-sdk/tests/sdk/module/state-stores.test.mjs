@@ -1,4 +1,4 @@
-// State tools over the stores that docs/state.md names: each line of its table is in this file.
+// State tools with the stores that docs/state.md names: each line of its table is in this file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -72,7 +72,7 @@ test("Svelte stores", async () => {
   await check(options, (value) => todos.set(value));
 });
 
-test("the guide shows the lines of this file", () => {
+test("the guide contains the lines of this file", () => {
   const here = readFileSync(new URL(import.meta.url), "utf8");
   const guide = readFileSync(new URL("../../../../docs/state.md", import.meta.url), "utf8");
   const rows = [...guide.matchAll(/^\| (Zustand|Jotai|Redux|Pinia|Svelte stores) \| `(.*)` \|$/gm)];

@@ -1,4 +1,4 @@
-// State tools: what depends on order and time, and schemas of several libraries.
+// State tools: order and timing, and schemas of several libraries.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addStateTools, createStateTools, groupState, id, state, system } from "../../../../target/sdk/mcp-web-state.js";
@@ -11,7 +11,7 @@ const { toStandardJsonSchema } = require("@valibot/to-json-schema");
 const { type } = require("arktype");
 const { Type } = require("typebox");
 
-test("calls of one state run one after the other, and none is lost", async () => {
+test("calls of one state run one at a time, and none is lost", async () => {
   const app = appWith([], { schema: z.array(z.number()), expand: true });
   const created = createStateTools({
     name: "slow",
@@ -63,7 +63,7 @@ test("a call that was cancelled while it waited does not run", async () => {
   assert.equal(app.value, 0);
 });
 
-test("what a call does not change stays the same object", async () => {
+test("unchanged parts of the state stay the same object", async () => {
   const initial = { a: { x: 1 }, list: [{ t: "a" }, { t: "b" }], r: { k: { t: "k" } } };
   const Shape = z.object({ a: z.object({ x: z.number() }), list: z.array(z.object({ t: z.string() })), r: z.record(z.string(), z.object({ t: z.string() })) });
   const app = appWith(initial, { schema: Shape, expand: true });
@@ -74,7 +74,7 @@ test("what a call does not change stays the same object", async () => {
   assert.equal(app.value.list[0], initial.list[0]);
 });
 
-test("an error names the parameter and the rule, or the place in the state", async () => {
+test("an error has the parameter and the rule, or the path in the state", async () => {
   const app = appWith([], { schema: z.array(Item).max(1), expand: true });
   await assert.rejects(app.call("add_s", { value: { id: "a", title: "" } }), /^Error: \/value\/title: Too small|\/value\/title/);
   await app.call("add_s", { value: { id: "a", title: "A" } });
@@ -82,7 +82,7 @@ test("an error names the parameter and the rule, or the place in the state", asy
   await assert.rejects(app.call("set_s", { id: "x", value: {} }), /s has no item with the id "x"/);
 });
 
-test("schemas of every library have the same tools, with marks by paths", async () => {
+test("schemas of every library result in the same tools, with marks by paths", async () => {
   const plain = {
     type: "object",
     properties: {
@@ -159,7 +159,7 @@ test("published parameters are JSON Schema without marks, which accepts what the
   assert.equal(set.properties.value.properties.more.required, undefined);
 });
 
-test("references of a recursive schema lead somewhere in each tool", () => {
+test("references of a recursive schema are resolvable in each tool", () => {
   const Node = z.object({ t: z.string(), get kids() { return z.array(Node); } });
   for (const options of [{ schema: z.array(Node), expand: true }, { schema: Node, expand: true }, { schema: Node }, { schema: z.object({ root: Node }), schemaSplit: ["root"] }]) {
     const { tools } = createStateTools({ name: "s", description: "A tree", get: () => ({}), set() {}, ...options });
@@ -174,7 +174,7 @@ test("references of a recursive schema lead somewhere in each tool", () => {
   }
 });
 
-test("what cannot work is refused when the tools are made", () => {
+test("invalid configurations are rejected when the tools are created", () => {
   const make = (options) => () => createStateTools({ name: "s", description: "A state", get: () => ({}), set() {}, ...options });
   assert.throws(make({ schema: z.object({ session_id: z.string() }) }), /session_id/);
   assert.throws(make({ schema: z.object({ session_id: z.string() }), expand: true }), /session_id/);
@@ -187,14 +187,14 @@ test("what cannot work is refused when the tools are made", () => {
   assert.throws(make({ schema: z.string(), description: "" }), /needs a description/);
 });
 
-test("many tools are a warning", (context) => {
+test("many tools cause a warning", (context) => {
   const warn = context.mock.method(console, "warn", () => {});
   const lists = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`list${index}`, z.array(z.string())]));
   createStateTools({ name: "s", description: "Lists", schema: z.object(lists), get: () => ({}), set() {}, expand: true });
   assert.match(warn.mock.calls[0].arguments[0], /has 29 tools: .* at most 25/);
 });
 
-test("a group reads and sets values of their own, of several libraries", async () => {
+test("a group reads and sets its own values, of several libraries", async () => {
   const atoms = { theme: "light", size: 1 };
   const sets = [];
   const group = groupState({
@@ -210,7 +210,7 @@ test("a group reads and sets values of their own, of several libraries", async (
   assert.deepEqual(setters.inputSchema.properties.size, { type: "integer", minimum: 0 });
 });
 
-test("the tools and the resource are added, told of changes once for each task, and removed", async () => {
+test("the tools and the resource are added, notified of changes once per task, and removed", async () => {
   const added = [];
   let updates = 0;
   const add = (kind) => (definition) => {
@@ -253,7 +253,7 @@ test("the tools and the resource are added, told of changes once for each task, 
   assert.equal(listeners.size, 0);
 });
 
-test("what a library leaves out is refused, and what it sorts is stored as it makes it", async () => {
+test("values that a library drops are rejected, and values that it sorts are stored sorted", async () => {
   const records = appWith({}, { schema: z.record(z.string(), z.object({ n: z.number() })), expand: true });
   await assert.rejects(records.call("set_s", { key: "__proto__", value: {} }), /\/key: the schema does not accept "__proto__"/);
   assert.equal(records.sets, 0);
@@ -262,7 +262,7 @@ test("what a library leaves out is refused, and what it sorts is stored as it ma
   assert.deepEqual(sorted.value, [1, 2, 3]);
 });
 
-test("a state of another kind than its schema says is an error, and objects of classes keep their fields", async () => {
+test("a state that does not match its schema is an error, and class instances keep their fields", async () => {
   class Settings {
     theme = "dark";
     size = 20;
@@ -281,12 +281,12 @@ test("a state of another kind than its schema says is an error, and objects of c
   }
 });
 
-test("what the app changes while a library validates is not lost", async () => {
+test("changes by the app during validation are not lost", async () => {
   let finishValidation;
   let app;
   const validating = new Promise((started) => {
     const validate = () => new Promise((finish) => {
-      // The first validation waits, and later ones do not.
+      // The first validation waits; later ones do not.
       if (finishValidation) return finish(true);
       finishValidation = () => finish(true);
       started();
@@ -301,7 +301,7 @@ test("what the app changes while a library validates is not lost", async () => {
   assert.deepEqual(app.value.l, ["a", "by the user", "by a client"]);
 });
 
-test("a call that never settles ends when it is cancelled, and the next one runs", async () => {
+test("a call that never settles ends when cancelled, and the next one runs", async () => {
   let isStuck = true;
   let value = 1;
   const set = (next) => (isStuck ? new Promise(() => {}) : void (value = next));
@@ -318,7 +318,7 @@ test("a call that never settles ends when it is cancelled, and the next one runs
   assert.equal(await getter.handler({}), 4);
 });
 
-test("the getter completes a state that lacks what has a default", async () => {
+test("the getter adds missing values that have a default", async () => {
   const app = appWith({ a: 1 }, { schema: z.object({ a: z.number(), d: z.string().default("x") }) });
   assert.deepEqual(await app.call("get_s"), { a: 1, d: "x" });
   assert.deepEqual(app.value, { a: 1 });
@@ -333,7 +333,7 @@ test("defaults that are generated are not published", () => {
   assert.deepEqual(basic.setters.inputSchema.properties, { id: { type: "string" }, n: { default: 1, type: "number" } });
 });
 
-test("a change needs not have what only the whole must have", async () => {
+test("a change may omit required fields of the whole value", async () => {
   const item = { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, dependentRequired: { a: ["b"] }, minProperties: 2 };
   const app = appWith([{ a: 1, b: 2 }], { schema: { type: "array", items: item }, expand: true });
   const parameters = app.created.tools.find(({ name }) => name === "set_s").inputSchema.properties.value;
@@ -367,7 +367,7 @@ test("plain JSON Schema: patterns, undefined fields, frozen schemas, identifiers
   await assert.rejects(tree.call("set_s", { other: { next: 1 } }), /\/other/);
 });
 
-test("what no part names has tools, and a union is a part of its own", () => {
+test("values outside of all parts have tools, and a union is a separate part", () => {
   const Game = z.object({ score: z.object({ red: z.number(), black: z.number() }), u: z.union([z.string(), z.number()]), turn: z.string() });
   const { tools } = createStateTools({ name: "s", description: "A game", schema: Game, get: () => ({}), set() {}, schemaSplit: ["score.red", "u"], expand: true });
   assert.deepEqual(tools.map(({ name }) => name), ["get_s", "get_s_score-red", "set_s_score-red", "get_s_u", "set_s_u", "set_s"]);
@@ -391,7 +391,7 @@ test("the second element is a list exactly if the state is divided", () => {
   }
 });
 
-test("fields of the app cannot be set below unions, tuples and lists, and keep their values", async () => {
+test("fields of the app below unions, tuples and lists cannot be set, and keep their values", async () => {
   const made = { default: () => `made-${++count}` };
   let count = 0;
   const key = () => id(system(z.string().default(made.default)));
@@ -409,7 +409,7 @@ test("fields of the app cannot be set below unions, tuples and lists, and keep t
   assert.match(app.value.subs.list[1].id, /^made-/);
 });
 
-test("a divided group calls the setters of what has changed", async () => {
+test("a divided group calls the setters of the changed values", async () => {
   const sets = [];
   const atoms = { a: 1, constructor: "c" };
   const group = groupState({
@@ -422,7 +422,7 @@ test("a divided group calls the setters of what has changed", async () => {
   assert.equal(atoms.a, 5);
 });
 
-test("what cannot be added as a whole is not added, and listeners that throw fail no call", async (context) => {
+test("tools are added all or none, and listeners that throw fail no call", async (context) => {
   const added = [];
   const add = (definition) => {
     const handle = { definition, remove: () => added.splice(added.indexOf(handle), 1), notifyUpdated() {} };

@@ -1,4 +1,4 @@
-// A document whose wasm is out of reach: Node fetches no files.
+// A document whose wasm cannot be loaded: Node does not fetch files.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -11,7 +11,7 @@ const handler = () => {};
 /** Lets the next `McpWeb` be the first, as in a new document. */
 const forgetPages = () => globalThis[Symbol.for("mcp-web.pages")]?.clear();
 
-/** A page, and what it wrote to the console while `use` ran. */
+/** Creates a page, and returns its console output while `use` ran. */
 async function withPage(options, use) {
   const { error, warn } = console;
   const written = [];
@@ -24,7 +24,7 @@ async function withPage(options, use) {
   }
 }
 
-/** Answers every `fetch` by `answer` while `use` runs. */
+/** Answers every `fetch` with `answer` while `use` runs. */
 async function withServer(answer, use) {
   const { fetch } = globalThis;
   globalThis.fetch = async () => answer();
@@ -35,7 +35,7 @@ async function withServer(answer, use) {
   }
 }
 
-test("everything that waited for the wasm hears why it cannot be loaded", () =>
+test("everything that waits for the wasm fails with the reason", () =>
   withPage({}, async (mcpWeb, written) => {
     const states = [];
     mcpWeb.onStatusChange(({ state }) => states.push(state));
@@ -49,7 +49,7 @@ test("everything that waited for the wasm hears why it cannot be loaded", () =>
     assert.deepEqual(states, ["failed", "loading", "failed"]);
   }));
 
-test("a query fails for the same reason, whether it was asked before or after", () =>
+test("a query fails for the same reason, whether it is sent before or after the failure", () =>
   withPage({}, async (mcpWeb) => {
     const query = mcpWeb.query({ prompt: "?" });
     await assert.rejects(query.result, { code: "WasmLoadFailed" });
@@ -68,14 +68,14 @@ const source = {
   importFallback: () => import("../../../js/mcp-web-wasm-fallback.ts"),
 };
 for (const [what, answer, message] of answers) {
-  test(`a wasm file ${what} is reported with what to do`, () =>
+  test(`a wasm file ${what} is reported with advice`, () =>
     withServer(answer, () => {
       const loaded = loadCore(source, undefined);
       return assert.rejects(loaded, { name: "McpWebError", code: "WasmLoadFailed", message });
     }));
 }
 
-/** The smallest module, as an SDK whose glue has nothing to do. */
+/** The smallest module, for an SDK whose glue does nothing. */
 const WASM = Buffer.from(
   "0061736d010000000104016000000302010007140110" + "5f5f7762696e6467656e5f7374617274" + "00000a040102000b",
   "hex",
@@ -102,10 +102,10 @@ test("an app can pass the wasm itself", () =>
     }
   }));
 
-test("wasm of the app's own that is another file is an error, and is not replaced", () =>
+test("a wrong wasm file passed by the app is an error, and is not replaced", () =>
   assert.rejects(loadCore(source, new Response("<!doctype html>")), { code: "WasmLoadFailed", message: /another file/ }));
 
-test("a tool that is replaced or removed early is told apart from one that failed", () =>
+test("a tool that is replaced or removed early is distinguished from one that failed", () =>
   withPage({}, async (mcpWeb) => {
     const former = mcpWeb.addTool({ name: "now", handler });
     const latter = mcpWeb.addTool({ name: "now", handler });
@@ -114,7 +114,7 @@ test("a tool that is replaced or removed early is told apart from one that faile
     await assert.rejects(latter.registered, { code: "WasmLoadFailed" });
   }));
 
-test("nothing is loaded before it is wanted, nor after it is not", () =>
+test("nothing is loaded before it is needed, nor after it is no longer needed", () =>
   withPage({ autoConnect: false }, async (mcpWeb) => {
     assert.equal(mcpWeb.status.state, "idle");
     const wanted = mcpWeb.connect();
@@ -123,7 +123,7 @@ test("nothing is loaded before it is wanted, nor after it is not", () =>
     assert.equal(mcpWeb.status.state, "disconnected");
   }));
 
-test("the configuration is there at once, with the token", () =>
+test("the configuration is available immediately, with the token", () =>
   withPage({ autoConnect: false, bridgeUrl: "http://localhost:4000" }, (mcpWeb) => {
     const AUTH_TOKEN = mcpWeb.authToken;
     assert.match(AUTH_TOKEN, /^[0-9a-f]{48}$/);
@@ -137,10 +137,10 @@ test("the configuration is there at once, with the token", () =>
     });
   }));
 
-test("a made token is kept per bridge, and storage that throws is no storage", () => {
+test("a generated token is stored per bridge, and storage that throws is ignored", () => {
   const kept = new Map();
   globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
-  /** Of a new document each time. */
+  /** Each object is in a new document. */
   const token = (options) => forgetPages() ?? new McpWeb({ name: "Board", autoConnect: false, ...options }).authToken;
   assert.equal(token({}), token({}));
   assert.notEqual(token({}), token({ bridgeUrl: "http://localhost:4000" }));
@@ -152,7 +152,7 @@ test("a made token is kept per bridge, and storage that throws is no storage", (
   assert.equal(token({ authToken: () => "fetched" }), undefined);
 });
 
-test("a listener that throws spoils nothing", () =>
+test("a listener that throws has no effect on others", () =>
   withPage({ autoConnect: false }, async (mcpWeb) => {
     const heard = [];
     mcpWeb.onStatusChange(() => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { FakeModelContext } from "./webmcp/model-context.mjs";
 import { browserTool, call, createPage, imported, importedNames, listed, schema, settled } from "./webmcp/page.mjs";
 
-test("tools of the browser are offered, changed and removed as they are there", async () => {
+test("tools of the browser are offered, changed and removed with the browser", async () => {
   const { context, definitions, shared } = createPage();
   const heard = [];
   shared.options = { onImportsChange: (tools) => heard.push(tools.map(({ name, description }) => `${name}: ${description}`)) };
@@ -39,7 +39,7 @@ test("tools of the browser are offered, changed and removed as they are there", 
   assert.deepEqual(importedNames(definitions), []);
 });
 
-test("many changes are one list, and no change is no update", async () => {
+test("many changes are one list request, and without a change there is no update", async () => {
   const { context, definitions } = createPage();
   await listed(context);
   context.lists = 0;
@@ -52,7 +52,7 @@ test("many changes are one list, and no change is no update", async () => {
   assert.deepEqual(imported(definitions).slice(0, 20).map(({ key }) => key), before);
 });
 
-test("nothing is listed while the document is being replaced, because Chromium crashes then", async (t) => {
+test("tools are not listed while the document is being replaced, because Chromium would crash", async (t) => {
   globalThis.ModelContext = FakeModelContext;
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { context, listeners } = createPage();
@@ -71,7 +71,7 @@ test("nothing is listed while the document is being replaced, because Chromium c
   delete globalThis.ModelContext;
 });
 
-test("nothing of this document is imported, whichever `McpWeb` it is of", async () => {
+test("tools of this document are not imported, whichever `McpWeb` has them", async () => {
   const context = new FakeModelContext();
   const first = createPage({ context });
   first.page.addTool({ name: "t", handler() {} });
@@ -83,7 +83,7 @@ test("nothing of this document is imported, whichever `McpWeb` it is of", async 
   assert.deepEqual([importedNames(first.definitions), importedNames(second.definitions)], [[], []]);
 });
 
-test("a tool of the page takes the place of an imported one of its name, and gives it back", async () => {
+test("a tool of the page replaces an imported one with the same name while it exists", async () => {
   const context = new FakeModelContext();
   await context.registerTool(browserTool("t"));
   const { page, definitions } = createPage({ context });
@@ -108,7 +108,7 @@ test("tools of frames are imported only on request, after those of the page", as
   }
 });
 
-test("the error of a tool of the browser is passed on, and so is a failure that is told as a result", async () => {
+test("the error of a tool of the browser is passed on, and so is a failure inside a result", async () => {
   const context = new FakeModelContext();
   await context.registerTool(browserTool("throws", { execute: () => Promise.reject(new Error("lost")) }));
   await context.registerTool(browserTool("tells", { execute: () => ({ isError: true, error: "why", code: "InvalidArguments", data: { n: 1 } }) }));
@@ -128,10 +128,10 @@ test("the error of a tool of the browser is passed on, and so is a failure that 
   await assert.rejects(run("throws"), { message: /unknown transient reason/ });
 });
 
-/** A form of the document, as far as it is looked at. */
+/** A form of the document, with the parts that are read. */
 const formElement = (attributes) => Object.create({ getAttribute: (name) => attributes[name], hasAttribute: (name) => name in attributes });
 
-test("a form has time for a person, and patterns where Chromium has formats", async () => {
+test("a form has a timeout for a person, and patterns instead of Chromium's formats", async () => {
   const context = new FakeModelContext();
   const time = { type: "string", format: "^[0-9]{2}:[0-9]{2}$", description: "When" };
   context.addForm("waits", "Waits", { type: "object", properties: { time, day: { type: "string", format: "date" } }, required: [] }, () => {});
@@ -144,7 +144,7 @@ test("a form has time for a person, and patterns where Chromium has formats", as
   assert.deepEqual(submits._meta, { "mcp-web/webmcp": { imported: true, form: true } });
 });
 
-test("of two calls of a form, the earlier one is answered, and the browser hears that it is over", async () => {
+test("of two calls of a form, the earlier one is answered, and the browser is notified that it ended", async () => {
   const context = new FakeModelContext();
   const filled = [];
   context.addForm("form", "A form", { type: "object", properties: {} }, (input, call) => filled.push({ input, call }));
@@ -163,7 +163,7 @@ test("of two calls of a form, the earlier one is answered, and the browser hears
   assert.match(await third, /submitted, and the page is navigating/);
 });
 
-test("a form whose call waits is answered before the page leaves, and by the signal of the call", async () => {
+test("a waiting form call is answered before the page leaves, and by the signal of the call", async () => {
   const context = new FakeModelContext();
   context.addForm("form", "A form", { type: "object", properties: {} }, () => {});
   const { definitions, listeners } = createPage({ context });

@@ -8,7 +8,7 @@ import { browserTool, call, createPage, imported, importedNames, listed, schema,
 const require = createRequire(new URL("../../../../target/tools/web-sdk-node/node_modules/package.json", import.meta.url));
 const z = require("zod");
 
-test("a tool of the page is a tool of the browser, with what that shows", async () => {
+test("a tool of the page becomes a tool of the browser, with the browser's fields", async () => {
   const { context, page } = createPage();
   page.addTool({
     name: "count",
@@ -41,7 +41,7 @@ test("the description that the browser needs is the title, or the name", async (
   assert.deepEqual((await context.getTools()).map(({ description }) => description), ["a", "Bee", "Sea"]);
 });
 
-test("a tool that is not read-only may destroy something, unless it says not", async () => {
+test("a tool that is not read-only is destructive, unless it declares otherwise", async () => {
   const { context, page } = createPage();
   const hints = [undefined, { readOnlyHint: true }, { destructiveHint: true }, { destructiveHint: false }];
   hints.forEach((annotations, at) => page.addTool({ name: `t${at}`, annotations, handler() {} }));
@@ -84,7 +84,7 @@ test("`webmcp: false` leaves out everything, one direction, or one tool", async 
   }
 });
 
-test("only what the browser shows is registered again, and in one task", async () => {
+test("only changes that the browser shows cause a new registration, in one task", async () => {
   const { context, page } = createPage();
   const tool = page.addTool({ name: "t", description: "old", handler: () => "old" });
   page.addTool({ name: "u", handler() {} });
@@ -104,7 +104,7 @@ test("only what the browser shows is registered again, and in one task", async (
   assert.equal(await call(context, "t"), "another");
 });
 
-test("a tool that is removed is gone, and its calls go on", async () => {
+test("a tool that is removed is gone, and its calls continue", async () => {
   const { context, page } = createPage();
   const answer = Promise.withResolvers();
   const tool = page.addTool({ name: "t", handler: () => answer.promise });
@@ -137,14 +137,14 @@ test("arguments are validated before the handler runs, because the browser does 
   assert.deepEqual(events.slice(0, 2), ["json started", "json finished"]);
 });
 
-test("a schema that cannot be used refuses the call", async () => {
+test("a call of a tool with an unusable schema is rejected", async () => {
   const { context, page } = createPage();
   page.addTool({ name: "t", inputSchema: { type: "object", properties: { a: { $ref: "#/$defs/none" } } }, handler: assert.fail });
   await settled();
   assert.equal(JSON.parse(await call(context, "t", { a: 1 })).code, "InvalidArguments");
 });
 
-test("a result that does not fit its schema is a failure", async () => {
+test("a result that does not match its schema is a failure", async () => {
   const { context, page } = createPage();
   page.addTool({ name: "t", outputSchema: schema, handler: () => ({ n: "moon" }) });
   page.addTool({ name: "u", outputSchema: schema, handler: () => ({ content: [], structuredContent: { n: 2 } }) });
@@ -153,7 +153,7 @@ test("a result that does not fit its schema is a failure", async () => {
   assert.equal(await call(context, "u"), '{"n":2}');
 });
 
-test("no result reaches the browser raw, and none is lost", async () => {
+test("no result is passed to the browser unconverted, and none is lost", async () => {
   const { context, page } = createPage();
   let result;
   page.addTool({ name: "t", handler: () => result });
@@ -221,7 +221,7 @@ test("a failure keeps its message, its code and its data", async () => {
   assert.deepEqual(ends[0], ["failed", "HandlerFailed", "why"]);
 });
 
-test("a call is one of the page's: the app hears of it, and the handler knows who calls", async () => {
+test("a call is reported to the app, and the handler gets the caller", async () => {
   const { context, page, calls } = createPage();
   const events = [];
   calls.subscribe((event) => events.push(event));
@@ -270,7 +270,7 @@ test("a call that never ends has a timeout, because the browser has none", async
   await fired.promise;
 });
 
-test("there is no client to ask: only the page can ask its user", async () => {
+test("without a client, only the page can ask its user", async () => {
   const ask = (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } });
   const { context, page } = createPage();
   page.addTool({ name: "elicit", handler: ask });
@@ -287,7 +287,7 @@ test("there is no client to ask: only the page can ask its user", async () => {
   assert.equal(JSON.parse(await call(other.context, "elicit")).action, "accept");
 });
 
-test("what the browser refuses is no error, and is tried again when the name is free", async () => {
+test("a tool that the browser rejects is not an error, and is retried when the name is free", async () => {
   const context = new FakeModelContext();
   const taken = new AbortController();
   await context.registerTool(browserTool("t"), { signal: taken.signal });
@@ -301,7 +301,7 @@ test("what the browser refuses is no error, and is tried again when the name is 
   assert.equal(await call(context, "t"), "ours");
 });
 
-test("a page that may not use the API gets no error from it", async () => {
+test("a page without permission for the API gets no error", async () => {
   const context = new FakeModelContext();
   context.isForbidden = true;
   const { page, definitions } = createPage({ context });

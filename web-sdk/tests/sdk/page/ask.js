@@ -1,4 +1,4 @@
-/** The element `<mcp-web-ask>` asks: questions, their answers, and the calls that a person allows. */
+/** The element `<mcp-web-ask>` sends questions: their answers, and the calls that a person allows. */
 
 import { assert, equal } from "./assert.js";
 import { ReceivedQuery, all, announced, box, button, dispatchKey, eventually, finished, frame, inEmptyDocuments, input, once, one, press, shown, started, text, use, write } from "./ask-fixture.js";
@@ -73,7 +73,7 @@ export default inEmptyDocuments({
     element.clear();
   },
 
-  async "Escape and the button stop the answer, and what was stopped can be asked again"() {
+  async "Escape and the button stop the answer, and a stopped question can be asked again"() {
     const { bridge, element, ask } = await box();
     await ask("Work");
     const cancelled = once(element, "mcp-web-ask-cancel");
@@ -92,7 +92,7 @@ export default inEmptyDocuments({
     equal((await press(element, "Escape")).defaultPrevented, false, "without a question, the page has the key");
   },
 
-  async "a failure says what it means and what to do, and can be tried again"() {
+  async "a failure has an explanation and advice, and can be retried"() {
     const { bridge, element, ask } = await box();
     const asked = await ask("Work");
     asked.progress(text("All is"));
@@ -108,7 +108,7 @@ export default inEmptyDocuments({
     assert(!one(element, "[part=failure]") && !button(element, "Try again"));
   },
 
-  async "a question is asked again as it was, with its own options"() {
+  async "a question is repeated unchanged, with its own options"() {
     const suggestion = { label: "Plan", prompt: () => "Plan my day", options: { restrictTools: true, tools: [] } };
     const { bridge, element } = await box({ suggestions: [suggestion] });
     const next = async () => new ReceivedQuery(bridge, element, await bridge.next("query"));
@@ -124,7 +124,7 @@ export default inEmptyDocuments({
     element.clear();
   },
 
-  async "options and context are asked for each question, and suggestions have their own"() {
+  async "options and context are requested for each question, and suggestions have their own"() {
     let selected = "c1";
     let prompts = 0;
     const { bridge, element, ask } = await box({
@@ -158,7 +158,7 @@ export default inEmptyDocuments({
     assert(shown(element).includes("the board is locked"));
   },
 
-  async "Shift+Enter and a composition begin no question, and an empty input none"() {
+  async "Shift+Enter, a composition and an empty input do not send a question"() {
     const { bridge, element } = await box();
     write(element, "Hello");
     equal((await press(element, "Enter", true)).defaultPrevented, false);
@@ -197,7 +197,7 @@ export default inEmptyDocuments({
     equal(all(element, ".call").map(({ dataset }) => dataset.state), ["done", "cancelled"]);
   },
 
-  async "a call of the agent's own tool is shown with its source, and with what it returned"() {
+  async "a call of the agent's own tool is shown with its source and result"() {
     const { element, ask } = await box();
     const asked = await ask("What do I buy?");
     const call = { id: "1", tool: "notes-read_file", source: "notes" };
@@ -210,7 +210,7 @@ export default inEmptyDocuments({
     equal(texts, [['{\n  "path": "a"\n}', "Result", "<b>milk</b>"], ["{}"]]);
   },
 
-  async "invisible characters are shown, whoever has written it"() {
+  async "invisible characters are shown in all texts"() {
     const unseen = "\u202e\u200b\u2060\u3164\u2800\ufe00\u{e0100}";
     const seen = String.raw`\u{202e}\u{200b}\u{2060}\u{3164}\u{2800}\u{fe00}\u{e0100}`;
     const texts = (selector) => all(element, selector).map(({ textContent }) => textContent.trim());
@@ -254,7 +254,7 @@ export default inEmptyDocuments({
     await asked.complete({ result: "Done." });
   },
 
-  async "the dialog asks for the element, also for a question of the document before"() {
+  async "the dialog also asks for a question of the previous document"() {
     const turn = { label: "Old", prompt: "Old", uuid: "u-1", state: "running", blocks: [] };
     sessionStorage.setItem("mcp-web:ask:reloaded", JSON.stringify({ turns: [turn] }));
     sessionStorage.setItem("mcp-web:session:http://bridge.example:Reloaded", "former-session u-1");
@@ -263,7 +263,7 @@ export default inEmptyDocuments({
     const element = Object.assign(document.createElement("mcp-web-ask"), { id: "reloaded", mcpWeb });
     document.body.append(element);
     const asked = new ReceivedQuery(bridge, element, await bridge.next("query_attach"));
-    // What a bridge sends comes with a later task.
+    // The messages of a bridge arrive in a later task.
     await frame();
     asked.say("accepted");
     asked.progress({ type: "approval-requested", id: "1", tool: "clear_cards", arguments: {}, expiresInMs: 60_000 });

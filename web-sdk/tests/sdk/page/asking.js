@@ -1,11 +1,11 @@
-/** A page that asks, for the tests of queries. */
+/** A page that sends a query, for the tests of queries. */
 
 import { assert } from "./assert.js";
 import { Bridge } from "./bridge.js";
 
 export const text = (text) => ({ type: "text", text });
 
-/** A page that has asked, and what the bridge has heard. */
+/** A page that has sent a query, and the messages that the bridge received. */
 export async function asking(options = { prompt: "?" }, more, pageOptions) {
   const bridge = new Bridge();
   const mcpWeb = await bridge.page(pageOptions);
@@ -13,7 +13,7 @@ export async function asking(options = { prompt: "?" }, more, pageOptions) {
   return { bridge, mcpWeb, query, asked: await nextQuery(bridge) };
 }
 
-/** Returns the next query that a page sends, without its time, which is the present. */
+/** Returns the next query that a page sends, without its current time. */
 export async function nextQuery(bridge) {
   const { localTime, ...asked } = await bridge.next("query");
   const [, time] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d)\[[\w/+-]+\]$/.exec(localTime);
@@ -21,7 +21,7 @@ export async function nextQuery(bridge) {
   return asked;
 }
 
-/** The bridge says something of the query. */
+/** Sends a message of the bridge about the query. */
 export const say = (bridge, { uuid }, type, fields) => bridge.say({ type: `query_${type}`, uuid, ...fields });
 export const progress = (bridge, query, content, number) => say(bridge, query, "progress", { content, number });
 export const complete = (bridge, query, fields) => say(bridge, query, "complete", { toolCalls: [], ...fields });
@@ -32,12 +32,12 @@ export async function read(query) {
   return events;
 }
 
-/** Cuts the connection and lets the page in again. */
+/** Cuts the connection and accepts the page again. */
 export async function reconnect(bridge, meanwhile = () => {}, bridgeId) {
   bridge.breakConnection();
   await meanwhile();
   await bridge.accept(bridgeId);
 }
 
-/** What has been begun has come so far. */
+/** Waits until pending work has run. */
 export const settled = () => new Promise((resolve) => setTimeout(resolve));

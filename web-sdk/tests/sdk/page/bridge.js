@@ -1,4 +1,4 @@
-/** A bridge inside the page: its end of a WebSocket that never leaves the browser. */
+/** A bridge inside the page: the other end of a WebSocket that never leaves the browser. */
 
 import { McpWeb } from "./mcp-web.js";
 
@@ -8,19 +8,19 @@ const LIMITS = { maxResultBytes: 1_000_000, maxFrameBytes: 2_000_000, heartbeatS
 export const forgetPages = () => globalThis[Symbol.for("mcp-web.pages")]?.clear();
 
 export class Bridge {
-  /** Every frame of the page that nobody has taken. */
+  /** All frames of the page that no test has taken. */
   #frames = [];
   #wanted = [];
-  /** The messages of which parts have come, by their ids. */
+  /** The messages of which parts have arrived, by their ids. */
   #parts = new Map();
   #socket;
   #nextCall = 1;
-  /** Where the page connected to last. */
+  /** The address of the latest connection. */
   url;
 
   constructor() {
     const bridge = this;
-    // Each test has a page of its own, as in a new document.
+    // Each test has a new page, as in a new document.
     forgetPages();
     globalThis.WebSocket = class extends EventTarget {
       readyState = 0;
@@ -48,7 +48,7 @@ export class Bridge {
     };
   }
 
-  /** A page that is connected to this bridge. */
+  /** Creates a page that is connected to this bridge. */
   async page(options = {}) {
     const mcpWeb = new McpWeb({ name: "Test app", storage: "none", ...options });
     await this.accept();
@@ -56,7 +56,7 @@ export class Bridge {
     return mcpWeb;
   }
 
-  /** Lets the page in, and returns how it introduced itself. */
+  /** Accepts the page, and returns its introduction. */
   async accept(bridgeId = "b-1", more = {}) {
     const introduction = await this.next("authenticate");
     const { sessionId } = introduction;
@@ -64,10 +64,10 @@ export class Bridge {
     return introduction;
   }
 
-  /** How many connections the page has opened. */
+  /** The number of connections that the page has opened. */
   connections = 0;
 
-  /** The code with which the page has closed a socket last. */
+  /** The code of the latest close by the page. */
   closeCode;
 
   breakConnection(code = 1006) {
@@ -110,19 +110,19 @@ export class Bridge {
     return this.call({ type: "tool-call", toolName, toolInput, context });
   }
 
-  /** The next frame of one of these types; others stay. */
+  /** Returns the next frame of one of these types; others stay. */
   next(...types) {
     const at = this.#frames.findIndex(({ type }) => types.includes(type));
     if (at >= 0) return Promise.resolve(this.#frames.splice(at, 1)[0]);
     return new Promise((resolve) => this.#wanted.push({ types, resolve }));
   }
 
-  /** Whether a frame of this type waits. */
+  /** Returns whether a frame of this type is waiting. */
   has(type) {
     return this.#frames.some((frame) => frame.type === type);
   }
 
-  /** Long messages come in parts: `#+ID TEXT`, the last as `#.ID TEXT`. */
+  /** Long messages arrive in parts: `#+ID TEXT`, the last as `#.ID TEXT`. */
   #whole(text) {
     const [head, sign, id] = /^#([+.])(\d+) /.exec(text) ?? [];
     if (!head) return text;

@@ -51,7 +51,7 @@ export default {
     ]);
   },
 
-  async "an update of nothing but functions is not sent"() {
+  async "an update of functions only is not sent"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const tool = mcpWeb.addTool({ name: "t", description: "same", handler: () => "old" });
@@ -61,7 +61,7 @@ export default {
     equal((await bridge.tool("t")).result, "new");
   },
 
-  async "a refusal is written to the console also after an update of nothing but functions"() {
+  async "a rejection is logged even after an update of functions only"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const { error } = console;
@@ -117,7 +117,7 @@ export default {
     assert(type === "call-error" && /not JSON/.test(why));
   },
 
-  async "content and structured content travel together"() {
+  async "content and structured content are sent together"() {
     const link = { uri: "a://r", name: "r" };
     const blocks = [text("hi"), content.text("there", { priority: 1 }), content.link(link), content.resource({ uri: "a://t", text: "x" })];
     equal(await resultOf({ content: blocks, structuredContent: { n: 1 }, _meta: { k: null } }), response({
@@ -145,7 +145,7 @@ export default {
     });
   },
 
-  async "a throw keeps its code if a handler can know it"() {
+  async "a thrown error keeps its code if handlers may use it"() {
     const thrown = async (code) => {
       const { bridge } = await withTool(() => {
         throw Object.assign(new McpWebError(code, "why"), { data: { n: 1 } });
@@ -157,7 +157,7 @@ export default {
     equal(await thrown("ENOENT"), { code: "HandlerFailed", message: "why", data: { n: 1 } });
   },
 
-  async "a handler knows its client and caller"() {
+  async "a handler gets its client and caller"() {
     const { bridge } = await withTool((input, { callId, signal, client, caller }) => ({ input, callId, aborted: signal.aborted, client, caller }));
     equal((await bridge.tool("t", { a: 1 }, CONTEXT)).result, {
       input: { a: 1 },
@@ -169,7 +169,7 @@ export default {
     equal((await bridge.tool("t")).result, { input: {}, callId: "c2", aborted: false, caller: { via: "mcp", roles: [] } });
   },
 
-  async "progress and logs go out as far as the client wants them"() {
+  async "progress and logs are sent if the client requests them"() {
     const { bridge } = await withTool((_, ctx) => {
       ctx.progress(0.5, 2, "half");
       ctx.progress(0.5);
@@ -188,7 +188,7 @@ export default {
     assert(!bridge.has("call-progress") && !bridge.has("call-log"));
   },
 
-  async "what a handler asks at once is one message, and answers find their way"() {
+  async "simultaneous requests of a handler are one message, and answers reach their requests"() {
     const schema = { type: "object", properties: { column: { type: "string" } } };
     const { bridge } = await withTool((_, ctx) =>
       Promise.all([
@@ -258,7 +258,7 @@ export default {
     assert(/^[0-9a-f]{32}$/.test(elicitationId));
   },
 
-  async "what a client cannot do can be caught, or passed on"() {
+  async "an unsupported request can be caught, or passed on"() {
     const missing = { code: "ClientCapabilityMissing", message: "the client has no sampling", data: { requiredCapabilities: { sampling: {} } } };
     for (const caught of [true, false]) {
       const { bridge } = await withTool(async (_, ctx) => {
@@ -285,7 +285,7 @@ export default {
     assert(/^16 requests/.test(result[1]), result[1]);
   },
 
-  async "a cancelled call is told to its handler and to what it asked"() {
+  async "a cancelled call notifies its handler and its pending requests"() {
     const heard = [];
     const { bridge, mcpWeb } = await withTool(async (_, ctx) => {
       ctx.signal.addEventListener("abort", () => heard.push(ctx.signal.reason.code));
@@ -303,7 +303,7 @@ export default {
     assert(!bridge.has("call-response") && !bridge.has("call-error"));
   },
 
-  async "what was asked on a lost connection is asked again"() {
+  async "requests on a lost connection are sent again"() {
     const { bridge } = await withTool((_, ctx) => ctx.listRoots());
     const requestId = bridge.start({ type: "tool-call", toolName: "t", toolInput: {} });
     const asked = await bridge.next("client-requests");
@@ -341,7 +341,7 @@ export default {
     equal((await read(undefined)).code, "HandlerFailed");
   },
 
-  async "templates get their variables and complete them"() {
+  async "templates get their variables, which can be completed"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     mcpWeb.addResourceTemplate({
@@ -360,7 +360,7 @@ export default {
     equal(await complete("part"), { values: [] });
   },
 
-  async "prompts are filled in, and their arguments completed"() {
+  async "prompts are filled in, and their arguments are completed"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const many = Array.from({ length: 120 }, (_, n) => `${n}`);
@@ -382,7 +382,7 @@ export default {
     equal(result, { values: many.slice(0, 100), total: 120, hasMore: true });
   },
 
-  async "subscriptions are told, and changes are passed on"() {
+  async "subscriptions are reported, and changes are sent"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const heard = [];
@@ -437,7 +437,7 @@ export default {
     assert(third.result.contents[0].text.startsWith("<!doctype html>"));
   },
 
-  async "every call is told to the app with its kind"() {
+  async "every call is reported to the app with its kind"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     mcpWeb.addPrompt({ name: "p", get: () => "x" });

@@ -1,4 +1,4 @@
-/** The SDK connects and shows answers, whatever the elements of the page are named. */
+/** The SDK connects and shows answers, whatever the names of the page's elements are. */
 
 import { equal } from "./assert.js";
 import { DOCUMENT_NAMES, KINDS, inChunks, openFrame } from "./clobbered.js";
@@ -22,7 +22,7 @@ const ofKinds = Object.entries(KINDS).map(([kind, htmlOf]) => [
 export default {
   ...Object.fromEntries(ofKinds),
 
-  async "the markdown of an answer is shown in a page with any name of an element"() {
+  async "the markdown of an answer is shown whatever the names of the page's elements are"() {
     const { frame, view, body } = await openFrame("/clobbered-frame.html", "markdown");
     body.querySelector("#clobbering").innerHTML = DOCUMENT_NAMES.map(KINDS.img).join("");
     equal(await view.markdown("**Milk** <script>"), '<p dir="auto"><strong>Milk</strong> &lt;script&gt;</p>');

@@ -1,9 +1,9 @@
-/** Page tools in pages whose elements hide what a document has, and whose fields hide what a form has. */
+/** Page tools in pages whose elements hide members of the document, and whose fields hide members of a form. */
 
 import { assert, equal } from "./assert.js";
 import { DOCUMENT_NAMES, FORM_NAMES, KINDS, inChunks, openFrame } from "./clobbered.js";
 
-/** The names for which a document is not read, and those for which a form is not: the library for roles and names needs them. */
+/** The names with which a document or a form cannot be read, because the library for roles and names needs them. */
 const NEEDED_OF_DOCUMENT = ["parentNode", "defaultView", "createRange"];
 const NEEDED_OF_FORM = [
   "parentElement", "parentNode", "shadowRoot", "assignedSlot", "nextSibling", "nextElementSibling", "ownerDocument", "getAttribute", "hasAttribute", "tagName",
@@ -32,13 +32,13 @@ async function openPage() {
   return { frame, page, buttons, clobber: (html) => holders.forEach((holder) => (holder.innerHTML = html)) };
 }
 
-/** All that page tools show of a page. */
+/** Everything that page tools show of a page. */
 async function allOf({ driver }) {
   const everything = [driver.tree({ limit: 1000 }), driver.tree({ limit: 1000, everyText: true }), driver.state(), driver.pages()];
   return JSON.stringify(await Promise.all(everything));
 }
 
-/** Looks at a page with some names, and clicks its buttons. */
+/** Reads a page with some names, and clicks its buttons. */
 async function use({ page, buttons, clobber }, html, names) {
   clobber(html);
   const what = names.join();
@@ -55,7 +55,7 @@ async function use({ page, buttons, clobber }, html, names) {
 
 const without = (names, needed) => names.filter((name) => !needed.includes(name));
 
-/** The names of documents in parts, each of which takes seconds. */
+/** The names of documents in groups, each of which takes seconds. */
 const PARTS = [...inChunks(without(DOCUMENT_NAMES, NEEDED_OF_DOCUMENT), 75)];
 
 const ofKinds = ["img", "form", "iframe"].flatMap((kind) =>
@@ -72,7 +72,7 @@ const ofKinds = ["img", "form", "iframe"].flatMap((kind) =>
 export default {
   ...Object.fromEntries(ofKinds),
 
-  "a page with any name of a field is read and used": async () => {
+  "a page is read and used whatever the names of its fields are": async () => {
     const opened = await openPage();
     for (const names of inChunks(without(FORM_NAMES, NEEDED_OF_FORM))) {
       await use(opened, `<form aria-label="F">${names.map((name) => `<input name="${name}" aria-label="${name}">`).join("")}<b>End</b></form>`, names);
@@ -83,7 +83,7 @@ export default {
     opened.frame.remove();
   },
 
-  "a page that the library for names could not read says so, and shows nothing": async () => {
+  "a page that the library for names cannot read is reported, and not shown": async () => {
     const opened = await openPage();
     for (const [kind, htmlOf] of Object.entries(KINDS)) {
       for (const name of NEEDED_OF_DOCUMENT) {
@@ -97,7 +97,7 @@ export default {
     opened.frame.remove();
   },
 
-  "a frame that the library for names could not read says so, and the page around it is read": async () => {
+  "a frame that the library for names cannot read is reported, and the page around it is read": async () => {
     const { frame, page } = await openPage();
     const ref = page.ref("#save");
     const inside = page.$("#shown").contentDocument.body;
@@ -107,7 +107,7 @@ export default {
     frame.remove();
   },
 
-  "a form that the library for names could not read says so": async () => {
+  "a form that the library for names cannot read is reported": async () => {
     const { frame, page, clobber } = await openPage();
     for (const name of NEEDED_OF_FORM) {
       clobber(`<form aria-label="F"><b>End</b><input name="${name}"></form>`);
@@ -117,7 +117,7 @@ export default {
     frame.remove();
   },
 
-  "a field before its form does not make the names of the page go round": async () => {
+  "a field before its form does not make names circular": async () => {
     const { frame, page, clobber } = await openPage();
     clobber(`<button><input form="f" name="nextSibling"><form id="f"></form>Go</button>`);
     assert(page.lines()[0].startsWith('- button "Go"'), page.lines()[0]);
@@ -126,7 +126,7 @@ export default {
     frame.remove();
   },
 
-  "what a script has set is no element": async () => {
+  "a value that a script has set is not an element": async () => {
     const { frame, page } = await openPage();
     const { contentDocument } = frame;
     for (const name of NEEDED_OF_DOCUMENT) Object.defineProperty(contentDocument, name, { configurable: true, writable: true, value: contentDocument[name] });
@@ -142,7 +142,7 @@ export default {
     frame.remove();
   },
 
-  "a picture in a private frame makes no field of it readable": async () => {
+  "a picture in a private frame does not make its fields readable": async () => {
     const { frame, page } = await openPage();
     page.$("#private").contentDocument.body.insertAdjacentHTML("beforeend", `<img name="defaultView" alt="">`);
     assert(page.lines().includes(SAVE));

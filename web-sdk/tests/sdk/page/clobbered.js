@@ -1,15 +1,15 @@
-/** Plain HTML that hides what a document and a form have by their prototypes: elements with names, and fields. */
+/** Plain HTML that hides members of documents and forms: elements with names, and fields. */
 
-/** What belongs to each document itself: no element hides it. */
+/** Properties of each document itself, which elements cannot hide. */
 const OWN = ["location"];
 
 const namesOf = (...classes) => [...new Set(classes.flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)))].filter((name) => !OWN.includes(name));
 
-/** All that a document has, and all that a form has. */
+/** All members of a document, and all members of a form. */
 export const DOCUMENT_NAMES = namesOf(Document, Node, EventTarget);
 export const FORM_NAMES = namesOf(HTMLFormElement, HTMLElement, Element, Node, EventTarget);
 
-/** The elements that are properties of the document by their names. */
+/** The elements that become properties of the document by their names. */
 export const KINDS = {
   img: (name) => `<img name="${name}" alt="">`,
   form: (name) => `<form name="${name}"><input type="hidden" name="frameElement"><input type="hidden" name="getComputedStyle"></form>`,
@@ -18,7 +18,7 @@ export const KINDS = {
   object: (name) => `<object name="${name}" hidden></object>`,
 };
 
-/** Yields lists of some names: a page for each name would take minutes. */
+/** Yields groups of names, because a page for each name would take minutes. */
 export function* inChunks(names, size = 25) {
   for (let index = 0; index < names.length; index += size) yield names.slice(index, index + size);
 }

@@ -1,4 +1,4 @@
-/** Tests look into closed shadow roots, too. */
+/** Lets tests look into closed shadow roots. */
 
 globalThis.closedRoots = new WeakMap();
 const { attachShadow } = Element.prototype;

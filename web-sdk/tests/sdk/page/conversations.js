@@ -5,7 +5,7 @@ import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
 
 export default {
-  async "a conversation is named in its queries, and kept by the agent"() {
+  async "a conversation is named in its queries, and stored by the agent"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const conversation = mcpWeb.conversation();
@@ -46,7 +46,7 @@ export default {
     equal(asked, [`GET /conversations${session}`, `GET ${one}`, `GET ${one}`, `DELETE ${one}`, `DELETE ${one}`]);
   },
 
-  async "a request for conversations ends in time, is sent with a token only, and its answer is JSON"() {
+  async "a request for conversations times out, is sent only with a token, and its answer must be JSON"() {
     const mcpWeb = await new Bridge().page();
     const { McpWeb } = await import("./mcp-web.js");
     const { fetch } = globalThis;

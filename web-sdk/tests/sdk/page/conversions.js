@@ -1,4 +1,4 @@
-/** Pictures, sounds and bytes as browsers hold them, as content that a client can read. */
+/** Pictures, sounds and bytes in the types of browsers, as content that a client can read. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -58,7 +58,7 @@ export default {
     }
   },
 
-  async "a canvas is sent in the type that is asked for"() {
+  async "a canvas is sent in the requested type"() {
     for (const canvas of [pageCanvas(), offscreen()]) {
       const [block] = await contentOf(content.image(canvas, "image/jpeg"));
       equal((await pixel(block)).mimeType, "image/jpeg");
@@ -66,7 +66,7 @@ export default {
     }
   },
 
-  async "data URLs and base64 are taken as they are"() {
+  async "data URLs and base64 are accepted unchanged"() {
     const url = pageCanvas().toDataURL();
     const data = url.slice(url.indexOf(",") + 1);
     for (const source of [url, data, { data }, { data, mimeType: "image/png" }]) {
@@ -112,7 +112,7 @@ export default {
     equal(await bytesOf(resource.blob), [...long]);
   },
 
-  async "what holds no picture is refused with what would"() {
+  async "a value without a picture is rejected with advice"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     mcpWeb.addTool({ name: "t", handler: () => content.image(document.body) });

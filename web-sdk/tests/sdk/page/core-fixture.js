@@ -1,4 +1,6 @@
-/** Runs lists of actions as a call does: with the driver and the executor of the sources, and the rules of the built package. */
+/**
+ * Runs lists of actions like a call: with the driver and the executor of the sources, and the rules of the built package.
+ */
 
 import * as glue from "./mcp_web_page.js";
 import { runActions } from "./page-tools/executor.ts";
@@ -15,7 +17,7 @@ async function start() {
   exports.__wbindgen_start();
 }
 
-/** Does a list of actions, all of which are tried, and returns its log. `untilAnswered` is called before each step. */
+/** Performs a list of actions, all of which are tried, and returns its log. `untilAnswered` is called before each step. */
 export async function interact(driver, list, { confirm, untilAnswered = async () => true } = {}) {
   await (started ??= start());
   const actions = new glue.Actions(list, completeLimits({ actionTimeoutMs: 3_000 }), !!confirm, true, performance.now());

@@ -1,4 +1,4 @@
-/** What stands between a page and its bridge, as the app sees it. */
+/** Obstacles between a page and its bridge, as the app sees them. */
 
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -8,7 +8,7 @@ const BRIDGE = "http://127.0.0.1:9";
 
 const browser = { WebSocket: globalThis.WebSocket, fetch: globalThis.fetch, query: navigator.permissions.query };
 
-/** A browser in which sockets behave like `socket` (a function of the socket that was made), and nothing answers. */
+/** A simulated browser in which sockets behave like `socket` (a function of the created socket), and nothing answers. */
 function surroundings({ socket, origin = location.origin, permission, answers = {} }) {
   globalThis.WebSocket = class {
     constructor() {
@@ -47,13 +47,13 @@ function statusWhen(mcpWeb, wanted) {
   return new Promise((resolve) => mcpWeb.onStatusChange((status) => wanted(status) && resolve(status)));
 }
 
-/** The name of a check → its status and text. */
+/** Maps the name of a check to its status and text. */
 function byName({ checks }) {
   return Object.fromEntries(checks.map(({ name, status, message, remedy }) => [name, `${status}: ${message} ${remedy ?? ""}`]));
 }
 
 export default {
-  async "a bridge that is not there is tried again, and called unreachable"() {
+  async "a missing bridge is retried, and reported as unreachable"() {
     surroundings({ socket: fails });
     const mcpWeb = page();
     const { error } = await statusWhen(mcpWeb, ({ state }) => state === "reconnecting");
@@ -63,7 +63,7 @@ export default {
     await mcpWeb.disconnect();
   },
 
-  async "a web server that is no bridge is told apart"() {
+  async "a web server that is not a bridge is recognised"() {
     surroundings({ socket: fails, answers: { "/sdk/mcp-web.js": () => new Response("", { status: 404 }) } });
     const mcpWeb = page();
     const { error } = await statusWhen(mcpWeb, ({ error }) => error?.remedy);
@@ -73,7 +73,7 @@ export default {
     await mcpWeb.disconnect();
   },
 
-  async "an https page and a bridge without are mixed content, for good"() {
+  async "an https page and a bridge without TLS are mixed content, which is final"() {
     surroundings({ socket: refuses, origin: "https://app.example" });
     const mcpWeb = page({ autoConnect: false, bridgeUrl: "http://bridge.example" });
     await rejects(mcpWeb.connect(), { code: "MixedContentBlocked", message: /came over https.*reverse proxy/, remedy: /certificate/ });
@@ -81,7 +81,7 @@ export default {
     assert(/^failed: MixedContentBlocked/.test(byName(await mcpWeb.diagnose())["mixed content"]));
   },
 
-  async "while the browser asks its user, the status says so"() {
+  async "while the browser asks its user, the status reports it"() {
     surroundings({ socket: hangs, origin: "https://app.example", permission: permissionIn("prompt") });
     const mcpWeb = page();
     const status = await statusWhen(mcpWeb, ({ error }) => error);
@@ -105,7 +105,7 @@ export default {
     equal(mcpWeb.status.state, "disconnected");
   },
 
-  async "a page that disconnects after a wall is disconnected"() {
+  async "a page that disconnects after a final failure is disconnected"() {
     surroundings({ socket: fails, origin: "https://app.example", permission: permissionIn("denied") });
     const mcpWeb = page();
     await statusWhen(mcpWeb, ({ state }) => state === "failed");
@@ -113,7 +113,7 @@ export default {
     equal(mcpWeb.status, { state: "disconnected" });
   },
 
-  async "a page without an origin of its own is told who can help"() {
+  async "a page with an opaque origin gets advice"() {
     const bridge = new Bridge();
     Object.defineProperty(globalThis, "origin", { value: "null", configurable: true, writable: true });
     const mcpWeb = page({ autoConnect: false });
@@ -123,7 +123,7 @@ export default {
     await rejects(connected, { code: "OriginNotAllowed", message: /no origin \(http:\).*http:\/\/localhost/ });
   },
 
-  async "a bridge that does not take this page says so"() {
+  async "a bridge that rejects this page is reported"() {
     const bridge = new Bridge();
     Object.defineProperty(globalThis, "origin", { value: "https://app.example", configurable: true, writable: true });
     const mcpWeb = page({ autoConnect: false });
@@ -136,7 +136,7 @@ export default {
     assert(/^failed: OriginNotAllowed.*--allowed-origins loopback,https:\/\/app\.example/.test(said), said);
   },
 
-  async "nothing of a token is in a diagnosis but its kind, length and end"() {
+  async "a diagnosis contains only the kind, length and end of a token"() {
     const encode = (claims) => btoa(JSON.stringify(claims)).replace(/=+$/, "").replaceAll("+", "-").replaceAll("/", "_");
     const jwt = (exp) => `${encode({ alg: "HS256" })}.${encode({ sub: "alice", exp })}.c2lnbmF0dXJl`;
     const seconds = Date.now() / 1000;
@@ -160,7 +160,7 @@ export default {
     await mcpWeb.disconnect();
   },
 
-  async "a bridge that goes away is not asked what is in the way"() {
+  async "a bridge that disconnects is not diagnosed"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     let sockets = 0;
@@ -173,7 +173,7 @@ export default {
     await mcpWeb.disconnect();
   },
 
-  async "what is wrong with a token is said in the page's words"() {
+  async "a problem with a token is described in the page's terms"() {
     for (const code of ["InvalidAuthentication", "TokenExpired"]) {
       const bridge = new Bridge();
       const mcpWeb = page({ autoConnect: false });
@@ -184,7 +184,7 @@ export default {
     }
   },
 
-  async "what an app's own errors say of a token is left out"() {
+  async "tokens in the app's own errors are removed"() {
     const bridge = new Bridge();
     const authToken = "0123456789abcdef-secret";
     const mcpWeb = await bridge.page({ authToken });

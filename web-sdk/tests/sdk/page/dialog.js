@@ -1,4 +1,4 @@
-/** What the user of the page is asked, in place of the client. */
+/** The dialog that asks the user of the page instead of the client. */
 
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -35,7 +35,7 @@ async function asking(elicitInPage, request = { message: "Please complete it.", 
 const start = (bridge, client) => bridge.start({ type: "tool-call", toolName: "t", toolInput: {}, context: { client } });
 const result = async (bridge) => (await bridge.next("call-response")).result;
 
-/** The dialog that is there or comes. */
+/** Returns the dialog, waiting for it if necessary. */
 async function dialog() {
   const there = () => surface();
   while (!there()) await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -57,7 +57,7 @@ function describedBy(control) {
   return ids.map((id) => control.getRootNode().getElementById(id).textContent);
 }
 
-/** The looks of the page while `use` runs. */
+/** Applies styles to the page while `use` runs. */
 async function withStyle(properties, use) {
   const { style } = document.documentElement;
   for (const [name, value] of Object.entries(properties)) style.setProperty(name, value);
@@ -69,7 +69,7 @@ async function withStyle(properties, use) {
 }
 
 export default {
-  async "the dialog takes colours, corners, font and colour scheme of the page"() {
+  async "the dialog uses the colours, corners, font and colour scheme of the page"() {
     const looks = {
       "color-scheme": "dark",
       "--mcp-web-background": "rgb(1, 2, 3)",
@@ -91,7 +91,7 @@ export default {
       equal([fontSize, fontFamily, colorScheme], ["20px", "monospace", "dark"]);
       const accept = getComputedStyle(shown.querySelector(".accept"));
       equal([accept.backgroundColor, accept.color], ["rgb(250, 1, 1)", "rgb(9, 9, 9)"]);
-      // Text of the page's colour can be read where a person types, too.
+      // Text in the page's colour is also readable in fields.
       for (const control of [named(shown, "share"), named(shown, "column")]) {
         const { backgroundColor, color, borderColor } = getComputedStyle(control);
         equal([backgroundColor, color, borderColor], ["rgb(1, 2, 3)", "rgb(200, 201, 202)", "rgb(7, 8, 9)"]);
@@ -140,7 +140,7 @@ export default {
     }
   },
 
-  async "the dialog has the words of the app, and English ones for the rest"() {
+  async "the dialog uses the texts of the app, and English ones for the rest"() {
     const dialogStrings = {
       title: (asker) => `${asker} fragt`,
       recipient: (asker, app) => `Ihre Antwort geht über ${app} an ${asker}.`,
@@ -206,7 +206,7 @@ export default {
     gone();
   },
 
-  async "what is wrong is said where it is wrong, until it is right"() {
+  async "an error is shown at its field until it is corrected"() {
     const bridge = await asking("always");
     start(bridge, CAPABLE);
     const open = await dialog();
@@ -234,7 +234,7 @@ export default {
     equal(await result(bridge), { action: "decline" });
   },
 
-  async "escape and the cross cancel, and the focus returns"() {
+  async "Escape and the close button cancel, and the focus returns"() {
     const before = document.body.appendChild(document.createElement("button"));
     for (const cancel of [(open) => pressIn(open, "Escape"), (open) => use(button(open, "Cancel"))]) {
       before.focus();
@@ -250,7 +250,7 @@ export default {
     before.remove();
   },
 
-  async "a cancelled call takes its dialog along"() {
+  async "a cancelled call closes its dialog"() {
     const bridge = await asking("always");
     const requestId = start(bridge, CAPABLE);
     await dialog();
@@ -258,7 +258,7 @@ export default {
     gone();
   },
 
-  async "two questions come one after the other"() {
+  async "two questions are asked one at a time"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page({ elicitInPage: "always" });
     const schema = { type: "object", properties: {} };
@@ -274,7 +274,7 @@ export default {
     equal(await result(bridge), [{ action: "accept", content: {} }, { action: "decline" }]);
   },
 
-  async "the client is asked when it can, and when the app wants it so"() {
+  async "the client is asked if it can, and if the app wants it"() {
     const url = { message: "Sign in", url: "https://a.example/x?y=1" };
     const client = (elicitation) => ({ ...CAPABLE, capabilities: { elicitation } });
     for (const [mode, capable, request] of [
@@ -298,7 +298,7 @@ export default {
     }
   },
 
-  async "a client that turns out not to be able is replaced"() {
+  async "the page asks if the client turns out not to support it"() {
     const bridge = await asking("fallback");
     const requestId = start(bridge, CAPABLE);
     await bridge.next("client-requests");
@@ -308,7 +308,7 @@ export default {
     equal(await result(bridge), { action: "decline" });
   },
 
-  async "an address is shown whole before it is opened"() {
+  async "the whole address is shown before it is opened"() {
     const opened = [];
     const { open } = globalThis;
     globalThis.open = (...args) => opened.push(args);
@@ -343,7 +343,7 @@ export default {
     equal(describedBy(named(open, `Title${seen}`)), [`Hint${seen}`]);
     equal([...open.querySelectorAll("option")].map(({ textContent }) => textContent), ["No choice", `x${seen}`]);
     await use(button(open, "Send"));
-    // What is sent is what the person has read; a choice is the one that was offered.
+    // The sent values are the ones that the person has read; a choice is the original one.
     equal((await result(bridge)).content, { title: `text${seen}`, [`a${unseen}`]: `x${unseen}` });
     const visiting = await asking("always", { message: "Sign in", url: `https://a.example/${unseen}moc.live` });
     start(visiting, CAPABLE);
@@ -353,7 +353,7 @@ export default {
     await result(visiting);
   },
 
-  async "a request that makes no sense is refused"() {
+  async "an invalid request is rejected"() {
     for (const [request, message] of [
       [{ schema: SCHEMA }, /message must be/],
       [{ message: "?" }, /needs a schema/],

@@ -1,9 +1,9 @@
-/** Calls that outlive their document: what a handler arms, and a document that comes back. */
+/** Calls that outlive their document: the state that a handler arms, and a document that is shown again. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
 
-/** The page of the test before: all pages hear the events of the document. */
+/** The page of the previous test: all pages receive the events of the document. */
 let former;
 
 /** A connected page with the tool `t`. */
@@ -52,14 +52,14 @@ export default {
     equal(await bridge.next("leaving"), { type: "leaving", handsOver: [] });
   },
 
-  async "a page that is left names the calls that are armed"() {
+  async "a page that is unloaded names the armed calls"() {
     const { bridge, id, ctx } = await running();
     ctx.handOver(1);
     happens("pagehide");
     equal(await bridge.next("leaving"), { type: "leaving", handsOver: [id] });
   },
 
-  async "a state may have 64 KiB of JSON"() {
+  async "a state is limited to 64 KiB of JSON"() {
     const { bridge, ctx } = await running();
     ctx.handOver("x".repeat(65_534));
     equal((await bridge.next("call-hand-over")).state.length, 65_534);
@@ -69,7 +69,7 @@ export default {
     }
   },
 
-  async "what is not JSON is refused"() {
+  async "a state that is not JSON is rejected"() {
     const { ctx } = await running();
     const circular = {};
     circular.self = circular;
@@ -95,7 +95,7 @@ export default {
     equal(result, { continuation: { step: 1 } });
   },
 
-  async "a document that comes back goes on with its own call, and drops what its former handler returns"() {
+  async "a document that is shown again continues its own call, and drops the result of its former handler"() {
     /** The runs of the handler: its context, and what ends it. */
     const runs = [Promise.withResolvers(), Promise.withResolvers()];
     let count = 0;

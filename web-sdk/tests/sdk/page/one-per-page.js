@@ -52,7 +52,7 @@ export default {
     equal((await bridge.tool("count")).result, 50);
   },
 
-  async "apps, bridges, tokens and named sessions have objects of their own"() {
+  async "apps, bridges, tokens and named sessions have separate objects"() {
     new Bridge();
     const others = [
       {},
@@ -109,7 +109,7 @@ export default {
     equal([warnings, bridge.connections], [[], 1]);
   },
 
-  async "an older copy that comes later uses the newer one, and both are named"() {
+  async "an older copy that is loaded later uses the newer one, and both are reported"() {
     const bridge = new Bridge();
     const page = await bridge.page();
     const warned = Promise.withResolvers();
@@ -125,7 +125,7 @@ export default {
     equal(bridge.connections, 1);
   },
 
-  async "a newer copy takes over what the older one has, with the session and the token"() {
+  async "a newer copy takes over the items of the older one, with the session and the token"() {
     const bridge = new Bridge();
     const events = [];
     const page = await bridge.page();
@@ -154,7 +154,7 @@ export default {
     equal(events, ["connecting", "connected", "started", "finished"]);
     unsubscribe();
 
-    // What the app holds of the older copy works on.
+    // The app's objects of the older copy keep working.
     await Promise.all([tool.update({ handler: () => "new", description: "Newer" }), bridge.register()]);
     equal((await bridge.tool("old_tool")).result, "new");
     resource.notifyUpdated();
@@ -179,7 +179,7 @@ export default {
     await warningsOf(async () => {
       const Newer = await copyOf("99.0.1");
       new Newer(options);
-      // The module that takes over has been loaded, and waits.
+      // The module for the take-over has been loaded, and waits.
       await import("/version-99.0.1/mcp-web-takeover.js");
       equal(bridge.connections, 1);
       answer.resolve("done");

@@ -1,4 +1,4 @@
-/** Actions on elements: clicks, events, methods, drags, and what is refused. */
+/** Actions on elements: clicks, events, methods, drags, and refusals. */
 
 import { assert, equal, rejects } from "./assert.js";
 import { eventsOf, withPage } from "./page-fixture.js";
@@ -7,7 +7,7 @@ const POINTER_AND_MOUSE = ["pointerover", "pointerenter", "mouseover", "mouseent
 
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
-/** A test of the facts that are known of an element. */
+/** A test of the facts about an element. */
 const facts = (html, expected, before) =>
   withPage(html, async (page) => {
     await before?.(page);
@@ -17,7 +17,7 @@ const facts = (html, expected, before) =>
   });
 
 export default {
-  "a click is what a mouse does, with its fields": withPage("<button id='t'>Save</button>", async (page) => {
+  "a click has the events and fields of a mouse click": withPage("<button id='t'>Save</button>", async (page) => {
     const button = page.$("#t");
     const events = eventsOf(button, POINTER_AND_MOUSE);
     let fields;
@@ -31,13 +31,13 @@ export default {
     equal([down.buttons, Math.round(down.clientX), down.composed, down.view === window], [1, Math.round(box.x + box.width / 2), true, true]);
     assert(document.activeElement === button && !outcome.code);
   }),
-  "a press that is cancelled is one of the pointer only": withPage("<button id='t'>Save</button>", async (page) => {
+  "a cancelled press has pointer events only": withPage("<button id='t'>Save</button>", async (page) => {
     page.$("#t").addEventListener("pointerdown", (event) => event.preventDefault());
     const events = eventsOf(page.$("#t"), ["mousedown", "focus", "pointerup", "mouseup", "click"]);
     await page.click("#t");
     equal(events, ["pointerup", "click"]);
   }),
-  "a menu that opens on pointerdown, captures the pointer and is there at rest": withPage("<button id='t'>Menu</button>", async (page) => {
+  "a menu opens on pointerdown, captures the pointer and is visible at rest": withPage("<button id='t'>Menu</button>", async (page) => {
     page.$("#t").addEventListener("pointerdown", (event) => {
       event.target.setPointerCapture(event.pointerId);
       event.preventDefault();
@@ -46,7 +46,7 @@ export default {
     const { warnings } = await page.click("#t");
     equal([page.lines(), warnings], [['- button "Menu"', "- menu", '  - menuitem "Copy"'], undefined]);
   }),
-  "links, labels, summaries and checkboxes do what they do": withPage(
+  "links, labels, summaries and checkboxes have their usual effects": withPage(
     "<details><summary>More</summary>Text</details><label id='l'>Yes <input type='checkbox'></label><a href='#there'>Go</a><form><button>Send</button></form>",
     async (page) => {
       let submitted = 0;
@@ -59,7 +59,7 @@ export default {
       history.replaceState(null, "", location.pathname + location.search);
     },
   ),
-  "a control that its label is drawn for is clicked there": withPage(
+  "a control that is drawn by its label is clicked at the label": withPage(
     "<style>.sr{position:absolute;width:1px;height:1px;clip:rect(0 0 0 0);overflow:hidden}</style><input class='sr' id='t' type='checkbox'><label for='t'>Drawn</label>",
     async (page) => {
       equal(page.inspect("#t").coveredBy, undefined);
@@ -67,7 +67,7 @@ export default {
       equal(page.$("#t").checked, true);
     },
   ),
-  "an element that leaves at the press gets no click": withPage("<button id='t'>Save</button>", async (page) => {
+  "an element that is removed at the press gets no click": withPage("<button id='t'>Save</button>", async (page) => {
     page.$("#t").addEventListener("mousedown", () => page.$("#t").remove());
     const events = eventsOf(page.$("#t"), ["click"]);
     const { code } = await page.click("#t");
@@ -88,13 +88,13 @@ export default {
     equal(events, ["focus t", "focusin t", "blur t", "focusout t", "focus u", "focusin u", "blur u", "focusout u"]);
     assert(document.activeElement === document.body);
   }),
-  "any other event is dispatched, and what is no name is refused": withPage("<button id='t'>Save</button>", async (page) => {
+  "any other event is dispatched, and an invalid name is refused": withPage("<button id='t'>Save</button>", async (page) => {
     const events = eventsOf(page.$("#t"), ["mousedown", "my-event", "keyup"]);
     for (const event of ["onMouseDown", "my-event", "keyup"]) equal((await page.act({ type: "triggerEvent", event }, "#t")).code, undefined);
     equal(events, ["mousedown", "my-event", "keyup"]);
     equal((await page.act({ type: "triggerEvent", event: "click me" }, "#t")).code, "EventUnknown");
   }),
-  "an event may be written in any way, and one of the page keeps its name": withPage("<button id='t'>x</button>", async (page) => {
+  "the name of an event may be spelled in any way, and an event of the page keeps its name": withPage("<button id='t'>x</button>", async (page) => {
     const types = ["click", "dblclick", "contextmenu", "focusin", "compositionend", "Item-Picked", "foo", "constructor"];
     const events = [];
     for (const type of types) page.$("#t").addEventListener(type, () => events.push(type));
@@ -105,7 +105,7 @@ export default {
       assert(events.some((type) => type === wanted || type === wanted.toLowerCase()), `${event}: ${events}`);
     }
   }),
-  "a form is submitted, or the entry says why not": withPage("<form aria-label='F'><input name='a' required aria-label='A'><button>Send</button></form>", async (page) => {
+  "a form is submitted, or the log says why not": withPage("<form aria-label='F'><input name='a' required aria-label='A'><button>Send</button></form>", async (page) => {
     let submitted = 0;
     page.$("form").addEventListener("submit", (event) => (event.preventDefault(), submitted++));
     const failed = await page.act({ type: "triggerEvent", event: "onSubmit" }, "input");
@@ -136,13 +136,13 @@ export default {
     await call("hidePopover", "#p");
     assert(!page.$("#p").matches(":popover-open"));
   }),
-  "hover enters an element, and leaves the one before": withPage("<button id='t'>One</button><button id='u'>Two</button>", async (page) => {
+  "hover enters an element, and leaves the previous one": withPage("<button id='t'>One</button><button id='u'>Two</button>", async (page) => {
     const events = eventsOf(page.$("#t"), ["mouseenter", "mousemove", "mouseleave"]);
     await page.act({ type: "hover" }, "#t");
     await page.act({ type: "hover" }, "#u");
     equal(events, ["mouseenter", "mousemove", "mouseleave"]);
   }),
-  "scrolling moves what scrolls, and says where nothing does": withPage("<div id='t' style='height:50px;overflow:auto'><p style='height:500px'>Long</p></div>", async (page) => {
+  "scrolling moves the scrollable element, and is refused without one": withPage("<div id='t' style='height:50px;overflow:auto'><p style='height:500px'>Long</p></div>", async (page) => {
     await page.act({ type: "scroll", deltaY: 100 }, "#t");
     equal(page.$("#t").scrollTop, 100);
     page.$("#t").scrollTop = 10_000;
@@ -172,7 +172,7 @@ export default {
     await page.act({ type: "drag" }, "#t", "#u");
     equal([dropped, events], ["moved", [["dragstart", "dragenter", "dragend"], ["dragenter", "drop"]]]);
   }),
-  "elements in frames and shadow roots are used with their own classes": withPage("<iframe title='F' srcdoc='<input aria-label=I><button>B</button>'></iframe><x-b></x-b>", async (page) => {
+  "elements in frames and shadow roots are used with the classes of their realm": withPage("<iframe title='F' srcdoc='<input aria-label=I><button>B</button>'></iframe><x-b></x-b>", async (page) => {
     page.$("x-b").attachShadow({ mode: "open" }).innerHTML = "<button>S</button>";
     const frame = page.$("iframe");
     while (!frame.contentDocument?.querySelector("button")) await nextFrame();

@@ -1,4 +1,4 @@
-/** The calls of page tools: one after the other, and what becomes of a list in which an action fails. */
+/** The calls of page tools: one at a time, and the rest of a list after a failed action. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -10,14 +10,14 @@ import { openQuestion } from "./person/tab.ts";
 
 const NEVER = new AbortController().signal;
 
-/** A queue, the waits that it has begun, and what ends the newest one. */
+/** Creates a queue, with the waits that it has started, and a function that ends the newest one. */
 function makeQueue() {
   const waits = [];
   const queue = new CallQueue((ms) => new Promise((end) => waits.push({ ms, end })));
   return { queue, waits };
 }
 
-/** A form whose field refuses the value, and what a client does there: it fills the form in and sends it. */
+/** A form whose field refuses the value, and a client that fills it in and submits it. */
 const withForm = (run) => async () => {
   const main = document.body.appendChild(document.createElement("main"));
   main.innerHTML = `<input aria-label="Code"> <button>Send</button>`;
@@ -45,7 +45,7 @@ const factsOf = (answer) => answer._meta["mcp-web/page"];
 const codesOf = (answer) => factsOf(answer).log.map(({ code }) => code);
 
 export default {
-  "page tools that are refused leave nothing in the window": async () => {
+  "page tools that are rejected leave nothing in the window": async () => {
     const listeners = [];
     const { addEventListener } = window;
     window.addEventListener = (type, _, { signal } = {}) => listeners.push({ type, signal });
@@ -68,36 +68,36 @@ export default {
       window.addEventListener = addEventListener;
     }
   },
-  "nothing is done after an action that failed, and the result is an error with its facts": withForm(async (page) => {
+  "no action runs after a failed action, and the result is an error with its facts": withForm(async (page) => {
     const answer = await page.interact({});
     equal([answer.type, answer.code, page.sent], ["call-error", "HandlerFailed", 0]);
     equal([codesOf(answer), factsOf(answer).skipped], [["ValueRefused"], 1]);
     equal("isError" in factsOf(answer), false);
     const [{ text }] = answer.content;
     assert(text.endsWith("\nstopped because action 1 failed, 1 action skipped: nothing after it was done; look at the page, then call again with the rest"), text);
-    // What the next document would say.
+    // The data for the next document.
     let handedOver;
     while (page.bridge.has("call-hand-over")) handedOver = (await page.bridge.next("call-hand-over")).state;
     equal([handedOver.started, handedOver.report.stopped, handedOver.report.skipped], [true, true, 1]);
     equal(handedOver.report.log.map(({ code }) => code), ["ValueRefused"]);
   }),
-  "the actions after one that failed are done if the client asks for that": withForm(async (page) => {
+  "the actions after a failed action run if the client requests it": withForm(async (page) => {
     const answer = await page.interact({ onError: "continue" });
     equal([answer.type, page.sent], ["call-error", 1]);
     equal([codesOf(answer), factsOf(answer).skipped], [["ValueRefused", undefined], 0]);
   }),
-  "a list in which no action failed is no error": withForm(async (page) => {
+  "a list without a failed action is not an error": withForm(async (page) => {
     const actions = [{ type: "setValue", find: { name: "Code" }, value: "ABC" }];
     const answer = await page.interact({ actions, onError: "stop" });
     equal([answer.type, codesOf(answer)], ["call-response", [undefined]]);
   }),
-  "onError takes no other value": withForm(async (page) => {
+  "onError accepts no other value": withForm(async (page) => {
     for (const onError of ["skip", null, true]) {
       const { code, message } = await page.interact({ onError });
       equal([code, message, page.sent], ["InvalidArguments", "onError must be one of stop, continue", 0]);
     }
   }),
-  "a call begins when the one before has ended": async () => {
+  "a call begins when the previous one has ended": async () => {
     const { queue } = makeQueue();
     const order = [];
     let endFirst;
@@ -108,7 +108,7 @@ export default {
     await Promise.all([first, second]);
     equal(order, ["first", "second"]);
   },
-  "a call that waits for 60 s has done nothing, and says so": async () => {
+  "a call that waits for 60 s fails without an effect, and reports that": async () => {
     const { queue, waits } = makeQueue();
     let endFirst;
     const first = queue.run(NEVER, () => new Promise((resolve) => (endFirst = resolve)));
@@ -124,7 +124,7 @@ export default {
     equal(await queue.run(NEVER, async () => "third"), "third");
     equal(hasRun, false);
   },
-  "a call waits for the person for 60 s in all, and says why": async () => {
+  "a call waits for the person for 60 s in total, and reports why": async () => {
     const { now } = performance;
     let passed = 0;
     performance.now = () => now.call(performance) + passed;

@@ -1,9 +1,11 @@
-/** Documents that end, that have no size, and the pages of an app. */
+/** Documents that end or have no size, and the pages of an app. */
 
 import { assert, equal } from "./assert.js";
 import { withPage } from "./page-fixture.js";
 
-/** A document of its own with some HTML, whose global `page` drives it. Its scripts are allowed what a page is. */
+/**
+ * Creates a separate document with some HTML, whose global `page` drives it. Its scripts have the permissions of a page.
+ */
 async function inFrame(html, style = "", query = "") {
   const frame = document.createElement("iframe");
   frame.style = style;
@@ -37,7 +39,7 @@ export default {
     await page.act({ type: "drag" }, "#t", "input");
     frame.remove();
   },
-  "a link to another document ends the document, and its numbers are not used again": async () => {
+  "a link to another document ends the document, and its numbers are not reused": async () => {
     const { frame, page, view } = await inFrame(`<a id="t" href="/page-frame.html?next">Next</a>`);
     const ref = page.ref("#t");
     const ended = new Promise((resolve) => {
@@ -52,7 +54,7 @@ export default {
     assert(Number(next.ref("#b").slice(1)) > Number(ref.slice(1)));
     frame.remove();
   },
-  "a router that takes a link stays in its document": async () => {
+  "a router that handles a link stays in its document": async () => {
     const { frame, page, view } = await inFrame(`<a id="t" href="/orders">Orders</a>`);
     page.$("#t").addEventListener("click", (event) => {
       event.preventDefault();
@@ -63,7 +65,7 @@ export default {
     equal([navigated, page.driver.page().pageId], ["/orders", "/orders"]);
     frame.remove();
   },
-  "a document that does not come is a warning": async () => {
+  "a document that does not load is a warning": async () => {
     const { frame, page } = await inFrame(`<a id="t" href="/never">Never</a>`);
     const { warnings, navigated } = await page.click("#t");
     equal([warnings, navigated], [["the page has begun to go to /never and is still here after 5000 ms"], undefined]);
@@ -82,10 +84,10 @@ export default {
       frame.remove();
     }
   },
-  "input is for apps with a router": withPage("<p>x</p>", async (page) => {
+  "input requires an app with a router": withPage("<p>x</p>", async (page) => {
     equal((await page.act({ type: "navigate", pageId: "/x", input: { a: 1 } })).code, "ActionUnsupported");
   }),
-  "pages are the links of the same origin, without fragments, 100 at most": async () => {
+  "pages are the links of the same origin, without fragments, at most 100": async () => {
     const html = `<a href="/a">First</a><a href="/a#part">Part of it</a><a href="https://example.com/">Other</a><a href="/b" target="_blank">Tab</a><a href="/c" download>File</a>
       <a href="/d" aria-label="Fourth">4</a><div data-mcp-private><a href="/e">Private</a></div><a href="#/route">Route</a>`;
     await withPage(html, async (page) => {
@@ -97,7 +99,7 @@ export default {
       await withPage(Array.from({ length: links }, (_, index) => `<a href="/p${index}">${index}</a>`).join(""), async (page) => equal((await page.driver.pages()).length, count))();
     }
   },
-  "a new tab that the browser does not open is said": withPage(
+  "a new tab that the browser does not open is reported": withPage(
     `<button id="s">Script</button><a id="l" href="/b?secret" target="_blank">Link</a><form action="/c" target="_blank"><button id="f">Form</button></form><a id="h" href="#x">Here</a>`,
     async (page) => {
       page.$("#s").addEventListener("click", () => window.open("/a"));
@@ -106,11 +108,11 @@ export default {
       assert((await said("#s"))[0].includes("did not open /a"));
     },
   ),
-  "a link of another program does not leave the page": withPage(`<a id="m" href="mailto:ada@example.com">Mail</a>`, async (page) => {
+  "a link to another program does not leave the page": withPage(`<a id="m" href="mailto:ada@example.com">Mail</a>`, async (page) => {
     const { navigated, warnings } = await page.click("#m");
     equal([navigated, warnings?.[0].startsWith("mailto:ada@example.com is opened by a program")], [undefined, true]);
   }),
-  "a cancel ends the wait for rest": withPage("<button id='t'>x</button>", async (page) => {
+  "a cancellation ends the wait for rest": withPage("<button id='t'>x</button>", async (page) => {
     page.$("#t").addEventListener("click", () => void fetch("/never").catch(() => {}));
     const cancel = new AbortController();
     const acting = page.act({ type: "triggerEvent", event: "onClick" }, "#t", undefined, { signal: cancel.signal });

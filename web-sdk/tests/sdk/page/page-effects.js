@@ -1,7 +1,7 @@
 /**
- * No action reads or acts upon what the app keeps to itself, whatever it is done to: each action at each thing whose events the
- * browser takes to something else. A row is done with what is kept, and with nothing kept, where the action must not be refused.
- * What reaches a thing then is done once more in a hidden tab.
+ * No action reads or affects the private parts of an app, whatever its target is. Each action is tried on each thing from
+ * which the browser takes events to another element. Each row runs with a private part, and without one, where the action
+ * must not be refused. Ways that reach a thing in that case are tried again in a hidden tab.
  */
 
 import { assert } from "./assert.js";
@@ -17,7 +17,10 @@ const loaded = ({ s }) => new Promise((resolve) => (s.onload = resolve));
 
 const named = async ({ s }) => (await loaded({ s }), (s.contentWindow.name = "other"));
 
-/** The target has the id `t`, and what may be kept the id `s` and the mark KEPT. `apart` may be outside of the root. */
+/**
+ * The target has the id `t`. The part that may be private has the id `s` and the mark KEPT. `apart` may be outside of the
+ * root.
+ */
 const THINGS = {
   "a private part in its middle": { html: `<div id="t" role="group" tabindex="0" aria-label="T"><div id="s" KEPT style="height:40px">${TEXT}</div></div>` },
   "a private button in its middle": { html: `<div id="t" role="group" tabindex="0" aria-label="T"><button id="s" KEPT type="button" style="width:100%">${TEXT}</button></div>` },
@@ -106,7 +109,7 @@ const EVENTS = [
   "drop", "submit", "reset", "invalid", "beforetoggle", "toggle", "cancel", "close", "command",
 ];
 
-/** Builds a thing, does an action to it, and says what became of it. */
+/** Builds a thing, performs an action on it, and returns the result. */
 async function run(thing, actions, kept) {
   const stage = document.createElement("section");
   const isOutside = kept === "outside";
@@ -126,7 +129,7 @@ async function run(thing, actions, kept) {
   const seen = [];
   const note = (event) => (thing.around ? event.target === s : event.composedPath().includes(s)) && seen.push(event.type);
   if (thing.isSent && s.contentWindow) s.contentWindow.navigation.onnavigate = ({ destination }) => seen.push(destination.url);
-  // What is dispatched in tasks, such as the first `toggle`, is not that of the action.
+  // Events that are dispatched in tasks, such as the first `toggle`, do not belong to the action.
   for (let task = 0; task < 3; task++) await nextTask();
   const before = stateOf(s, t, thing);
   for (const type of EVENTS) window.addEventListener(type, note, true);
@@ -149,7 +152,7 @@ const stateOf = (s, t, { state }) =>
 
 const refOf = (driver, element) => nodesOf(treeAtOnce(driver, { limit: 1000, everyText: true }).root).find(({ ref }) => ref && driver.element(ref) === element)?.ref;
 
-/** Does what the executor does with an action, and what the core decides. */
+/** Performs an action as the executor does, with the decisions of the core. */
 async function act(driver, { isAnywhere, ...action }, t, handle) {
   const isDrag = action.type === "drag";
   const [ref, to] = [isAnywhere ? driver.focused() : refOf(driver, isDrag && handle ? handle : t), isDrag ? refOf(driver, t) : undefined];
@@ -170,7 +173,7 @@ async function act(driver, { isAnywhere, ...action }, t, handle) {
 
 const REFUSED = /^(private|outside|TargetPrivate)$/;
 
-/** Checks an action at a thing, and returns whether it reaches what may be kept where nothing is. */
+/** Checks an action on a thing, and returns whether it reaches the part that may be private when it is not. */
 async function check(thing, actions) {
   const free = await run(thing, actions, "");
   assert(!free.answers.some(({ code }) => REFUSED.test(code)), `nothing is kept, and it was refused: ${JSON.stringify(free.answers)}`);
@@ -184,7 +187,7 @@ async function check(thing, actions) {
 }
 
 const rows = {};
-/** The ways that reach each thing where nothing is kept. */
+/** The ways that reach each thing when nothing is private. */
 const ways = new Map(Object.keys(THINGS).map((name) => [name, []]));
 
 for (const [name, thing] of Object.entries(THINGS)) {

@@ -1,4 +1,4 @@
-/** Makes a piece of a page, and runs the DOM driver on it. */
+/** Creates a part of a page, and runs the DOM driver on it. */
 
 import { DomDriver } from "./page-tools/dom/driver.ts";
 
@@ -19,7 +19,7 @@ export const withPage = (html, run, options) => async () => {
   }
 };
 
-/** A driver, and what the executor does with it. */
+/** A driver, with the operations of the executor. */
 export class Page {
   constructor(driver, root) {
     Object.assign(this, { driver, root });
@@ -51,7 +51,7 @@ export class Page {
     return this.driver.inspect(this.ref(selector), action);
   }
 
-  /** Does an action as the executor does, on the element with a selector. */
+  /** Performs an action as the executor does, on the element with a selector. */
   async act(action, selector, to, { isBrief = false, signal = NEVER } = {}) {
     const ref = selector === undefined ? undefined : this.ref(selector);
     const toRef = to === undefined ? undefined : this.ref(to);
@@ -82,7 +82,7 @@ export class Page {
   }
 }
 
-/** Looks at a page while its clock stands still: in one part, however slow the machine is. */
+/** Reads a page while its clock stands still: in one part, however slow the machine is. */
 export function treeAtOnce(driver, options) {
   performance.now = () => 0;
   try {

@@ -1,4 +1,4 @@
-/** Handles of elements: never used twice, and stale when they are. */
+/** Handles of elements: never reused, and stale after their elements are gone. */
 
 import { assert, equal } from "./assert.js";
 import { DomDriver } from "./page-tools/dom/driver.ts";
@@ -23,18 +23,18 @@ function make(handles, count, isPinned = false) {
 }
 
 export default {
-  "an element keeps its handle through renders around it": withPage("<ul><li><button id='t'>A</button></li></ul>", (page) => {
+  "an element keeps its handle when elements around it are rendered": withPage("<ul><li><button id='t'>A</button></li></ul>", (page) => {
     const ref = page.ref("#t");
     page.$("ul").prepend(...Array.from({ length: 20 }, () => Object.assign(document.createElement("li"), { innerHTML: "<button>New</button>" })));
     page.$("#t").textContent = "B";
     equal([page.ref("#t"), page.driver.element(ref) === page.$("#t")], [ref, true]);
   }),
-  "an element that takes the place of another one has a handle of its own": withPage("<div><button id='t'>A</button></div>", (page) => {
+  "an element that replaces another one has its own handle": withPage("<div><button id='t'>A</button></div>", (page) => {
     const ref = page.ref("#t");
     page.$("div").innerHTML = "<button id='t'>A</button>";
     equal([code(() => page.driver.element(ref)), page.driver.inspect(ref, { type: "hover" }), page.ref("#t") === ref], ["TargetStale", "stale", false]);
   }),
-  "an element that is moved, and put back, is the same": withPage("<div><button id='t'>A</button></div><p></p>", (page) => {
+  "an element that is moved or put back keeps its handle": withPage("<div><button id='t'>A</button></div><p></p>", (page) => {
     const ref = page.ref("#t");
     const button = page.$("#t");
     button.remove();
@@ -51,7 +51,7 @@ export default {
     await loaded;
     equal(code(() => page.driver.element(ref)), "TargetStale");
   }),
-  "a second driver of the tab, as of the next document, uses no number again": withPage("<button id='t'>A</button>", (page) => {
+  "a second driver of the tab, as in the next document, does not reuse numbers": withPage("<button id='t'>A</button>", (page) => {
     const ref = page.ref("#t");
     const next = new DomDriver({ root: page.root });
     equal(code(() => next.element(ref)), "TargetStale");
@@ -59,7 +59,7 @@ export default {
     const other = nodesOf(treeAtOnce(next, { limit: 9 }).root).find(({ role }) => role === "button").ref;
     assert(Number(other.slice(1)) > Number(ref.slice(1)), `${other} after ${ref}`);
     equal(Number(sessionStorage.getItem(KEY)) >= Number(other.slice(1)), true);
-    // The first one reads what the other has used.
+    // The first one reads the number that the other has used.
     page.root.insertAdjacentHTML("beforeend", "<button id='u'>B</button>");
     assert(Number(page.ref("#u").slice(1)) > Number(other.slice(1)));
   }),
@@ -68,13 +68,13 @@ export default {
     Object.defineProperty(window, "sessionStorage", { configurable: true, get: () => { throw new DOMException("no", "SecurityError"); } });
     try {
       const [, [first]] = make(new Handles(10), 1);
-      // Numbers of documents are apart by the time between them.
+      // The numbers of two documents differ by the time between them.
       assert(Number(first.slice(1)) > 1_000_000, first);
     } finally {
       Object.defineProperty(window, "sessionStorage", own);
     }
   },
-  "the limit: the one that was not used for longest is evicted": () => {
+  "at the limit, the least recently used handle is evicted": () => {
     const handles = new Handles(3);
     const [, pinned] = make(handles, 1, true);
     const [elements, refs] = make(handles, 2);

@@ -1,4 +1,4 @@
-/** Keys, and what the browser does with those that the page has not cancelled. */
+/** Keys, and the browser's default actions for those that the page does not cancel. */
 
 import { assert, equal } from "./assert.js";
 import { eventsOf, withPage } from "./page-fixture.js";
@@ -50,7 +50,7 @@ export default {
       })();
     }
   },
-  "a number that the page sets while it is typed, and one typed after the focus has moved": withPage("<input id='t' type='number' step='any'><input id='u'>", async (page) => {
+  "a number that the page sets during typing, and one typed after the focus has moved": withPage("<input id='t' type='number' step='any'><input id='u'>", async (page) => {
     for (const key of ["1", "."]) await page.press(key, "#t");
     page.$("#t").value = "7";
     await page.press("5", "#t");
@@ -60,7 +60,7 @@ export default {
     await page.press("5", "#t");
     equal(page.$("#t").value, "755");
   }),
-  "an address of mail has a caret, too": withPage("<input id='t' type='email' value='b@c'>", async (page) => {
+  "an email field also has a caret": withPage("<input id='t' type='email' value='b@c'>", async (page) => {
     for (const key of ["Home", "a", "End", "d", "Backspace", "e"]) await page.press(key, "#t");
     equal(page.$("#t").value, "ab@ce");
     for (const key of ["Control+A", "x"]) await page.press(key, "#t");
@@ -83,7 +83,7 @@ export default {
       assert(code === "ActionFailed" && /is no key.*setValue/.test(error), `${key}: ${error}`);
     }
   }),
-  "a field takes no more than its length, and nothing when it is read-only": withPage("<input id='t' maxlength='1' value='a'><input id='r' readonly value='a'>", async (page) => {
+  "a field accepts no more than its length, and nothing when it is read-only": withPage("<input id='t' maxlength='1' value='a'><input id='r' readonly value='a'>", async (page) => {
     await page.press("b", "#t");
     await page.press("b", "#r");
     equal([page.$("#t").value, page.$("#r").value], ["a", "a"]);
@@ -137,7 +137,7 @@ export default {
     await page.press("Escape");
     equal([wasOpen, dialog.open], [true, false]);
   }),
-  "what is no key is refused": withPage("<input id='t'>", async (page) => {
+  "an invalid key is refused": withPage("<input id='t'>", async (page) => {
     const { code, error } = await page.press("left arrow", "#t");
     assert(code === "ActionFailed" && /KeyboardEvent\.key/.test(error), error);
   }),

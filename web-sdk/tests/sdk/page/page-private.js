@@ -1,4 +1,4 @@
-/** What the page keeps from AI clients, and pages whose forms hide what a browser has. */
+/** Content that the page hides from AI clients, and pages whose forms hide members of the browser. */
 
 import { assert, equal } from "./assert.js";
 import { interact } from "./core-fixture.js";
@@ -14,7 +14,7 @@ const EDITOR = `<div id="t" contenteditable aria-label="Note" role="textbox"><p>
 
 const stateOf = async (page) => (await page.driver.state()).state;
 
-/** Whether anything that page tools show of a page has a text in it. */
+/** Returns whether anything that page tools show of a page contains a text. */
 const shows = async (page, text) => `${page.lines().join("\n")}${JSON.stringify([await page.tree({ everyText: true }), await stateOf(page)])}`.includes(text);
 
 const find = (words) => ({ find: words });
@@ -22,14 +22,14 @@ const click = (words) => ({ type: "triggerEvent", event: "onClick", ...find(word
 const key = (name, words) => ({ type: "pressKey", key: name, ...(words && find(words)) });
 const drag = (name) => ({ type: "drag", ...find({ name: "Item" }), to: find({ name }), steps: 2 });
 
-/** What deletes something where it is clicked, submitted or dropped on. */
+/** An element that deletes something when it is clicked, submitted or dropped on. */
 const DELETES = `data-deletes style="display: block; width: 100%; height: 40px"`;
 const IMAGE = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
 const FORM = `<form aria-label="Account" data-deletes><input aria-label="Reason"><button>Delete</button><button type="reset">Delete all</button></form>`;
 const PANEL = `<div role="dialog" aria-label="Panel"><input aria-label="Name"><button ${DELETES}>Delete</button></div>`;
 const LABELLED = `<label for="d">Options</label><button id="d" aria-label="Delete" data-deletes>x</button>`;
 
-/** Ways to what has the word "Delete", none of which names it. */
+/** Ways that lead to an element with the word "Delete", none of which names it. */
 const DELETIONS = {
   "an arrow key in a radio group": [`<input type="radio" name="r" aria-label="Keep" checked><input type="radio" name="r" aria-label="Delete" data-deletes>`, key("ArrowDown", { name: "Keep" })],
   "Enter for what contains the focus": [PANEL, key("Tab", { name: "Name" }), key("Enter", { name: "Panel" })],
@@ -55,7 +55,7 @@ const DELETIONS = {
   "the method reset": [FORM, { type: "callMethod", method: "reset", ...find({ name: "Reason" }) }],
 };
 
-/** Notes what happens to what deletes something. */
+/** Records the events of the element that deletes something. */
 function watchDeletions({ root }) {
   const seen = [];
   for (const one of root.querySelectorAll("[data-deletes]")) {
@@ -66,7 +66,7 @@ function watchDeletions({ root }) {
 }
 
 export default {
-  "what the app declines by its words is not used, whatever leads to it": async () => {
+  "an element that the app declines by its text is not used, whatever leads to it": async () => {
     for (const [way, [html, ...list]] of Object.entries(DELETIONS)) {
       await withPage(html, async (page) => {
         const seen = watchDeletions(page);
@@ -82,14 +82,14 @@ export default {
       })();
     }
   },
-  "what has other words by now than those that the app was asked about is not used": withPage(`<button id="t">Keep</button>`, async (page) => {
+  "an element whose text has changed since the app was asked is not used": withPage(`<button id="t">Keep</button>`, async (page) => {
     const clicks = eventsOf(page.$("#t"), ["click"]);
     const [{ code }] = await interact(page.driver, [click({ name: "Keep" })], { confirm: async () => void (page.$("#t").textContent = "Delete") });
     equal([code, clicks], ["TargetStale", []]);
     const [again] = await interact(page.driver, [click({ name: "Delete" })], { confirm: async () => {} });
     equal([again.code, clicks], [undefined, ["click"]]);
   }),
-  "an action whose target is gone when it begins has a log entry, whenever it goes": async () => {
+  "an action whose target is gone when it begins has a log entry, whenever the target disappears": async () => {
     for (let step = 1; step <= 12; step++) {
       await withPage(`<button id="a">A</button><button id="b">B</button>`, async (page) => {
         let steps = 0;
@@ -111,7 +111,7 @@ export default {
     }
     equal(code, "TargetPrivate");
   }),
-  "what is private beside a control does not keep it from being used": async () => {
+  "private content beside a control does not prevent its use": async () => {
     for (const [html, target] of [
       [`<button command="show-modal" commandfor="d">T</button><dialog id="d"><input type="hidden" data-mcp-private><input></dialog>`, "button"],
       [`<p><input type="radio" aria-label="T"></p><input type="radio" data-mcp-private>`, "input"],
@@ -139,18 +139,18 @@ export default {
       }
     },
   ),
-  "what is private in an editor is in no value, and no value replaces it": withPage(EDITOR, async (page) => {
+  "private content of an editor is in no value, and no value replaces it": withPage(EDITOR, async (page) => {
     equal(page.lines(), ['- textbox "Note": "public\\nend"']);
     equal(await stateOf(page), { t: "public\nend" });
     equal([page.inspect("#t", { type: "setValue", value: "x" }).private, page.inspect("#t").private], [true, undefined]);
     page.$("[data-mcp-private]").remove();
     equal(page.inspect("#t", { type: "setValue", value: "x" }).private, undefined);
   }),
-  "no value is set in a private field through what is around it": withPage("<div id='t' role='group' tabindex='0' aria-label='G'><span data-mcp-private><input></span></div>", (page) => {
+  "no value is set in a private field through the elements around it": withPage("<div id='t' role='group' tabindex='0' aria-label='G'><span data-mcp-private><input></span></div>", (page) => {
     equal(page.inspect("#t", { type: "setValue", value: "x" }).private, true);
   }),
-  "an editor with nothing but private text has no value": lines(`<div contenteditable aria-label="N"><b data-mcp-private>DE1234</b></div>`, ['- textbox "N"']),
-  "what is private in a shadow root, or named inside a name, is in no name": withPage(
+  "an editor with only private text has no value": lines(`<div contenteditable aria-label="N"><b data-mcp-private>DE1234</b></div>`, ['- textbox "N"']),
+  "private content in a shadow root, or referenced inside a name, is in no name": withPage(
     `<button><x-a></x-a>Pay</button><a href="/x"><span aria-labelledby="p">own</span></a><button aria-owns="p">Owns</button>
      <button><x-b><i data-mcp-private>DE1234</i> rest</x-b></button><div data-mcp-private><b id="p">DE1234</b></div>
      <a href="/y"><input type="checkbox" id="c">Box</a><div data-mcp-private><label for="c">DE1234</label></div>`,
@@ -184,7 +184,7 @@ export default {
       for (const id of ["#a", "#b"]) equal((await page.set(id, "secret")).readBack, { expected: "(hidden)", actual: "(hidden)", matches: true });
     },
   ),
-  "a button with something private in it is clicked, and what is private gets no event": withPage(
+  "a button with private content is clicked, and the private content gets no event": withPage(
     "<button id='t'>Pay <span id='s' data-mcp-private>DE1234</span></button><div id='c' tabindex='0' role='group' aria-label='Card'><button id='b' data-mcp-private style='width:100%'>DE1234</button></div>",
     async (page) => {
       for (const [target, inside] of [["#t", "#s"], ["#c", "#b"]]) {
@@ -240,7 +240,7 @@ export default {
     assert(content.startsWith('textbox "Inner"') && !content.includes("Outer"), content);
     inner.dispose();
   }),
-  "fields with the names of what a form has are read and used": withPage(
+  "fields with the names of a form's members are read and used": withPage(
     `<div tabindex="0"><form id="login" name="login" aria-label="Login">${["id", "name", "action", "method", "title", "target", "elements", "children", "role", "labels", "hidden", "style", "className", "querySelector", "getRootNode", "checkVisibility", "childNodes", "nodeType", "matches", "localName", "isConnected", "closest", "contains", "firstChild", "previousSibling", "textContent", "getBoundingClientRect", "getClientRects", "tabIndex", "onclick", "nodeName"].map((name) => `<label>${name} <input name="${name}" value="v"></label>`).join("")}<button type="button">Go</button></form></div>`,
     async (page) => {
       const [form] = nodesOf(page.tree().root).filter(({ role }) => role === "form");
@@ -254,7 +254,7 @@ export default {
       equal(page.inspect("button").label, 'button "Go"');
     },
   ),
-  "a form that cannot be read is one node that says so": async () => {
+  "a form that cannot be read is one node with a note": async () => {
     for (const name of ["parentNode", "assignedSlot", "parentElement", "getAttribute", "hasAttribute", "shadowRoot", "ownerDocument", "tagName", "nextSibling", "nextElementSibling"]) {
       await withPage(
         `<button id="b">Before <form aria-label="F"><input name="${name}" list="none" aria-labelledby="none"><header>x</header></form></button><p id="d">After</p>
@@ -277,7 +277,7 @@ export default {
     equal(await stateOf(page), {});
     equal(page.lines().map((line) => line.trim().slice(0, 20)), ['- link "Link"', "- form", "- text: This form ca", '- iframe "F"', '- link "Link"', "- form", "- text: This form ca"]);
   }),
-  "Enter sends a form whose fields hide what a form has, and what covers it is found": withPage(
+  "Enter submits a form whose fields hide the form's members, and a cover is found": withPage(
     `<form><input id="t" name="elements"><input name="closest"><input name="querySelector"><button name="submit">Send</button></form>
      <button id="b">Covered</button><form style="position:fixed;inset:0"><input name="parentElement"><b id="c">Cover</b></form>`,
     async (page) => {
@@ -292,7 +292,7 @@ export default {
       equal([(await page.press("Enter", "#t")).code, submitter], [undefined, "submit"]);
     },
   ),
-  "several checkboxes of one name are the values of those that are checked": withPage(
+  "several checkboxes with one name have the values of the checked ones": withPage(
     `<form name="f"><input type="checkbox" name="c" value="red" checked><input type="checkbox" name="c" value="green"><input type="checkbox" name="c" value="blue" checked>
      <input type="checkbox" name="none" value="1"><input type="checkbox" name="none" value="2"><input type="checkbox" name="one" value="1" checked></form>
      <input type="checkbox" name="c" value="other">`,

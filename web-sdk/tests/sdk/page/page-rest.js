@@ -1,4 +1,4 @@
-/** What is recorded while an action runs, when it is at rest, and that nothing is left afterwards. */
+/** The recording during an action, the end of its effects, and the clean-up afterwards. */
 
 import { assert, equal, rejects } from "./assert.js";
 import { Clock } from "./page-tools/dom/clock.ts";
@@ -7,7 +7,7 @@ import { withPage } from "./page-fixture.js";
 
 const NEVER = new AbortController().signal;
 
-/** Runs an action that clicks a button whose handler is given. */
+/** Runs an action that clicks a button with a given handler. */
 const onClick = (handler, check, action) =>
   withPage("<button id='t'>x</button><output></output>", async (page) => {
     page.$("#t").addEventListener("click", () => handler(page));
@@ -24,7 +24,7 @@ const replaced = () => [
 ];
 
 export default {
-  "what comes after some renders is waited for": onClick(
+  "changes after some renders are awaited": onClick(
     async (page) => {
       for (let index = 0; index < 5; index++) {
         await (index ? new Promise(requestAnimationFrame) : nextTask());
@@ -33,7 +33,7 @@ export default {
     },
     (outcome, page) => equal([page.$("output").textContent, outcome.warnings], ["render 4", undefined]),
   ),
-  "what a busy page has begun is waited for, however late it comes": onClick(
+  "work that a busy page has begun is awaited, however late it ends": onClick(
     async (page) => {
       for (let index = 0; index < 5; index++) {
         await nextTask();
@@ -51,7 +51,7 @@ export default {
       assert(ms < 1_000, `it took ${ms} ms, as a page that does not come to rest`);
     },
   ),
-  "a page that mutates every 10 ms is looked at after a second": onClick(
+  "a page that mutates every 10 ms is read after a second": onClick(
     (page) => {
       const timer = setInterval(() => (page.$("output") ? (page.$("output").textContent = Math.random()) : clearInterval(timer)), 10);
     },
@@ -60,7 +60,7 @@ export default {
       assert(ms >= 1_000 && ms < 3_000, `it took ${ms} ms`);
     },
   ),
-  "requests are waited for, and what follows from their answers": onClick(
+  "requests and the effects of their responses are awaited": onClick(
     async (page) => {
       await (await fetch("/page.html")).text();
       const request = new XMLHttpRequest();
@@ -70,7 +70,7 @@ export default {
     },
     (outcome, page) => equal([page.$("output").textContent, outcome.warnings], ["both", undefined]),
   ),
-  "requests that fail are warnings, without what may be secret": onClick(
+  "failed requests are warnings, without possible secrets": onClick(
     async () => {
       await fetch("/none?token=secret");
       await fetch("http://127.0.0.1:1/").catch(() => {});
@@ -98,7 +98,7 @@ export default {
     await onClick(ask, ({ dialog }) => equal(dialog, 'confirm "Sure?" true; prompt "Name" "Ada"; alert "Done"'), { dialog: "Ada" })();
     equal(answers, [[false, null], [true, "preset"], [true, "Ada"]]);
   },
-  "errors of the page are warnings, 10 of 300 characters": async () => {
+  "errors of the page are warnings, at most 10 of 300 characters": async () => {
     await onClick(
       () => {
         console.error("broken", new Error("why"));
@@ -112,7 +112,7 @@ export default {
       ({ warnings }) => equal([warnings.length, warnings[0].length], [10, 300]),
     )();
   },
-  "what has changed is named by its handle, 10 at most": async () => {
+  "changed elements are listed by their handles, at most 10": async () => {
     await withPage("<button id='t'>x</button><div tabindex='0' id='u'><b>old</b></div><input id='v'><p>unnamed</p>", async (page) => {
       const [, u, v] = ["#t", "#u", "#v"].map((selector) => page.ref(selector));
       page.$("#t").addEventListener("click", () => {
@@ -128,7 +128,7 @@ export default {
       equal((await page.click("#t")).changed.length, 10);
     })();
   },
-  "a navigation in the document is noticed, and a place in the page is none": async () => {
+  "a navigation in the document is recorded, and a jump to a fragment is not": async () => {
     const here = location.pathname + location.search;
     await onClick(() => history.pushState(null, "", "/elsewhere"), ({ navigated }) => equal(navigated, "/elsewhere"))();
     await onClick(() => history.replaceState(null, "", `${here}#/route`), ({ navigated }) => equal(navigated, `${here}#/route`))();
@@ -136,7 +136,7 @@ export default {
     await onClick(() => history.replaceState(null, "", `${here}#place`), ({ navigated }) => equal(navigated, undefined))();
     history.replaceState(null, "", here);
   },
-  "a frame that goes elsewhere is waited for": withPage("<iframe title='F' src='/assert.js'></iframe><button id='t'>x</button>", async (page) => {
+  "a frame that navigates is awaited": withPage("<iframe title='F' src='/assert.js'></iframe><button id='t'>x</button>", async (page) => {
     const frame = page.$("iframe");
     await new Promise((resolve) => frame.addEventListener("load", resolve));
     page.$("#t").addEventListener("click", () => frame.contentWindow.location.assign("/page-fixture.js"));
@@ -192,14 +192,14 @@ export default {
     const after = replaced();
     assert(before.every((one, index) => JSON.stringify(one) === JSON.stringify(after[index]) && one.value === after[index].value), "a function is not as it was");
   },
-  "a function that the page has put there meanwhile stays": async () => {
+  "a function that the page has replaced meanwhile stays": async () => {
     const own = () => {};
     const original = window.alert;
     await onClick(() => (window.alert = own), () => equal(window.alert === own, true))();
     window.alert = original;
   },
-  "a wait takes no timer of the page, and ends with its signal": async () => {
-    // The page of the tests sets a timer of its own when a test has begun.
+  "a wait uses no timer of the page, and ends with its signal": async () => {
+    // The page of the tests also sets a timer when a test has begun.
     await nextTask();
     const timers = { setTimeout, setInterval, requestAnimationFrame };
     const used = [];
@@ -244,15 +244,15 @@ export default {
     const changed = performance.now() - again;
     assert(unchanged >= 2_000 && changed >= 50 && changed < 1_000, `${unchanged} and ${changed} ms`);
   }),
-  "waiting for a text, and for its end": withPage("<output>Loading</output>", async (page) => {
+  "waiting for a text to appear, and to disappear": withPage("<output>Loading</output>", async (page) => {
     nextTask().then(() => new Clock().sleep(80)).then(() => (page.$("output").textContent = "Loaded it"));
     equal((await page.act({ type: "waitFor", text: "loaded", gone: "Loading" })).code, undefined);
     equal((await page.act({ type: "waitFor", text: "never", ms: 60 })).code, "ActionTimeout");
   }),
-  "a text is waited for as AI clients read it": withPage("<output>Ver\u00adsand\u200bkosten \u{e0041}👩\u200d💻</output>", async (page) => {
+  "a text is awaited in the form that AI clients read": withPage("<output>Ver\u00adsand\u200bkosten \u{e0041}👩\u200d💻</output>", async (page) => {
     equal((await page.act({ type: "waitFor", text: "Versandkosten 👩\u200d💻", ms: 60 })).code, undefined);
   }),
-  "between two values one task suffices": withPage("<input id='t'>", async (page) => {
+  "between two values one task is enough": withPage("<input id='t'>", async (page) => {
     let tasks = 0;
     let isActing = true;
     const acting = page.act({ type: "setValue", value: "x" }, "#t", undefined, { isBrief: true }).then(() => (isActing = false));

@@ -1,4 +1,4 @@
-/** Passwords and other secrets, which are hidden from the first look on, and pages of which the app shows nothing. */
+/** Passwords and other secrets, which are hidden from the first look on, and pages that the app hides completely. */
 
 import { assert, equal } from "./assert.js";
 import { DomDriver } from "./page-tools/dom/driver.ts";
@@ -12,13 +12,13 @@ const stateOf = async (page) => (await page.driver.state()).state;
 /** Everything that page tools show of a page. */
 const shown = async (page) => `${page.lines().join("\n")}${JSON.stringify([await page.tree({ everyText: true }), await stateOf(page)])}`;
 
-/** Asserts that no text that page tools show has a value of a secret. */
+/** Asserts that no text of page tools contains a secret value. */
 async function assertHidden(page, what) {
   const text = await shown(page);
   assert(!text.includes("hunter2"), `${what}: ${text}`);
 }
 
-/** Runs a test for each of some pieces of HTML, whose secrets have the value `hunter2`. */
+/** Runs a test for each piece of HTML, whose secrets have the value `hunter2`. */
 const each = (cases, before) => async () => {
   for (const html of cases) {
     await withPage(html, async (page) => {
@@ -51,7 +51,7 @@ const OTHER_NAMES = [
 const FIELD = `<input id="t" name="t" aria-label="A" value="hunter2">`;
 
 export default {
-  "fields whose names are words for secrets are hidden at the first look": async () => {
+  "fields whose names suggest a secret are hidden at the first look": async () => {
     const fields = (names) => names.map((name) => ["name", "id", "aria-label", "placeholder"].map((attribute) => `<input ${attribute}="${name}" value="hunter2">`).join("")).join("");
     await withPage(fields(SECRET_NAMES), async (page) => {
       equal([...page.root.children].filter((field) => !isSecret(field)).map(({ outerHTML }) => outerHTML), []);
@@ -82,7 +82,7 @@ export default {
     `<div>${FIELD}<button>パスワードを表示</button></div><div>${FIELD}<button>显示密码</button></div><div>${FIELD}<button>Afficher le mot de passe</button></div>`,
     `${FIELD}<input aria-label="B"><p><button aria-controls="t">Show password</button></p>`,
   ]),
-  "a control of another field, or for something else, hides nothing": withPage(
+  "a control of another field, or for another purpose, hides nothing": withPage(
     `<form><input name="email" value="ada"><div><input type="password" value="x"><button>Show password</button></div></form>
      <form><input id="mail" aria-label="Mail" value="ada"><button>Forgot password?</button><button>Reset password</button></form>
      <input id="about" aria-label="About" value="ada"><button aria-controls="about">Show more</button>`,
@@ -128,7 +128,7 @@ export default {
       page.$("#f").replaceChildren(page.$("template").content.cloneNode(true));
     },
   ),
-  "a field that is where a password was, and is another one, is shown": withPage(`<form id="f"><input type="password" id="a" aria-label="Key"><input type="password" name="n"></form>`, (page) => {
+  "a different field in the place of a password is shown": withPage(`<form id="f"><input type="password" id="a" aria-label="Key"><input type="password" name="n"></form>`, (page) => {
     page.lines();
     page.$("#f").innerHTML = `<input id="city" aria-label="City" value="Berlin"><input name="street" value="Mall">`;
     equal(page.lines(), ['- textbox "City": "Berlin"', '- textbox: "Mall"']);
@@ -142,11 +142,11 @@ export default {
     field.type = "text";
     await assertHidden(page);
   }),
-  "the app can show what looks like a secret": withPage(
+  "the app can show a field that looks like a secret": withPage(
     `<input id="a" name="otp" data-mcp-public value="123"><div data-mcp-public><textarea id="b" name="apiKey">456</textarea></div><input id="c" name="otp" value="789">`,
     async (page) => equal(await stateOf(page), { otp: ["123", "(hidden)"], apiKey: "456" }),
   ),
-  "the browser's reason why a secret is not valid is not shown": withPage(
+  "the browser's validation message of a secret is not shown": withPage(
     `<form><input type="email" name="otp" aria-label="A" value="hunter2"><input type="email" aria-label="B" value="ada"><p data-mcp-private><input type="email" value="hunter2"></p></form>`,
     async (page) => {
       const outcome = await page.act({ type: "triggerEvent", event: "onSubmit" }, "input");
@@ -155,7 +155,7 @@ export default {
       assert(content.startsWith('textbox "A": is not valid; textbox "B": ') && content.includes("ada"), content);
     },
   ),
-  "fields that a person does not see are in the state only if the app lists them": withPage(
+  "fields that are invisible to a person are in the state only if the app lists them": withPage(
     `<input type="hidden" name="h1" value="x"><input type="hidden" name="h2" value="listed" data-mcp-public><input hidden name="h3" value="x"><div style="display:none"><textarea name="h4">x</textarea></div>
      <input style="visibility:hidden" name="h5" value="x"><div hidden><label>L <input name="h6" value="x"></label></div><input type="checkbox" hidden name="h7">
      <input hidden id="s1" name="s1" value="a"><label for="s1">Labelled</label>
@@ -164,7 +164,7 @@ export default {
      <div aria-hidden="true"><input name="s4" value="d"></div><label><input type="checkbox" name="s5" style="display:none" checked> Box</label>`,
     async (page) => equal(await stateOf(page), { h2: "listed", s1: "a", s2: "b", s3: "c", s4: "d", s5: true }),
   ),
-  "what is private names nothing": async () => {
+  "private content is not used as a name": async () => {
     const marks = ["data-mcp-private", "data-mcp-person"];
     const sources = {
       "svg > title": (mark) => `<svg width="9" height="9" role="img"><title ${mark}>hunter2</title></svg>`,
@@ -210,7 +210,7 @@ export default {
     }
     await withPage(sources["svg > title"](""), (page) => equal(page.lines(), ['- img "hunter2"']))();
   },
-  "nothing is known of a page of which the app shows nothing": withPage("<input aria-label='Name' name='n' value='ada'><a href='/other'>Other</a>", async (page) => {
+  "nothing is revealed of a page that the app hides completely": withPage("<input aria-label='Name' name='n' value='ada'><a href='/other'>Other</a>", async (page) => {
     let isShown = true;
     const called = [];
     const note = (name) => (...args) => void called.push([name, ...args]);

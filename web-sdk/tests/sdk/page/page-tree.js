@@ -24,7 +24,7 @@ second line</textarea></label>
   </form>`;
 
 export default {
-  "a form is its controls, and their labels are said once": lines(FORM, [
+  "a form consists of its controls, and their labels are written once": lines(FORM, [
     '- heading "New order" [level=2]',
     '- form "Order"',
     '  - textbox "Customer" [required] [error="This field is required"]: ""',
@@ -67,11 +67,11 @@ export default {
       "      - text: 1",
     ],
   ),
-  "a generic is its content, a text is joined over inline elements, and a block ends it": lines(
+  "a generic element is replaced by its content, text is joined across inline elements, and a block ends it": lines(
     "<div><div>One <b>two</b> <em>three</em>,\n four<div>five</div>six<br>seven</div><p>A <a href='/x'>link</a> here</p></div><img src='data:,'><img alt='Logo' src='data:,'><pre>a\n  b</pre>",
     ["- text: One two three, four", "- text: five", "- text: six seven", "- paragraph", "  - text: A", '  - link "link"', "  - text: here", '- img "Logo"', "- text: a\n  b"],
   ),
-  "what is not shown is not there": lines(
+  "hidden elements are left out": lines(
     `<div style="display:none"><button>1</button></div><div style="visibility:hidden"><button>2</button><button style="visibility:visible">seen</button></div>
      <div aria-hidden="true"><button>3</button></div><div inert><button>4</button></div>
      <div style="height:0;overflow:hidden"><button>5</button></div><div style="height:0"><button>overflows</button></div>
@@ -80,7 +80,7 @@ export default {
      <div data-mcp-private><input value="secret"></div><script>10</` + "script><style>a{}</style>",
     ['- button "seen"', '- button "overflows"', '- button "More" [collapsed]', '- button "contents"', "- private"],
   ),
-  "what is private is in no name, no description and no value": lines(
+  "private content is in no name, no description and no value": lines(
     `<a href="/x">Account <span data-mcp-private>DE1234</span></a><label>IBAN <b data-mcp-private>DE1234</b> <input aria-describedby="d"></label>
      <p id="d" data-mcp-private>DE1234</p><div role="combobox" aria-label="City" tabindex="0"><span data-mcp-private>DE1234</span></div>
      <div tabindex="0" aria-labelledby="d" role="group">x</div>`,
@@ -88,7 +88,7 @@ export default {
       '- link "Account"', "  - private", "- private", '- textbox "IBAN": ""', "- private", '- combobox "City"', "  - private", "- group", "  - text: x",
     ],
   ),
-  "open shadow roots, slots in their order, and nothing that has no slot": lines(
+  "open shadow roots, slots in their order, and no content without a slot": lines(
     "<x-card><b slot='end'>last</b>first<i slot='none'>lost</i></x-card>",
     ["- button \"Shadow\"", "- text: first", "- text: last", "- text: fallback"],
     (page) => {
@@ -105,7 +105,7 @@ export default {
       assert(page.driver.element(ref).ownerDocument !== document);
     },
   ),
-  "only an open modal is there": async () => {
+  "only an open modal is shown": async () => {
     await lines("<button>behind</button><dialog>Sure? <button>Yes</button></dialog>", ["- dialog", "  - text: Sure?", '  - button "Yes"'], (page) => page.$("dialog").showModal())();
     await lines("<button>behind</button><dialog open>Not modal</dialog>", ['- button "behind"', "- dialog", "  - text: Not modal"])();
     await lines(
@@ -113,14 +113,14 @@ export default {
       ['- dialog "Box"', '  - button "In"'],
     )();
   },
-  "a list of options that is in front of a modal is there": lines(
+  "a list of options in front of a modal is shown": lines(
     `<button>behind</button><div role="dialog" aria-modal="true" aria-label="Box" style="position:fixed;inset:0;background:#fff"><button>In</button></div>
      <div><ul role="listbox" style="position:fixed;top:9px;left:9px;width:99px;z-index:9"><li role="option" aria-selected="true">One</li></ul></div>
      <div style="position:absolute;top:50px">covered</div>`,
     ['- dialog "Box"', '  - button "In"', "- listbox", '  - option "One" [selected]'],
     (page) => (page.$("div[style*=absolute]").style.zIndex = -1),
   ),
-  "what can be used has a handle, and says so where its role does not": withPage(
+  "controls have a handle, and their events are listed if the role does not imply them": withPage(
     `<div style="cursor:pointer"><span>Card</span></div><div id="a" onclick="1">With a handler</div><div tabindex="0">Focusable</div>
      <div id="s" style="height:20px;overflow:auto"><p style="height:90px">Long</p></div><p>Text</p><li draggable="true">Item</li>
      <label style="cursor:pointer">Name <input></label><label id="l"><input type="checkbox" style="display:none">Custom</label>`,
@@ -147,7 +147,7 @@ export default {
     page.$("#f").focus();
     equal(nodesOf(page.tree().root).filter(({ states }) => states?.includes("focused")).map(({ name }) => name), ["Two"]);
   }),
-  "elements beyond the limit are counted, and what was cut can be asked for": withPage(
+  "elements beyond the limit are counted, and can be requested": withPage(
     `<ul aria-label="List">${"<li><a href='/x'>Link</a></li>".repeat(30)}</ul><button>Last</button>`,
     (page) => {
       const tree = page.tree({ limit: 11 });
@@ -158,7 +158,7 @@ export default {
       equal([inside.root.name, inside.elements, inside.shown], ["List", 61, 61]);
     },
   ),
-  "only what can be used, and what leads to it": withPage(FORM + "<p>Text <b>more</b></p>", (page) => {
+  "only controls and their ancestors": withPage(FORM + "<p>Text <b>more</b></p>", (page) => {
     const tree = page.tree({ interactive: true });
     assert(!nodesOf(tree.root).some(({ role }) => role === "text" || role === "heading" || role === "paragraph"));
     equal(nodesOf(tree.root).filter(({ ref }) => ref).length, 8);
@@ -183,11 +183,11 @@ export default {
     const [button, text] = page.tree().root.children;
     equal([button.name, text.text.length], ["Deep", 1024 * 1024]);
   }),
-  "a large page is looked at in parts, between which the page goes on": withPage("", async (page) => {
+  "a large page is read in parts, between which the page runs": withPage("", async (page) => {
     page.root.innerHTML = Array.from({ length: 20_000 }, (_, index) => `<button>Button ${index}</button>`).join("");
     const looking = page.driver.tree({ limit: 20_000 });
     assert(looking instanceof Promise, "it was looked at in one part");
-    // What the page does meanwhile neither hides nor doubles what stays.
+    // Changes by the page meanwhile neither hide nor duplicate the unchanged elements.
     page.root.firstElementChild.remove();
     page.root.append("End");
     const { root, elements } = await looking;

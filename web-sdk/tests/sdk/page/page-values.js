@@ -3,7 +3,7 @@
 import { assert, equal } from "./assert.js";
 import { eventsOf, withPage } from "./page-fixture.js";
 
-/** A test of a value: what is set, and what the page has then. */
+/** A test of a value: the value to set, and the resulting value of the page. */
 const value = (html, given, expected, before) =>
   withPage(html, async (page) => {
     await before?.(page);
@@ -20,7 +20,10 @@ const refused = (html, given, expected, message) =>
     assert(message.test(error), error);
   });
 
-/** What React does with an input: it puts a property over the element's, and compares with what that has seen. */
+/**
+ * Simulates React's handling of an input: it puts a property over the element's, and compares with the value that the
+ * property has seen.
+ */
 function trackLikeReact(input, name, onChange) {
   const { get, set } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(input), name);
   let seen = String(input[name]);
@@ -45,7 +48,7 @@ function trackLikeReact(input, name, onChange) {
 const SELECT = "<select id='t'><option value='de'>Germany<option value='fr'>France<option value='xx' disabled>Nowhere</select>";
 
 export default {
-  "a text, with the events that come with it": withPage("<input id='t'>", async (page) => {
+  "a text, with its events": withPage("<input id='t'>", async (page) => {
     const events = eventsOf(page.$("#t"), ["focus", "beforeinput", "input", "change"]);
     const { readBack, changed } = await page.set("#t", "Acme");
     equal([events, readBack], [["focus", "beforeinput", "input", "change"], { expected: "Acme", actual: "Acme", matches: true }]);
@@ -65,7 +68,7 @@ export default {
     await page.set("#t", true);
     equal(page.$("#t").checked, true);
   }),
-  "a page that sets another value is seen": withPage("<input id='t'>", async (page) => {
+  "a page that sets another value is detected": withPage("<input id='t'>", async (page) => {
     page.$("#t").addEventListener("input", () => (page.$("#t").value = page.$("#t").value.toUpperCase()));
     const { readBack } = await page.set("#t", "acme");
     equal(readBack, { expected: "acme", actual: "ACME", matches: false });
@@ -118,7 +121,7 @@ export default {
     await page.set("#t", "x");
     equal(page.$("#t").value, "x");
   }),
-  "a label takes the files and the check of a control that is not shown": withPage(
+  "a label takes the files and the check of a hidden control": withPage(
     "<label id='l' style='cursor: pointer'>Upload <input id='f' type='file' style='display: none'></label><label id='m' style='cursor: pointer'>Agree <input id='c' type='checkbox' style='display: none'></label>",
     async (page) => {
       equal([page.inspect("#l").editable, page.inspect("#m").editable], [true, true]);
@@ -127,7 +130,7 @@ export default {
       equal([(await page.set("#m", true)).readBack.matches, page.$("#c").checked], [true, true]);
     },
   ),
-  "what contains one field takes its value": withPage(
+  "an element that contains one field takes its value": withPage(
     "<div id='d' tabindex='0'>Drop <input type='file' hidden></div><div id='g' tabindex='0'><input id='i'></div><div id='h' tabindex='0'><input><input></div><div id='x' tabindex='0'><input disabled></div>",
     async (page) => {
       equal([page.inspect("#d").editable, page.inspect("#g").editable, page.inspect("#h").editable], [true, true, undefined]);
@@ -176,8 +179,9 @@ export default {
     const { code, error } = await page.set("#t", "Acme");
     assert(code === "TargetStale" && /before its value was set/.test(error), error);
   }),
-  "the value of a field that was replaced is that of its successor": async () => {
-    // What the page renders: the field by its id, its name in its form, its name among several, its label, its place.
+  "the value of a field that was replaced is read from its successor": async () => {
+    // The replacements that the page renders: the field found by its id, its name in its form, its name among several, its
+    // label, its position.
     for (const html of [
       "<input id='t'>", "<form><input class='t' name='n'></form>", "<input class='t' name='n' aria-label='A'><input name='n' aria-label='B'>",
       "<label>Name <input class='t'></label><input>", "<input class='t'>", "<select class='t'><option>x<option>Acme</select>", "<div class='t' contenteditable aria-label='N'></div>",
@@ -197,7 +201,7 @@ export default {
       }
     }
   },
-  "a checkbox that a click renders anew": withPage("<p><input id='t' type='checkbox'></p>", async (page) => {
+  "a checkbox that a click renders again": withPage("<p><input id='t' type='checkbox'></p>", async (page) => {
     page.$("#t").addEventListener("change", () => (page.$("p").innerHTML = "<input id='t' type='checkbox'>"));
     equal((await page.set("#t", true)).readBack, { expected: "true", actual: "false", matches: false });
   }),
@@ -206,7 +210,7 @@ export default {
     const { code, error } = await page.set(".t", "Acme");
     assert(code === "TargetStale" && /replaced the field/.test(error), error);
   }),
-  "a field that takes the value and goes away": withPage("<p><input class='t'></p><input>", async (page) => {
+  "a field that accepts the value and disappears": withPage("<p><input class='t'></p><input>", async (page) => {
     page.$(".t").addEventListener("change", (event) => event.target.replaceWith(event.target.value));
     const { code, readBack } = await page.set(".t", "Acme");
     equal([code, readBack, page.$("p").textContent], [undefined, undefined, "Acme"]);
@@ -223,7 +227,7 @@ export default {
       })();
     }
   },
-  "a text for which the page shows options may be no choice yet": async () => {
+  "a text for which the page shows options may not be a choice yet": async () => {
     const warningsWith = async (isExpanded) => {
       let warnings;
       await withPage("<input id='t' role='combobox' aria-expanded='false'>", async (page) => {
@@ -248,7 +252,7 @@ export default {
     equal((await page.set("#t", file(5 * 1024 * 1024))).code, undefined);
     equal((await page.set("#t", file(5 * 1024 * 1024 + 1))).code, "ValueRefused");
   }),
-  "what is no file": refused("<input id='t' type='file'>", { name: "a", base64: "%" }, "ValueRefused", /base64/),
+  "a value that is not a file": refused("<input id='t' type='file'>", { name: "a", base64: "%" }, "ValueRefused", /base64/),
   "two files where one is taken": refused("<input id='t' type='file'>", [{ name: "a", text: "" }, { name: "b", text: "" }], "ValueRefused", /one file/),
   "an element that takes no value": refused("<div id='t' role='button' tabindex='0'>x</div>", "x", "NotEditable", /triggerEvent onClick/),
   "the field inside a combobox": withPage("<div id='t' role='combobox' tabindex='0' aria-expanded='false'><input aria-label='Inner'></div>", async (page) => {
@@ -267,7 +271,7 @@ export default {
       equal([state.order, state.alone, state.n, Object.keys(state), truncated], [{ customer: "Acme", land: "de", r: "2", c: true }, "y", ["1", "2"], ["order", "alone", "__proto__", "n"], undefined]);
     },
   ),
-  "a state that is too large is cut, and says so": async () => {
+  "a state that is too large is cut, with a note": async () => {
     const exact = "x".repeat(256 * 1024 - '{"a":""}'.length);
     for (const [a, truncated, keys] of [[exact, undefined, ["a"]], [`${exact}x`, true, []]]) {
       await withPage("<p>x</p>", async (page) => {

@@ -1,4 +1,4 @@
-/** What counts as an answer of the person, and what does not: also of events that come from the browser. */
+/** Events that count as an answer of the person, and events that do not, even if they come from the browser. */
 
 import { nextQuery, progress, say, settled } from "./asking.js";
 import { assert, equal, rejects } from "./assert.js";
@@ -47,7 +47,7 @@ Object.assign(tests, {
     assert(await it.approved());
   }),
 
-  "a click and a key within 500 ms are no answer, and the dialog stays": ofDialog(async (it, allow) => {
+  "a click and a key within 500 ms are not an answer, and the dialog stays": ofDialog(async (it, allow) => {
     await click(allow);
     await press("Escape");
     await press("Enter");
@@ -57,7 +57,7 @@ Object.assign(tests, {
     await until(() => !surface());
   }),
 
-  "a dialog that something else covers takes no answer, and comes to the front again": ofDialog(async (it, allow) => {
+  "a covered dialog accepts no answer, and comes to the front again": ofDialog(async (it, allow) => {
     await isReady(surface());
     const cover = document.body.appendChild(document.createElement("div"));
     cover.popover = "manual";
@@ -66,7 +66,7 @@ Object.assign(tests, {
     const dialog = document.body.appendChild(document.createElement("dialog"));
     dialog.style.cssText = "width: 100vw; height: 100vh; max-width: none; max-height: none";
     dialog.showModal();
-    // The key goes to the button, although it cannot be seen.
+    // The key goes to the button, although it is not visible.
     allow.focus();
     await press("Enter");
     await click(allow);
@@ -81,7 +81,7 @@ Object.assign(tests, {
     assert(await it.approved());
   }),
 
-  "a dialog in a window without the focus takes no answer": ofDialog(async (it, allow) => {
+  "a dialog in a window without the focus accepts no answer": ofDialog(async (it, allow) => {
     await isReady(surface());
     const { hasFocus } = Document.prototype;
     Document.prototype.hasFocus = () => false;
@@ -92,7 +92,7 @@ Object.assign(tests, {
     await until(() => !surface());
   }),
 
-  "a dialog in a tab that is hidden takes no answer, and one that is shown again waits anew": ofDialog(async (it, allow) => {
+  "a dialog in a hidden tab accepts no answer, and waits again when the tab is shown": ofDialog(async (it, allow) => {
     await isReady(surface());
     const shown = Object.getOwnPropertyDescriptor(Document.prototype, "visibilityState");
     const set = (state) => {
@@ -105,7 +105,7 @@ Object.assign(tests, {
     await click(allow);
     Object.defineProperty(Document.prototype, "visibilityState", shown);
     equal(await it.approved(), false);
-    await new Promise((resolve) => setTimeout(resolve, 510)); // sleep: the dialog takes no answer before
+    await new Promise((resolve) => setTimeout(resolve, 510)); // sleep: the dialog accepts no answer before
     await click(allow);
     await until(() => !surface());
   }),
@@ -130,7 +130,7 @@ Object.assign(tests, {
     assert(await it.approved());
   }),
 
-  "no script of the page reaches what is in the dialog": ofDialog(async (it, allow, host) => {
+  "no script of the page reaches the content of the dialog": ofDialog(async (it, allow, host) => {
     equal([host.shadowRoot, document.activeElement, document.querySelector("dialog[open]")], [null, host, null]);
     equal(document.elementFromPoint(innerWidth / 2, innerHeight / 2), host);
     let seen;
@@ -152,7 +152,7 @@ Object.assign(tests, {
     client = undefined;
   },
 
-  "the person sees who asks, with the tool and what it was called with": async () => {
+  "the person sees the asking client, with the tool and its arguments": async () => {
     const { bridge, mcpWeb } = await shared();
     mcpWeb.addTool({ name: "clear_board", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
     await bridge.register();
@@ -165,7 +165,7 @@ Object.assign(tests, {
     await until(() => !surface());
   },
 
-  "two clients at once: the page tools of neither act while the other's tool asks": async () => {
+  "with two clients, the page tools of neither act while the other's tool asks": async () => {
     const ada = await Client.start({ prefix: "a_" }, { authToken: "a".repeat(16), name: "Ada" });
     const bob = await Client.start({ prefix: "b_" }, { authToken: "b".repeat(16), name: "Bob" });
     const it = await SURFACES[DIALOG].open(ada);
@@ -181,7 +181,7 @@ Object.assign(tests, {
     client = undefined;
   },
 
-  "an action that began before the dialog stops where it is, and goes on after the answer": async () => {
+  "an action that began before the dialog pauses, and continues after the answer": async () => {
     const client = await Client.start();
     const it = await SURFACES["an app's own button that calls query()"].open(client);
     const page = watch(window);
@@ -201,7 +201,7 @@ Object.assign(tests, {
     await it.close();
   },
 
-  "an action whose handler asks the person returns its log, and the list goes on after the answer": async () => {
+  "an action whose handler asks the person returns its log, and the list continues after the answer": async () => {
     const client = await Client.start();
     const main = document.body.appendChild(document.createElement("main"));
     main.innerHTML = `<button>Delete</button><input aria-label="Note">`;
@@ -235,7 +235,7 @@ Object.assign(tests, {
     main.remove();
   },
 
-  "an app that says so answers by itself, and page tools go on": async () => {
+  "an app that declares it answers by itself, and page tools continue": async () => {
     const client = await Client.start({}, { approvals: "app" });
     const query = client.mcpWeb.query({ prompt: "?", approvalDialog: false });
     query.result.catch(() => {});
@@ -263,7 +263,7 @@ Object.assign(tests, {
     await it.close();
   },
 
-  "a click of page tools on a checkbox is no act of the person, although its change is trusted": async () => {
+  "a click of page tools on a checkbox is not an act of the person, although its change is trusted": async () => {
     const client = await Client.start();
     const main = document.body.appendChild(document.createElement("main"));
     main.innerHTML = `<label><input type="checkbox"> Go</label> <label><input type="radio" name="r" checked> One</label> <label><input type="radio" name="r"> Two</label>`;
@@ -277,7 +277,7 @@ Object.assign(tests, {
     main.remove();
   },
 
-  "page tools do not go on in the task of the answer": async () => {
+  "page tools do not continue in the task of the answer": async () => {
     const client = await Client.start({ setState: () => void client.mcpWeb.query({ prompt: "?" }).result.catch(({ code }) => codes.push(code)) });
     const codes = [];
     const it = await SURFACES[DIALOG].open(client);
@@ -290,7 +290,7 @@ Object.assign(tests, {
     await it.close();
   },
 
-  "what an action makes only the person's is not used by the rest of the action": async () => {
+  "an element that an action reserves for the person is not used by the rest of the action": async () => {
     const client = await Client.start();
     const main = document.body.appendChild(document.createElement("main"));
     main.innerHTML = `<button>Delete</button> <input aria-label="Name">`;
@@ -325,7 +325,7 @@ Object.assign(tests, {
     main.remove();
   },
 
-  "page tools that are removed do not end the guard of newer ones": async () => {
+  "removing page tools does not end the guard of newer ones": async () => {
     const client = await Client.start();
     const removed = client.tools.remove();
     enablePageTools(client.mcpWeb);
@@ -336,7 +336,7 @@ Object.assign(tests, {
     await rejects(client.mcpWeb.query({ prompt: "?" }).result, { code: "PersonRequired" });
   },
 
-  "what keeps the focus in a dialog of the page does not take the answers": ofDialog(async (it, allow) => {
+  "a focus trap of a page's dialog does not intercept the answers": ofDialog(async (it, allow) => {
     const end = new AbortController();
     const stop = (event) => (event.preventDefault(), event.stopImmediatePropagation());
     for (const type of ["focusin", "mousedown", "touchstart", "click", "keydown"]) document.addEventListener(type, stop, { capture: true, signal: end.signal });
@@ -347,7 +347,7 @@ Object.assign(tests, {
     assert(await it.approved());
   }),
 
-  "of two copies of the SDK, the dialog of one is answered after the other": async () => {
+  "the dialogs of two copies of the SDK are answered one at a time": async () => {
     const it = await open(DIALOG);
     const { elicit } = await import("./mcp-web-dialog.js?copy");
     const other = elicit({ appName: "Copy", asker: "Other", message: "Sure?", schema: { properties: {} } }, new AbortController().signal);
@@ -355,13 +355,13 @@ Object.assign(tests, {
     await use([...surface("elicitation").querySelectorAll("button")].at(-1));
     equal((await other).action, "accept");
     await isReady(surface("approval"));
-    // It takes answers half a second after it is in front again.
+    // It accepts answers half a second after it is in front again.
     while (surface("approval")) await click(button(it, "Allow"));
     assert(await it.approved());
     await it.close();
   },
 
-  "a key that is held is no answer": async () => {
+  "a key that is held down is not an answer": async () => {
     const it = await open("an elicitation");
     await isReady(surface());
     surface().querySelector("input").focus();
@@ -372,7 +372,7 @@ Object.assign(tests, {
     await it.close();
   },
 
-  "events that a component makes of the person's own count as theirs": async () => {
+  "events that a component derives from the person's events count as theirs": async () => {
     const client = await Client.start();
     const asked = await byPerson(() => {
       const target = new EventTarget();
@@ -387,8 +387,8 @@ Object.assign(tests, {
     asked.cancel();
   },
 
-  "a query needs the person where page tools act, and not where they only read or are gone": async () => {
-    // The page tools of former tests are still on.
+  "a query needs the person while page tools can act, and not if they only read or are removed": async () => {
+    // The page tools of former tests are still enabled.
     delete globalThis[Symbol.for("mcp-web.refuseQuery")];
     const acting = await Client.start();
     document.body.appendChild(document.createElement("i")).dispatchEvent(new MouseEvent("click", { bubbles: true }));

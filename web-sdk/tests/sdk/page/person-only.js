@@ -1,6 +1,6 @@
 /**
- * Nothing but the person answers for the person: each way to act, of page tools and of scripts, at everything that asks them or
- * that only they use. A row is a way at one of these.
+ * Only the person answers for the person: each way to act, of page tools and of scripts, is tried on everything that asks
+ * the person or is reserved for them. A row is one way on one of these.
  */
 
 import { settled } from "./asking.js";
@@ -12,7 +12,7 @@ const find = (name, role) => ({ find: { name, ...(role && { role }) } });
 const event = (name, event, more) => ({ type: "triggerEvent", event, ...find(name), ...more });
 const key = (key, more) => ({ type: "pressKey", key, ...more });
 
-/** The ways of page tools: what they do, from the names of the button and the field. */
+/** The ways of page tools: their actions, from the names of the button and the field. */
 const ACTIONS = {
   "a click, by role and name": ({ button }) => [{ ...event(button, "onClick"), ...find(button, "button") }],
   "a click, by a text": ({ button }) => [{ type: "triggerEvent", event: "click", find: { text: button } }],
@@ -59,7 +59,7 @@ const ACTIONS = {
   "what is around it": () => [{ type: "triggerEvent", event: "onClick", find: { text: "Other" } }, key("Enter")],
 };
 
-/** The ways of scripts: the page's own, of an agent in the page, of an extension. */
+/** The ways of scripts: of the page, of an agent in the page, of an extension. */
 const SCRIPTS = {
   "element.click()": ({ target }) => target?.click(),
   "an event of a mouse": ({ target }) => target?.dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true, cancelable: true })),
@@ -75,7 +75,7 @@ const SCRIPTS = {
   },
 };
 
-/** What a call says that waits for the person. */
+/** The progress message of a call that waits for the person. */
 const WHY = "the person at the page is asked something";
 
 let client;
@@ -90,7 +90,7 @@ for (const [surfaceName, { open, blocks, ...names }] of Object.entries(SURFACES)
   const add = (way, run) => (rows[`${surfaceName}: ${way}`] = () => withOpen(open, (client, it) => run(client, it, blocks)));
   for (const [way, actions] of Object.entries(ACTIONS)) add(`page tools, ${way}`, (client, it) => useTools(client, it, blocks, actions(names)));
   for (const tool of ["page_snapshot", "page_query", "get_state", "get_pages"]) add(`page tools, ${tool}`, (client, it) => look(client, it, blocks, tool, names));
-  // What the page does with its own chat is its own.
+  // The page may do anything with its own chat.
   if (!surfaceName.startsWith("a chat")) for (const [way, run] of Object.entries(SCRIPTS)) add(`scripts, ${way}`, (_, it) => script(it, run, names));
 }
 

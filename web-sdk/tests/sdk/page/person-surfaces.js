@@ -1,4 +1,4 @@
-/** Everything that asks the person, or that only they use, in a page with page tools. */
+/** Everything that asks the person, or is reserved for them, in a page with page tools. */
 
 import { nextQuery, progress, say, settled } from "./asking.js";
 import { equal } from "./assert.js";
@@ -59,7 +59,7 @@ export class Client {
     this.bridge.say({ type: "call-cancel", requestId, code: "CallCancelled", reason: "the row is over" });
   }
 
-  /** Waits until a call says why it waits, or has ended, and returns what it says. */
+  /** Waits until a call reports why it waits, or has ended, and returns that text. */
   async reason(call) {
     await until(() => this.bridge.has("call-progress") || this.hasEnded(call));
     if (this.hasEnded(call)) return JSON.stringify(this.#responses.get(call));
@@ -68,14 +68,14 @@ export class Client {
     return message;
   }
 
-  /** Whether the page has sent a query since the last look. */
+  /** Returns whether the page has sent a query since the last check. */
   async hasAsked() {
     let hasAsked = false;
     while (this.bridge.has("query")) hasAsked = !!(await this.bridge.next("query"));
     return hasAsked;
   }
 
-  /** The answers to requests for approval that have come. */
+  /** The answers to requests for approval that have arrived. */
   async answers() {
     const answers = [];
     while (this.bridge.has("query_answer")) answers.push((await this.bridge.next("query_answer")).approved);
@@ -83,7 +83,7 @@ export class Client {
   }
 }
 
-/** Counts the events of scripts in a node, at its window for the whole page. */
+/** Counts the events of scripts in a node, and at its window for the whole page. */
 export function watch(node) {
   const seen = [];
   const note = (event) => event.isTrusted || seen.push(event.type);
@@ -104,7 +104,7 @@ async function approval(client, options, content = "") {
   const query = await byPerson(() => mcpWeb.query({ prompt: "?", ...options }));
   query.result.catch(() => {});
   await nextQuery(bridge);
-  // Those of former rows.
+  // The answers of former rows.
   await client.answers();
   say(bridge, query, "accepted");
   const request = { type: "approval-requested", id: "1", tool: "danger", arguments: {}, expiresInMs: 60_000 };
@@ -122,8 +122,9 @@ async function approval(client, options, content = "") {
 }
 
 /**
- * What asks the person. `open` shows it and returns whether it was answered, the root of what is only for them, and what
- * closes it. `button` and `field` are what a person would use. While one that `blocks` is open, page tools do nothing.
+ * The surfaces that ask the person. `open` shows one and returns whether it was answered, the root of the part that is
+ * reserved for the person, and a function that closes it. `button` and `field` are the elements that a person would use.
+ * While a surface with `blocks` is open, page tools do nothing.
  */
 export const SURFACES = {
   "the dialog of an approval": {
@@ -243,7 +244,7 @@ export const SURFACES = {
           <button form="around">Of the form around</button> <div popover id="pop">Popover</div></div></section>`);
       let used = 0;
       const marked = main.querySelector("#marked");
-      // The person is writing.
+      // The person is typing.
       marked.querySelector("input").focus();
       for (const type of ["click", "submit", "keydown", "toggle"]) marked.addEventListener(type, (event) => (event.preventDefault(), used++), true);
       main.querySelector("#around").addEventListener("submit", (event) => (event.preventDefault(), used++));

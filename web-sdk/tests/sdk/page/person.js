@@ -1,4 +1,4 @@
-/** The person in front of the tests. What they do comes from the browser, as `../module/person.mjs` asks it. */
+/** The person in front of the tests. Their actions come from the browser, requested from `../module/person.mjs`. */
 
 const pending = new Map();
 let last = 0;
@@ -18,10 +18,10 @@ export function click(element) {
   return ask("click", { x: x + width / 2, y: y + height / 2 });
 }
 
-/** Presses a key where the focus is. One that is held is only repeated. */
+/** Presses a key where the focus is. A key that is held is only repeated. */
 export const press = (key, isShifted = false, isHeld = false) => ask("press", { key, isShifted, isHeld });
 
-/** Writes a text where the focus is. */
+/** Types a text where the focus is. */
 export const write = (text) => ask("write", { text });
 
 /** Looks at another tab. */
@@ -30,18 +30,21 @@ export async function hide() {
   while (!document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
 }
 
-/** The dialog that asks the person, of one kind or any. It is in a closed shadow root, which `page.html` has noted. */
+/**
+ * Returns the dialog that asks the person, of a given kind or any. It is in a closed shadow root, which `page.html` has
+ * recorded.
+ */
 export const surface = (kind) => {
   const host = document.querySelector(kind ? `[data-mcp-web=${kind}]` : "[data-mcp-web]");
   return host && closedRoots.get(host)?.querySelector("dialog[open]");
 };
 
-/** Waits until a dialog takes answers: its button is grey until then. */
+/** Waits until a dialog accepts answers: its button is grey until then. */
 export const isReady = (dialog) => Promise.allSettled(dialog.getAnimations({ subtree: true }).map(({ finished }) => finished));
 
 /**
- * Answers as soon as a dialog takes answers, and once more while it is there: one that has come to the front again takes none, and
- * is closed by Escape for a moment all the same.
+ * Answers as soon as a dialog accepts answers, and again while it is open: a dialog that has just come to the front again
+ * accepts none for a moment, but can be closed by Escape.
  */
 async function answer(dialog, act) {
   for (let tries = 0; tries < 2 && dialog.isConnected; tries++) {
@@ -57,7 +60,7 @@ export const use = (button) => answer(button.closest("dialog"), () => button.isC
 /** Presses a key in a dialog. */
 export const pressIn = (dialog, key) => answer(dialog, () => press(key));
 
-/** Runs a function in the handler of a click of the person, and returns what it returns. */
+/** Runs a function in the handler of a click by the person, and returns its result. */
 export async function byPerson(run) {
   const button = document.body.appendChild(document.createElement("button"));
   const { promise, resolve, reject } = Promise.withResolvers();

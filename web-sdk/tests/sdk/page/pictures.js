@@ -1,4 +1,4 @@
-/** Pictures for clients that take only small ones. */
+/** Pictures for clients that accept only small ones. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -23,7 +23,7 @@ async function dataUrl(width, height, type = "image/png") {
   });
 }
 
-/** What the client behind the call gets. */
+/** Returns the result that the client of the call gets. */
 async function sent(value, context = SMALL) {
   const bridge = new Bridge();
   const mcpWeb = await bridge.page();
@@ -44,7 +44,7 @@ async function lookAt(url) {
 }
 
 export default {
-  async "a picture's longer edge is what the client can take, its type stays"() {
+  async "a picture is scaled to the longest edge that the client accepts, and its type stays"() {
     for (const [type, width, height, small] of [
       ["image/png", 400, 200, "image/png 100x50"],
       ["image/jpeg", 150, 300, "image/jpeg 50x100"],
@@ -66,21 +66,21 @@ export default {
     equal((await sent({ text: large })).result, { text: large });
   },
 
-  async "one that is to keep its size does, beside one that is not"() {
+  async "a picture marked to keep its size does, beside one without the mark"() {
     const [url, at] = [await dataUrl(400, 200), { audience: ["user"] }];
     const blocks = [content.image(url, undefined, { keepSize: true }), { ...content.image(url), annotations: at }];
     const [kept, scaled] = (await sent({ content: blocks })).content;
     equal([await look(kept), await look(scaled), scaled.annotations], ["image/png 400x200", "image/png 100x50", at]);
   },
 
-  async "data URLs as plain results are pictures too"() {
+  async "data URLs as plain results are also pictures"() {
     const url = await dataUrl(400, 200, "image/jpeg");
     equal(await lookAt((await sent(url)).result), "image/jpeg 100x50");
     const { result } = await sent({ dataUrl: url, title: "chart" });
     equal([await lookAt(result.dataUrl), result.title], ["image/jpeg 100x50", "chart"]);
   },
 
-  async "what cannot be made smaller is sent as it is"() {
+  async "a picture that cannot be scaled down is sent unchanged"() {
     const broken = content.image("AAAA", "image/png");
     equal((await sent([broken])).content, [{ type: "image", data: "AAAA", mimeType: "image/png" }]);
     const malformed = "data:image/svg+xml,%";
@@ -95,7 +95,7 @@ export default {
     }
   },
 
-  async "handlers see what the client can take"() {
+  async "handlers can read the client's limits"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     mcpWeb.addTool({ name: "t", handler: (_input, { client }) => client.limits });

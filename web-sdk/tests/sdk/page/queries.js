@@ -1,11 +1,11 @@
-/** What a page asks agents, and what it hears of the answer. */
+/** Queries that a page sends to agents, and the events that it receives. */
 
 import { asking, complete, nextQuery, progress, read, reconnect, say, settled, text } from "./asking.js";
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
 
 export default {
-  async "progress is heard in order, then the answer"() {
+  async "progress is received in order, then the answer"() {
     const { bridge, query, asked } = await asking({ prompt: "Summarise the board" });
     equal(asked, { type: "query", uuid: query.uuid, prompt: "Summarise the board", context: [] });
     assert(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/.test(query.uuid), query.uuid);
@@ -21,7 +21,7 @@ export default {
     equal([await heard, await read(query), query.state], [told, told, "complete"]);
   },
 
-  async "other agents tell in words and JSON of their own"() {
+  async "other agents report in their own text and JSON"() {
     const { bridge, query } = await asking();
     say(bridge, query, "accepted");
     progress(bridge, query, "Looking at the board");
@@ -34,7 +34,7 @@ export default {
     ]);
   },
 
-  async "context is what the app knows and what its tools say, as it was when the app asked"() {
+  async "context consists of the app's values and its tools' results at the time of the query"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const contexts = [];
@@ -67,7 +67,7 @@ export default {
     await rejects(contexts[0].elicit({ message: "?", schema }), { code: "ClientCapabilityMissing" });
   },
 
-  async "arguments are read while they are written, usage and approval are passed on"() {
+  async "arguments are read while they are streamed, and usage and approval are passed on"() {
     const { bridge, query } = await asking(undefined, undefined, { approvals: "app" });
     const heard = read(query);
     say(bridge, query, "accepted");
@@ -97,7 +97,7 @@ export default {
     assert(!bridge.has("query_answer"), "the query has ended");
   },
 
-  async "an answer that fits a schema is a value, which the schema's library changes"() {
+  async "an answer that matches a schema is a value, which the schema's library transforms"() {
     const library = (change) => ({
       "~standard": {
         version: 1,
@@ -105,7 +105,7 @@ export default {
         validate: (value) => change(value),
         jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
       },
-      // Such a schema may have no JSON.
+      // Such a schema may not be expressible as JSON.
       get cyclic() {
         return this;
       },
@@ -126,7 +126,7 @@ export default {
     equal(refused.query.state, "failed");
   },
 
-  async "attachments are sent as base64, and pictures no larger than models use"() {
+  async "attachments are sent as base64, and pictures are no larger than models use"() {
     const canvas = new OffscreenCanvas(3000, 30);
     canvas.getContext("2d");
     const picture = await canvas.convertToBlob({ type: "image/png" });
@@ -147,7 +147,7 @@ export default {
     ]);
   },
 
-  async "options that cannot be sent are refused"() {
+  async "options that cannot be sent are rejected"() {
     const mcpWeb = await new Bridge().page();
     for (const [options, message] of [
       [{ approve: "add" }, /approve must be an array/],
@@ -217,7 +217,7 @@ export default {
     }
   },
 
-  async "calls of the agent's own tools have their source, and what they returned"() {
+  async "calls of the agent's own tools have their source and result"() {
     const { bridge, query } = await asking();
     const heard = read(query);
     say(bridge, query, "accepted");
@@ -245,7 +245,7 @@ export default {
     equal(query.state, "failed");
   },
 
-  async "nobody has to listen"() {
+  async "a query works without listeners"() {
     const { error } = console;
     const written = [];
     console.error = (line) => written.push(line);
@@ -264,7 +264,7 @@ export default {
     }
   },
 
-  async "the app cancels, and the bridge hears it once"() {
+  async "the app cancels, and the bridge is notified once"() {
     const { bridge, query } = await asking();
     say(bridge, query, "accepted");
     query.cancel("no longer needed");
@@ -290,7 +290,7 @@ export default {
     equal(query.state, "cancelled");
   },
 
-  async "what is cancelled before it is sent is never sent"() {
+  async "a query that is cancelled before it is sent is never sent"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const aborted = mcpWeb.query({ prompt: "?" }, { signal: AbortSignal.abort() });
@@ -315,7 +315,7 @@ export default {
     equal(query.state, "cancelled");
   },
 
-  async "a query that is too large says how large"() {
+  async "a query that is too large fails with its size"() {
     const bridge = new Bridge();
     const page = bridge.page();
     const mcpWeb = await page;
@@ -328,7 +328,7 @@ export default {
     assert(!bridge.has("query"));
   },
 
-  async "what is not JSON is refused"() {
+  async "values that are not JSON are rejected"() {
     const { mcpWeb } = await asking();
     const round = {};
     round.again = round;

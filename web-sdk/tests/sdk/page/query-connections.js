@@ -1,4 +1,4 @@
-/** Queries over broken connections, reloads and copies of a tab. */
+/** Queries across broken connections, reloads and copies of a tab. */
 
 import { asking, complete, nextQuery, progress, read, reconnect, say, settled, text } from "./asking.js";
 import { assert, equal, rejects } from "./assert.js";
@@ -6,8 +6,8 @@ import { Bridge } from "./bridge.js";
 import { TabSession } from "./mcp-web/tab-session.ts";
 
 export default {
-  // First: all pages of the document hear that they are put aside.
-  async "a page that was put aside and is shown again takes its queries up"() {
+  // First, because all pages of the document receive the event that they are frozen.
+  async "a page that was frozen and is shown again resumes its queries"() {
     const { bridge, mcpWeb, query } = await asking();
     say(bridge, query, "accepted");
     dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
@@ -40,18 +40,18 @@ export default {
     await rejects(early.result, { code: "QueryCancelled" });
   },
 
-  async "what was not taken before the connection broke is asked again, as the same"() {
+  async "a query that was not accepted before the connection broke is sent again, with the same id"() {
     const { bridge, query, asked } = await asking();
     await reconnect(bridge);
     equal(await nextQuery(bridge), asked);
     say(bridge, query, "accepted");
-    // The first had been taken after all.
+    // The first query had been accepted after all.
     complete(bridge, query, { result: "Done" });
     say(bridge, query, "failure", { code: "QueryCompleted", error: "asked before" });
     equal((await query.result).text, "Done");
   },
 
-  async "what was taken is taken up after a broken connection, and nothing is heard twice"() {
+  async "an accepted query is resumed after a broken connection, and no event is repeated"() {
     const { bridge, query } = await asking();
     say(bridge, query, "accepted");
     progress(bridge, query, text("a"), 1);
@@ -67,7 +67,7 @@ export default {
     assert(!bridge.has("query"));
   },
 
-  async "a cancel without a connection is told on the next"() {
+  async "a cancellation without a connection is sent on the next one"() {
     const { bridge, query } = await asking();
     say(bridge, query, "accepted");
     await reconnect(bridge, () => query.cancel("enough"));
@@ -120,7 +120,7 @@ export default {
     await rejects(query.result, { code: "QueryNotFound", remedy: "ask again" });
   },
 
-  async "what no agent takes in its time fails, and the bridge hears so"() {
+  async "a query that no agent accepts in time fails, and the bridge is notified"() {
     const { bridge, query } = await asking({ prompt: "?", timeout: 30 });
     await rejects(query.result, { code: "QueryTimeout", message: /no agent took the query within 30 ms/ });
     equal((await bridge.next("query_cancel")).uuid, query.uuid);
@@ -130,7 +130,7 @@ export default {
     equal(taken.query.state, "running", "the bridge looks after that");
   },
 
-  async "disconnecting cancels, and nothing can be asked then"() {
+  async "disconnecting cancels queries, and none can be sent afterwards"() {
     const { bridge, mcpWeb, query } = await asking();
     say(bridge, query, "accepted");
     await mcpWeb.disconnect();
@@ -140,14 +140,14 @@ export default {
     await rejects(mcpWeb.query({ prompt: "?" }).result, { code: "Disconnected", message: /connect\(\) first/ });
   },
 
-  async "a final failure of the connection is that of its queries"() {
+  async "a final failure of the connection fails its queries"() {
     const { bridge, mcpWeb, query } = await asking({ prompt: "?" }, undefined, { sessionId: "mine" });
     bridge.say({ type: "session-closed", code: "SessionExpired", reason: "too long" });
     await rejects(query.result, { code: "SessionExpired" });
     await rejects(mcpWeb.query({ prompt: "?" }).result, { code: "SessionExpired" });
   },
 
-  async "the queries of a session that another tab took over are its no more"() {
+  async "the queries of a session that another tab took over are lost to this tab"() {
     const { bridge, mcpWeb, query } = await asking();
     say(bridge, query, "accepted");
     bridge.say({ type: "session-closed", code: "SessionSuperseded", reason: "another connection took over" });
@@ -158,7 +158,7 @@ export default {
     assert(!bridge.has("query_attach"));
   },
 
-  async "the next document of a tab takes its queries up, and a copy of the tab does not"() {
+  async "the next document of a tab resumes its queries, and a copy of the tab does not"() {
     const bridge = new Bridge();
     const options = { name: "Reloaded", storage: "local", authToken: "0123456789abcdef" };
     const mcpWeb = await bridge.page(options);
@@ -185,7 +185,7 @@ export default {
     equal([await read(attached), page.openQueries], [[text("kept")], []]);
   },
 
-  async "a query of a former document that is not there any more fails, and is open no longer"() {
+  async "a query of a former document that is no longer known fails, and is removed"() {
     const key = "mcp-web:session:http://bridge.example:Gone";
     sessionStorage.setItem(key, "former-session u-1 u-2");
     const bridge = new Bridge();
@@ -198,7 +198,7 @@ export default {
     equal(mcpWeb.openQueries, ["u-2"]);
   },
 
-  async "this document's own queries can be taken up, too"() {
+  async "this document's own queries can also be resumed"() {
     const { bridge, mcpWeb, query } = await asking();
     const again = mcpWeb.attachQuery(query.uuid);
     await settled();
@@ -209,7 +209,7 @@ export default {
     assert(!bridge.has("query_attach"));
   },
 
-  async "the app's own session keeps its queries over a reload"() {
+  async "a session id set by the app keeps its queries over a reload"() {
     const options = ["own", { sessionId: "my session" }];
     const session = () => new TabSession({ name: options[0], ...options[1] }, "http://bridge.example");
     session().queries.add("u-1").add("u-2");

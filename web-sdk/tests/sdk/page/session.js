@@ -1,4 +1,4 @@
-/** Which session a tab is, how it introduces itself, and how long its tools may take. */
+/** The session of a tab, its introduction, and the timeouts of its tools. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -22,12 +22,12 @@ export default {
     equal(sessionStorage.getItem(key("reload")), null, "taken");
   },
 
-  "a copy of a living tab is another session"() {
+  "a copy of an open tab is another session"() {
     const { id } = session("copy");
     assert(session("copy").id !== id);
   },
 
-  "an id is kept over a freeze, in which a tab may be thrown away"() {
+  "an id is kept over a freeze, during which a tab may be discarded"() {
     const { id } = session("freeze");
     document.dispatchEvent(new Event("freeze"));
     equal(sessionStorage.getItem(key("freeze")), id);
@@ -35,7 +35,7 @@ export default {
     equal(sessionStorage.getItem(key("freeze")), null);
   },
 
-  "a page that is shown again takes its id back, one that is shown for the first time nothing"() {
+  "a page that is shown again restores its id, and one that is shown for the first time does not"() {
     const { id } = session("again");
     happens("pagehide", { persisted: true });
     happens("pageshow", { persisted: false });
@@ -44,7 +44,7 @@ export default {
     equal(sessionStorage.getItem(key("again")), null);
   },
 
-  "names, bridges and apps have sessions of their own"() {
+  "names, bridges and apps have separate sessions"() {
     const left = session("named", { sessionName: "left" }).id;
     const right = session("named", { sessionName: "right" }).id;
     happens("pagehide");
@@ -52,7 +52,7 @@ export default {
     assert(new TabSession({ name: "named", sessionName: "left" }, "http://other.example").id !== left);
   },
 
-  "the app's own id is used as it is, and nothing is kept without storage"() {
+  "the app's own id is used unchanged, and nothing is stored without storage"() {
     equal(session("own", { sessionId: "mine" }).id, "mine");
     const { id } = session("none", { storage: "none" });
     happens("pagehide");
@@ -60,7 +60,7 @@ export default {
     assert(session("none", { storage: "none" }).id !== id);
   },
 
-  "storage that throws is storage that is not there"() {
+  "storage that throws is treated as missing"() {
     const { getItem } = Storage.prototype;
     Storage.prototype.getItem = () => {
       throw new DOMException("forbidden", "SecurityError");
@@ -74,7 +74,7 @@ export default {
     }
   },
 
-  async "a tab whose session another tab took over goes on as a session of its own"() {
+  async "a tab whose session another tab took over continues as a separate session"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const states = [];
@@ -88,7 +88,7 @@ export default {
     equal(states, ["reconnecting SessionSuperseded", "connecting", "connected"]);
   },
 
-  async "an id that the app gave is the app's to change"() {
+  async "only the app changes an id that it has set"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page({ sessionId: "mine" });
     bridge.say({ type: "session-closed", code: "SessionSuperseded", reason: "another connection took over" });
@@ -112,7 +112,7 @@ export default {
     equal(warnings, ["mcp-web: icons over 32768 characters are left out"]);
   },
 
-  async "the name is the one that the bridge gave"() {
+  async "the session name is the one that the bridge assigned"() {
     const bridge = new Bridge();
     const mcpWeb = new McpWeb({ name: "Named", storage: "none", sessionName: "left" });
     equal(mcpWeb.sessionName, "left");
@@ -121,7 +121,7 @@ export default {
     equal(mcpWeb.sessionName, "left 2");
   },
 
-  async "a tool's timeout travels in its _meta, and can be taken away"() {
+  async "a tool's timeout is sent in its _meta, and can be removed"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
     const tool = mcpWeb.addTool({ name: "t", timeout: 300_000, _meta: { a: 1 }, handler() {} });

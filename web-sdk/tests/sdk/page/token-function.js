@@ -1,4 +1,4 @@
-/** A second `new McpWeb()` with another token function, perhaps that of another user. */
+/** A second `new McpWeb()` with another token function, possibly that of another user. */
 
 import { assert, equal } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -9,7 +9,7 @@ const BOB = "the-token-of-bob";
 
 const options = { name: "Test app", storage: "none" };
 
-/** A page of ada with the tool `whoami`, whose handler notes that it ran. */
+/** A page of ada with the tool `whoami`, whose handler records that it ran. */
 async function pageOfAda(bridge) {
   const page = await bridge.page({ authToken: () => ADA });
   const ran = [];
@@ -29,28 +29,28 @@ async function pageOfAda(bridge) {
 const attach = (authToken) => new McpWeb({ ...options, authToken });
 const start = (bridge) => bridge.start({ type: "tool-call", toolName: "whoami", toolInput: {} });
 
-/** Takes the renewal of a token, which is sent twice, and returns the token. */
+/** Receives the renewal of a token, which is sent twice, and returns the token. */
 async function renewal(bridge) {
   const [first, second] = [await bridge.next("renew"), await bridge.next("renew")];
   equal(first.authToken, second.authToken);
   return first.authToken;
 }
 
-/** Says that a token is of the same user. */
+/** Reports that a token belongs to the same user. */
 function renew(bridge, tokenExpiresInMs) {
   for (let answer = 0; answer < 2; answer += 1) bridge.say({ type: "renewed", tokenExpiresInMs });
 }
 
-/** Says that a token is of another user. */
+/** Reports that a token belongs to another user. */
 function endSession(bridge) {
   bridge.say({ type: "session-closed", code: "TokenExpired", reason: "another user has taken the page over" });
   bridge.breakConnection(4003);
 }
 
-/** Waits until what has been sent so far has been handled in the page. */
+/** Waits until the page has handled everything that was sent so far. */
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Lets the timers of this many milliseconds be called by the test. */
+/** Lets the test fire the timers of this many milliseconds. */
 function holdTimers(held) {
   const { setTimeout } = globalThis;
   const timers = [];
@@ -78,7 +78,7 @@ export default {
     equal(ran, ["bob"]);
   },
 
-  async "a call that runs is cancelled when the page has become that of another user"() {
+  async "a running call is cancelled when the page changes to another user"() {
     const bridge = new Bridge();
     const page = await bridge.page({ authToken: () => ADA });
     const aborted = Promise.withResolvers();
@@ -99,7 +99,7 @@ export default {
     equal((await aborted.promise).code, "CallCancelled");
   },
 
-  async "a fresh token of the same user disturbs nothing"() {
+  async "a fresh token of the same user has no other effect"() {
     const bridge = new Bridge();
     const page = await bridge.page({ authToken: () => ADA });
     const answer = Promise.withResolvers();
@@ -117,7 +117,7 @@ export default {
     equal(await renewal(bridge), "a-fresh-token-of-ada");
     equal(bridge.has("call-response"), false);
     renew(bridge);
-    // In the order in which the page has sent them.
+    // In the order in which the page sent them.
     const { requestId, result } = await bridge.next("call-response");
     equal([requestId, result], [slow, "done"]);
     equal((await bridge.register())[0].definition.description, "After");
@@ -138,7 +138,7 @@ export default {
     equal([bridge.has("renew"), bridge.connections, states], [false, 1, []]);
   },
 
-  async "the newest of several functions counts, also from ada to bob to ada"() {
+  async "the newest of several functions is used, also from ada to bob to ada"() {
     const bridge = new Bridge();
     const { offer } = await pageOfAda(bridge);
     const bob = Promise.withResolvers();
@@ -158,7 +158,7 @@ export default {
     equal(bridge.connections, 2);
   },
 
-  async "a function that is replaced while its token is verified is not the last"() {
+  async "a function that is replaced while its token is verified is not used"() {
     const bridge = new Bridge();
     const { offer, ran } = await pageOfAda(bridge);
     attach(() => "a-fresh-token-of-ada");
@@ -173,7 +173,7 @@ export default {
     equal(ran, []);
   },
 
-  async "the answer to a renewal that was on its way does not count"() {
+  async "the answer to an earlier renewal is ignored"() {
     const bridge = new Bridge();
     const tokens = [ADA, "a-fresh-token-of-ada"];
     const page = new McpWeb({ ...options, authToken: () => tokens.shift() });
@@ -235,7 +235,7 @@ export default {
     } finally {
       restore();
     }
-    // The next function is called in its place.
+    // The next function is called instead.
     await settled();
     attach(() => BOB);
     equal((await bridge.accept()).authToken, BOB);
@@ -250,7 +250,7 @@ export default {
     await page.connect();
   },
 
-  async "a function that is replaced at any moment of an attempt gives no token to the next one"() {
+  async "a function that is replaced at any time during an attempt does not pass its token to the next one"() {
     for (let depth = 0; depth < 12; depth += 1) {
       const bridge = new Bridge();
       const page = attach(() => {
@@ -324,7 +324,7 @@ export default {
     await connected;
   },
 
-  async "two users side by side have handlers of their own, and the developer is told"() {
+  async "two users side by side have separate handlers, and the developer is warned"() {
     const bridge = new Bridge();
     const { warn } = console;
     const warned = Promise.withResolvers();

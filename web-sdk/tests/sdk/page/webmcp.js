@@ -1,4 +1,4 @@
-/** Tools shared with the browser (WebMCP): the API itself, in a Chromium that has it. */
+/** Tools shared with the browser (WebMCP): the real API, in a Chromium that has it. */
 
 import { assert, equal, rejects } from "./assert.js";
 import { Bridge } from "./bridge.js";
@@ -29,7 +29,7 @@ const withPage = (options, run) => async () => {
   } finally {
     over.abort();
     section.remove();
-    // A newer copy of the SDK would do the same: this page shares nothing any more.
+    // A newer copy of the SDK would do the same: this page no longer shares tools.
     globalThis[Symbol.for("mcp-web.pages")].forEach((entry) => entry.handOver());
     await listed();
   }
@@ -41,7 +41,7 @@ const RESERVE = `<form toolname="reserve" tooldescription="Reserves a seat">
   <label>Seat <input name="seat" required></label><label>At <input name="time" type="time"></label><button>Reserve</button></form>`;
 
 export default {
-  "tools of the page are listed and called, before the bridge has them": withPage({}, async ({ bridge, mcpWeb }) => {
+  "tools of the page are listed and callable before they are registered at the bridge": withPage({}, async ({ bridge, mcpWeb }) => {
     const tool = mcpWeb.addTool({
       name: "add",
       description: "Adds",
@@ -92,7 +92,7 @@ export default {
     equal((await aborted.promise).code, "CallCancelled");
   }),
 
-  "a handler asks the user in the page, because the browser asks nobody": withPage({ elicitInPage: "fallback" }, async ({ mcpWeb }) => {
+  "a handler asks the user in the page, because the browser cannot ask": withPage({ elicitInPage: "fallback" }, async ({ mcpWeb }) => {
     mcpWeb.addTool({ name: "asks", handler: (_, ctx) => ctx.elicit({ message: "Sure?", schema: { type: "object", properties: {} } }) });
     await listed("asks");
     const pending = call("asks");
@@ -196,7 +196,7 @@ export default {
     equal((await bridge.next("call-response")).result, "reserved");
   }),
 
-  "a form that is reset, removed or given nonsense says so": withPage({}, async ({ bridge, section }) => {
+  "a form that is reset, removed or filled with invalid values reports it": withPage({}, async ({ bridge, section }) => {
     section.innerHTML = RESERVE;
     await bridge.register();
     const form = section.querySelector("form");
@@ -211,7 +211,7 @@ export default {
     equal((await bridge.next("unregister")).items, [{ kind: "tool", name: "reserve" }]);
   }),
 
-  "forms in a shadow root have time, and forms that submit themselves do not need it": withPage({}, async ({ bridge, section }) => {
+  "forms in a shadow root have a longer timeout, and forms that submit themselves do not need it": withPage({}, async ({ bridge, section }) => {
     section.innerHTML = RESERVE.replace("<form", "<form toolautosubmit").replace('"reserve"', '"submits"');
     section.appendChild(document.createElement("div")).attachShadow({ mode: "open" }).innerHTML = RESERVE;
     const items = (await bridge.register()).map(({ definition: { name, _meta } }) => [name, _meta["mcp-web/timeout"] ?? null]);
@@ -229,7 +229,7 @@ export default {
     assert(!bridge.has("register"));
   }),
 
-  "frames are left out, unless they are asked for": async () => {
+  "frames are left out unless they are requested": async () => {
     for (const frames of [false, true]) {
       await withPage({ webmcp: { frames } }, async ({ bridge, section, tool }) => {
         const frame = section.appendChild(document.createElement("iframe"));
@@ -242,7 +242,7 @@ export default {
     }
   },
 
-  "a newer copy of the SDK shares the tools in place of the older one": withPage({}, async ({ bridge, mcpWeb, tool }) => {
+  "a newer copy of the SDK shares the tools instead of the older one": withPage({}, async ({ bridge, mcpWeb, tool }) => {
     mcpWeb.addTool({ name: "ours", handler: () => "ours" });
     await tool("native");
     const offered = [...(await bridge.register()), ...(await bridge.register())].map(({ definition }) => definition.name);

@@ -1,4 +1,4 @@
-// What the configurations of `cases.json` use. A journey uses them in a browser, too.
+// The names that the configurations of `cases.json` use. A journey also uses them in a browser.
 
 export function caseNames({ z, id, system, groupState }) {
   let generated = 0;

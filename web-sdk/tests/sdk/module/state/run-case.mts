@@ -13,16 +13,16 @@ export interface Case {
   case: string;
   title: string;
   name: string;
-  /** TypeScript that makes the options, with `z`, `id`, `system`, `groupState`, `gen`, `now` and the schemas below. */
+  /** TypeScript that builds the options, with `z`, `id`, `system`, `groupState`, `gen`, `now` and the schemas below. */
   config: string;
   state: unknown;
   calls: { tool: string; arguments: object }[];
 }
 
-/** What a call did. */
+/** The outcome of a call. */
 export type Outcome = { value?: unknown; refused?: string; state: unknown };
 
-/** What the case did. */
+/** The outcome of the case. */
 export type CaseResult = { throws: string } | { tools: string[]; warnings: string[]; calls: Outcome[] };
 
 const NAMES = caseNames({ z, id, system, groupState });

@@ -1,16 +1,16 @@
-// The browser's API for tools (WebMCP) without a browser: it behaves as Chromium 156 does, its traps included.
+// The browser's API for tools (WebMCP) without a browser: it behaves as Chromium 156 does, including its pitfalls.
 
 const failure = (name, message) => new DOMException(message, name);
 
-/** `document.modelContext`. `options.wantsText`: as polyfills do, it takes the input of a call only as JSON text. */
+/** `document.modelContext`. `options.wantsText`: like polyfills, it accepts the input of a call only as JSON text. */
 export class FakeModelContext extends EventTarget {
   #tools = new Map();
   #options;
-  /** The names of what was registered and removed, in order. */
+  /** The names of the registered and removed tools, in order. */
   log = [];
   /** Whether a result has crashed the renderer. */
   hasCrashed = false;
-  /** The permissions policy refuses everything. */
+  /** The permissions policy rejects everything. */
   isForbidden = false;
 
   constructor(options = {}) {
@@ -35,11 +35,11 @@ export class FakeModelContext extends EventTarget {
     this.#changed();
   }
 
-  /** Adds a form of the document: it has no function, and `fill` is what the person does. */
+  /** Adds a form of the document: it has no function, and `fill` simulates the person. */
   addForm(name, description, schema, fill) {
     this.log.push(`+${name}`);
     this.#tools.set(name, { name, title: "", description, schema: JSON.stringify(schema), fill });
-    // One change of a form is two events.
+    // One change of a form causes two events.
     this.#changed();
     this.#changed();
   }

@@ -1,18 +1,21 @@
-// A page that shares tools with the browser, whose API has the traps of the one in Chromium.
+// A page that shares tools with the browser, whose API has the pitfalls of Chromium's.
 import assert from "node:assert/strict";
 import { Calls } from "../../../../js/mcp-web/calls.ts";
 import { Definitions } from "../../../../js/mcp-web/definitions.ts";
 import { WebMcp } from "../../../../js/mcp-web-model-context.ts";
 import { FakeModelContext } from "./model-context.mjs";
 
-/** The pages of the present document. */
+/** The pages of the current document. */
 const pages = [];
 
-/** A page with the browser's API, without a bridge. It is in a new document, unless it is `another` of the present one. */
+/**
+ * Creates a page with the browser's API, without a bridge. It is in a new document, unless it is `another` of the current
+ * one.
+ */
 export function createPage({ options = true, context = new FakeModelContext(), forms = [], elicitInPage, another = false } = {}) {
   if (!another) for (const { shared, webMcp } of pages.splice(0)) (shared.options = false), webMcp.update();
   const listeners = {};
-  // A browser has all of this in prototypes.
+  // A browser has all of this on prototypes.
   globalThis.document = Object.create({
     modelContext: context,
     querySelectorAll: (selector) => (selector.startsWith("form[toolname]") ? forms : []),
@@ -29,10 +32,10 @@ export function createPage({ options = true, context = new FakeModelContext(), f
   return { context, definitions, calls, page, webMcp, shared, listeners };
 }
 
-/** What the SDK does in one task is done in the next one. */
+/** Waits until the work that the SDK schedules in one task is done in the next one. */
 export const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Waits until the API has been asked for its tools once more, and what came of it is done. */
+/** Waits until the API has been asked for its tools once more, and the effects are complete. */
 export async function listed(context) {
   const { getTools } = context;
   await new Promise((resolve) => {
