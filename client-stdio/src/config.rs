@@ -34,7 +34,7 @@ const MIN_MESSAGE_BYTES: usize = 64 * 1024;
 #[command(
     name = "mcp-web-stdio",
     version,
-    about = "MCP server over stdin and stdout that carries everything to the MCP-Web bridge",
+    about = "MCP server over stdin and stdout that forwards everything to the MCP-Web bridge",
     after_help = AFTER_HELP
 )]
 struct Flags {
@@ -49,10 +49,10 @@ struct Flags {
     /// The token of the page, copied from its configuration panel
     #[arg(long, env = "AUTH_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// Use this session (browser tab) only; list_active_sessions shows their ids
+    /// Use only this session (browser tab); list_active_sessions lists the ids
     #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
     session: Option<String>,
-    /// The longest message that passes in either direction, in bytes
+    /// The maximum size of a message in either direction, in bytes
     #[arg(
         long,
         env = "MCP_WEB_MAX_MESSAGE_BYTES",
@@ -60,7 +60,7 @@ struct Flags {
         default_value_t = DEFAULT_MAX_MESSAGE_BYTES.to_string()
     )]
     max_message_bytes: String,
-    /// What is logged to stderr: off, error, warn, info, debug or trace
+    /// The log level of stderr: off, error, warn, info, debug or trace
     #[arg(
         long,
         env = "MCP_WEB_LOG",

@@ -23,7 +23,7 @@ pub struct AgentHost {
     info: AgentInfo,
 }
 
-/// What `GET /demo/agent` returns: the agent that answers the page's questions.
+/// The response to `GET /demo/agent`: the agent that answers the page's questions.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {

@@ -1,24 +1,24 @@
 /**
  * Renders the markdown of an answer. Loaded with the first answer of `<mcp-web-ask>`.
  *
- * A model may be made to write what an attacker wants, so an answer is not trusted: HTML is shown as text, links are only
- * those of the web, mail and telephone, and pictures are links unless their data is in the answer: loading them would
- * send what the model knows, as a part of their addresses.
+ * A model may be manipulated to write an attacker's text, so answers are not trusted. HTML is shown as text. Links are
+ * limited to web, mail and telephone. Pictures become links unless the answer contains their data, because loading them
+ * would send knowledge of the model as a part of their addresses.
  */
 
 import createPurifier, { type WindowLike } from "dompurify";
 import { Marked, type Token, type TokensList } from "marked";
 import { invoke, read, write } from "./dom/native.ts";
 
-/** What markdown becomes. Everything else is removed. */
+/** The elements of rendered markdown. All others are removed. */
 const TAGS = (
   "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr img li ol p pre strong table tbody td th thead tr ul"
 ).split(" ");
 const ATTRIBUTES = ["align", "alt", "href", "src", "start", "title"];
-/** Addresses of these schemes, and relative ones. */
+/** Addresses with these schemes, and relative ones. */
 const ADDRESSES = /^(?:(?:https?|mailto|tel):|[^a-z]|[a-z+.-]+(?:[^a-z+.:-]|$))/i;
 
-/** The words of the renderer. */
+/** The texts of the renderer. */
 export interface MarkdownStrings {
   image(text: string): string;
 }
@@ -31,7 +31,7 @@ interface RenderedBlock {
 
 const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
-/** Renders a text that grows into an element: only blocks that have changed are rendered again. */
+/** Renders a growing text into an element: only changed blocks are rendered again. */
 export class MarkdownView {
   readonly #element: HTMLDivElement;
   readonly #marked: Marked;
@@ -39,7 +39,7 @@ export class MarkdownView {
   #blocks: RenderedBlock[] = [];
   #links = "{}";
 
-  /** `visibleText` shows invisible characters. */
+  /** `visibleText` makes invisible characters visible. */
   constructor(element: HTMLDivElement, strings: MarkdownStrings, visibleText: (text: string) => string) {
     this.#element = element;
     this.#visibleText = visibleText;
@@ -76,7 +76,7 @@ export class MarkdownView {
   #render(token: Token, links: TokensList["links"]): ChildNode[] {
     const html = this.#marked.parser(Object.assign([token], { links }));
     const fragment = sanitize(html);
-    // Not in the markdown, which may have characters as entities.
+    // Applied to the rendered text, because markdown may contain characters as entities.
     const walker = invoke(document, "createTreeWalker", fragment, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) write(walker.currentNode, "nodeValue", this.#visibleText(read(walker.currentNode, "nodeValue")!));
     for (const name of ["alt", "title"]) {
@@ -86,13 +86,13 @@ export class MarkdownView {
   }
 }
 
-/** The purifier; made once. */
+/** The purifier; created once. */
 let purifier: ReturnType<typeof createPurifier> | undefined;
 
 function sanitize(html: string): DocumentFragment {
   if (!purifier) {
     const { DocumentFragment, HTMLTemplateElement, Node, Element, NodeFilter, NamedNodeMap, HTMLFormElement, DOMParser, trustedTypes }: WindowLike = window;
-    // An empty one: elements of the page could hide what the purifier reads of its document.
+    // An empty document, because elements of the page could hide properties of its document from the purifier.
     const ofDocument = invoke(read(document, "implementation"), "createHTMLDocument", "");
     purifier = createPurifier({ DocumentFragment, HTMLTemplateElement, Node, Element, NodeFilter, NamedNodeMap, HTMLFormElement, DOMParser, trustedTypes, document: ofDocument });
     purifier.addHook("afterSanitizeAttributes", (element) => completeElement(element));
@@ -107,7 +107,7 @@ function sanitize(html: string): DocumentFragment {
   });
 }
 
-/** Adds what keeps the page safe and the text readable. */
+/** Adds the attributes that keep the page safe and the text readable. */
 function completeElement(element: Element): void {
   if (element instanceof HTMLAnchorElement && element.hasAttribute("href")) {
     element.rel = "noopener noreferrer nofollow";
@@ -117,7 +117,7 @@ function completeElement(element: Element): void {
   if (element instanceof HTMLImageElement) {
     if (!isPictureData(element.getAttribute("src") ?? "")) element.removeAttribute("src");
   }
-  // Code is written from left to right, whatever the language of the page is.
+  // Code is written from left to right, whatever the language of the page.
   const name = read(element, "localName");
   if (name === "pre") {
     invoke(element, "setAttribute", "dir", "ltr");
@@ -125,7 +125,7 @@ function completeElement(element: Element): void {
   } else if (/^(p|h\d|ul|ol|table|blockquote)$/.test(name)) invoke(element, "setAttribute", "dir", "auto");
 }
 
-/** Returns whether the address is the picture itself: also this site may redirect a request to another one. */
+/** Returns whether the address contains the picture itself. An address of this site may also redirect to another one. */
 const isPictureData = (address: string): boolean => /^data:image\//i.test(address);
 
 function isOfThisSite(address: string): boolean {

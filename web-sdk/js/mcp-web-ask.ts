@@ -1,5 +1,6 @@
 /**
- * `<mcp-web-ask>`: a box in which people ask an AI that uses the tools of the page. A custom element without a framework.
+ * `<mcp-web-ask>`: a box in which people ask an AI that uses the tools of the page. It is a custom element without a
+ * framework.
  *
  * ```html
  * <script type="module" src="http://localhost:3001/sdk/mcp-web-ask.js"></script>
@@ -25,25 +26,26 @@ import type { Query, QueryOptions, QueryResult } from "./types/query.ts";
 
 export type * from "./types/ask.ts";
 
-/** So many questions and answers are shown. The oldest ones are removed. */
+/** Maximum number of questions and answers shown. The oldest ones are removed. */
 const MAX_TURNS = 50;
 
-/** The browser's class. A server has none: there, the class below only has a name. */
+/** The browser's class. On a server without it, the class below has only a name. */
 const HTMLElement = (globalThis.HTMLElement ?? class {}) as typeof globalThis.HTMLElement;
 
 /**
- * The element `<mcp-web-ask>`: an input, suggestions, and the conversation, with the answer as markdown while the model
- * writes it, and with the tools that it uses.
+ * The element `<mcp-web-ask>`: an input, suggestions, and the conversation. It shows the answer as markdown while the model
+ * writes it, and the tools that the model uses.
  *
- * The page's `McpWeb` is the property `mcpWeb`. Without it, the element takes the only `McpWeb` of the document. Where there
- * is none, the attributes `name`, `description` and `bridge-url` make one, as options of `new McpWeb()`.
+ * The page's `McpWeb` is the property `mcpWeb`. Without it, the element uses the only `McpWeb` of the document. If there is
+ * none, the element creates one from the attributes `name`, `description` and `bridge-url`, with the options of
+ * `new McpWeb()`.
  *
- * More attributes: `label`, `placeholder` and `suggestions` (a JSON array of texts), `profile` (that of the agent's own tools),
- * `markdown="off"`, and `storage="none"`, with which a reload ends the conversation. The element's children are shown below
- * the box.
+ * More attributes: `label`, `placeholder` and `suggestions` (a JSON array of texts), `profile` (that of the agent's own
+ * tools), `markdown="off"`, and `storage="none"`, with which a reload ends the conversation. The element's children are
+ * shown below the box.
  *
- * Enter asks, Shift+Enter begins a line, Escape stops the answer. The conversation stays with the tab over reloads, in
- * `sessionStorage` under `mcp-web:ask:` and the `id` of the element.
+ * Enter sends the question, Shift+Enter begins a new line, and Escape stops the answer. The conversation is kept across
+ * reloads of the tab, in `sessionStorage` under `mcp-web:ask:` and the `id` of the element.
  *
  * @example
  * ```js
@@ -66,12 +68,12 @@ export class McpWebAskElement extends HTMLElement {
   #turns: readonly Turn[] = [];
   /** The conversation of the agent. */
   #conversation: string | undefined;
-  /** Stops the question that is being answered. */
+  /** Stops the current answer. */
   #controller: AbortController | undefined;
-  /** The options that only the newest question was asked with; `undefined` if another document has asked it. */
+  /** The options of only the newest question; `undefined` if another document has sent it. */
   #lastOptions: { only: ForEachQuestion<AskOptions | undefined> } | undefined;
   #frame: number | undefined;
-  /** The `McpWeb` that the attributes have made. */
+  /** The `McpWeb` that was created from the attributes. */
   #own: Promise<McpWeb> | undefined;
   // These have accessors, because React, Vue and Svelte set a property only if the class has it.
   #options: ForEachQuestion<AskOptions | undefined>;
@@ -79,8 +81,8 @@ export class McpWebAskElement extends HTMLElement {
   #answer: ((result: QueryResult) => string | undefined) | undefined;
 
   /**
-   * What every question is asked with besides the prompt: a value, or a function that returns it for each question. Its
-   * `context` replaces that of {@link McpWebAskElement.context}.
+   * The options of every question: a value, or a function that returns it for each question. Its `context` replaces that of
+   * {@link McpWebAskElement.context}.
    */
   get options(): ForEachQuestion<AskOptions | undefined> {
     return this.#options;
@@ -91,8 +93,8 @@ export class McpWebAskElement extends HTMLElement {
   }
 
   /**
-   * What the agent is told with every question, as in {@link QueryOptions.context}: a value, or a function that returns it
-   * for each question.
+   * The context of every question, like {@link QueryOptions.context}: a value, or a function that returns it for each
+   * question.
    */
   get context(): ForEachQuestion<QueryOptions["context"]> {
     return this.#context;
@@ -103,7 +105,7 @@ export class McpWebAskElement extends HTMLElement {
   }
 
   /**
-   * Returns the answer to show, as markdown, for a result whose answer is not its text: a call of
+   * Returns the answer to show, as markdown, for a result whose answer is not its text but a call of
    * {@link QueryOptions.responseTool}, or a value. `undefined` shows the result's own text or value.
    */
   get answer(): ((result: QueryResult) => string | undefined) | undefined {
@@ -114,7 +116,7 @@ export class McpWebAskElement extends HTMLElement {
     this.#answer = answer;
   }
 
-  /** The page that is asked. While it is not set, the only `McpWeb` of the document is. */
+  /** The page that sends the questions. By default it is the only `McpWeb` of the document. */
   get mcpWeb(): McpWeb | undefined {
     return this.#mcpWeb ?? onlyPage();
   }
@@ -124,7 +126,7 @@ export class McpWebAskElement extends HTMLElement {
     if (mcpWeb) this.#attach(mcpWeb);
   }
 
-  /** The words of the box, such as a translation. */
+  /** The texts of the box, such as a translation. */
   get strings(): AskStrings {
     return this.#strings;
   }
@@ -134,7 +136,7 @@ export class McpWebAskElement extends HTMLElement {
     this.#renderSoon();
   }
 
-  /** Buttons that ask a question. A text is the label and the prompt. */
+  /** Buttons that send a question. A string is both the label and the prompt. */
   get suggestions(): readonly (string | AskSuggestion)[] {
     return this.#suggestions ?? parseSuggestions(this.getAttribute("suggestions"));
   }
@@ -144,7 +146,7 @@ export class McpWebAskElement extends HTMLElement {
     this.#renderSoon();
   }
 
-  /** What stands in the empty input. */
+  /** The placeholder of the empty input. */
   get placeholder(): string {
     return this.getAttribute("placeholder") ?? "";
   }
@@ -162,7 +164,7 @@ export class McpWebAskElement extends HTMLElement {
     this.setAttribute("label", text);
   }
 
-  /** The profile of the agent's own tools, as {@link QueryOptions.profile}, which replaces it where it is given. */
+  /** The profile of the agent's own tools, like {@link QueryOptions.profile}, which takes precedence. */
   get profile(): string | undefined {
     return this.getAttribute("profile") || undefined;
   }
@@ -178,22 +180,22 @@ export class McpWebAskElement extends HTMLElement {
   }
 
   /**
-   * Asks a question, as if the person had written it.
+   * Sends a question, as if the person had written it.
    *
    * @param prompt the question
-   * @param options more than {@link McpWebAskElement.options}, which it replaces option by option
-   * @returns whether it was asked: not while another one is being answered
+   * @param options replace {@link McpWebAskElement.options} one by one
+   * @returns whether it was sent; it is not sent while another one is being answered
    */
   ask(prompt: string, options?: ForEachQuestion<AskOptions | undefined>): boolean {
     return this.#ask(createTurn(prompt, prompt), options, false);
   }
 
-  /** Stops the answer. What the query still runs is cancelled. */
+  /** Stops the answer, and cancels the running calls of the query. */
   stop(): void {
     this.#controller?.abort(new Error("the person at the page has stopped the answer"));
   }
 
-  /** Stops the answer and removes all questions and answers: the next question begins a conversation. */
+  /** Stops the answer and removes all questions and answers. The next question begins a new conversation. */
   clear(): void {
     this.stop();
     this.#controller = undefined;
@@ -220,18 +222,18 @@ export class McpWebAskElement extends HTMLElement {
         event.preventDefault();
         this.stop();
       });
-      // What was asked before the element had a place goes on.
+      // A question that was sent before the element was in the document continues.
       if (this.#keeps && !this.#turns.length) ({ id: this.#conversation, turns: this.#turns } = loadConversation(this.id));
       this.#render();
     }
-    // Scripts of the document may set the property, or make the page, until then.
+    // Until then, scripts of the document may set the property or create the page.
     whenParsed(() => this.#connectPage());
   }
 
   /** @internal */
   disconnectedCallback(): void {
     queueMicrotask(() => {
-      // Another element cannot take the answer up.
+      // Another element cannot resume the answer.
       if (!this.isConnected && !this.#keeps) this.stop();
     });
   }
@@ -241,7 +243,7 @@ export class McpWebAskElement extends HTMLElement {
     this.#renderSoon();
   }
 
-  /** A property that was set before the element was defined hides the one of the class. */
+  /** A property that was set before the element was defined hides that of the class. */
   #upgrade(name: "mcpWeb" | "options" | "context" | "answer" | "strings" | "suggestions" | "profile"): void {
     if (!Object.hasOwn(this, name)) return;
     const value = this[name];
@@ -257,12 +259,12 @@ export class McpWebAskElement extends HTMLElement {
     if (!this.isConnected) return;
     this.#page().then(
       (mcpWeb) => this.#attach(mcpWeb),
-      // The person is told when they ask.
+      // The person is informed when they send a question.
       () => {},
     );
   }
 
-  /** Returns the page, which the attributes make where there is none. */
+  /** Returns the page, and creates it from the attributes if there is none. */
   async #page(): Promise<McpWeb> {
     const { mcpWeb } = this;
     if (mcpWeb) return mcpWeb;
@@ -273,12 +275,12 @@ export class McpWebAskElement extends HTMLElement {
     }
     const options = { name, ...(description && { description }), ...(bridgeUrl && { bridgeUrl }) };
     this.#own ??= import("./mcp-web.ts").then(({ McpWeb }) => new McpWeb(options));
-    // The next question tries again, maybe with other attributes.
+    // The next question tries again, possibly with other attributes.
     this.#own.catch(() => (this.#own = undefined));
     return this.#own;
   }
 
-  /** Takes up the question that the document before this one has asked. */
+  /** Resumes the question of the previous document. */
   #attach(mcpWeb: McpWeb): void {
     const last = this.#turns.at(-1);
     if (!last || isOver(last) || this.#controller) return;
@@ -292,7 +294,7 @@ export class McpWebAskElement extends HTMLElement {
   }
 
   #askSuggestion({ label, prompt = label, options }: AskSuggestion): boolean {
-    // The app's function is not called in vain.
+    // Avoids a useless call of the app's function.
     if (this.running) return false;
     return this.#ask(createTurn(label, typeof prompt === "function" ? prompt() : prompt), options);
   }
@@ -300,16 +302,16 @@ export class McpWebAskElement extends HTMLElement {
   #retry(): void {
     const last = this.#turns.at(-1);
     if (!last || !isOver(last)) return;
-    // The options of another document are gone, but those of a suggestion are here, too.
+    // The options of another document are gone, but those of a suggestion are also available here.
     const { only } = this.#lastOptions ?? { only: this.#allSuggestions().find(({ label }) => label === last.label)?.options };
     this.#turns = this.#turns.slice(0, -1);
     this.#ask(createTurn(last.label, last.prompt), only);
   }
 
-  /** `isPerson`: whether the person has asked by the controls of the box, and not the app. */
+  /** `isPerson`: whether the person has sent the question with the controls of the box, instead of the app. */
   #ask(turn: Turn, options: ForEachQuestion<AskOptions | undefined>, isPerson = true): boolean {
     if (this.running) return false;
-    // Once the options are collected, the click or key may be too long ago.
+    // After the options are collected, the click or key may be too long ago.
     const checked = { [REFUSE_QUERY]: (!isPerson && queryRefusal()) || "" };
     this.#lastOptions = { only: options };
     this.#turns = [...this.#turns, turn].slice(-MAX_TURNS);
@@ -330,7 +332,7 @@ export class McpWebAskElement extends HTMLElement {
     const [context, general, special] = await Promise.all([resolve(this.context), resolve(this.options), resolve(options)]);
     const { profile } = this;
     const all: QueryOptions = { context, ...(profile && { profile }), ...general, ...special, prompt };
-    // The element has no buttons that allow calls.
+    // The element has no buttons for allowing calls.
     return { ...all, approvalDialog: true };
   }
 
@@ -341,7 +343,7 @@ export class McpWebAskElement extends HTMLElement {
     let query: Query | undefined;
     let current = turn;
     const change = (next: Turn) => {
-      // Without this question, the conversation goes on.
+      // The conversation continues without this question.
       if (this.#controller === controller) this.#change((current = next));
     };
     this.#controller = controller;
@@ -377,7 +379,7 @@ export class McpWebAskElement extends HTMLElement {
   #change(turn: Turn): void {
     this.#turns = [...this.#turns.slice(0, -1), turn];
     if (isOver(turn)) return this.#show();
-    // Pieces of text come faster than they can be shown.
+    // Pieces of text arrive faster than they can be shown.
     this.#frame ??= requestAnimationFrame(() => this.#show());
   }
 
@@ -399,7 +401,7 @@ export class McpWebAskElement extends HTMLElement {
     return this.suggestions.map((suggestion) => (typeof suggestion === "string" ? { label: suggestion } : suggestion));
   }
 
-  /** Renders once for all that is set in one task. */
+  /** Renders once for all properties that are set in one task. */
   #renderSoon(): void {
     if (!this.#view || this.#isRendering) return;
     this.#isRendering = true;
@@ -429,7 +431,7 @@ export class McpWebAskElement extends HTMLElement {
     );
     this.#view.draft = draft;
     this.#view.show(this.#turns);
-    // The person knows what was answered before.
+    // The person already knows the earlier answers.
     this.#view.skipAnnouncements();
     if (hadFocus) this.focus();
   }

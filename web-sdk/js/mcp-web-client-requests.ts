@@ -1,4 +1,4 @@
-/** What a handler asks of the client behind its call, or of the user of the page. Loaded at the first such request. */
+/** The requests of a handler to the client of its call, or to the user of the page. Loaded at the first such request. */
 
 import { type ClientResponse, OpenRequests } from "./client-requests/open-requests.ts";
 import type { CallPort } from "./mcp-web/call-context.ts";
@@ -7,7 +7,7 @@ import type { McpWebErrorConstructor } from "./mcp-web/error.ts";
 import { isPlainObject } from "./mcp-web/type-guards.ts";
 import type * as calls from "./types/calls.ts";
 
-/** An elicitation is identified by so many random bytes. */
+/** Number of random bytes in the id of an elicitation. */
 const ID_BYTES = 16;
 
 /** The default of `sample()`. */
@@ -16,7 +16,7 @@ const MAX_TOKENS = 1000;
 type ElicitRequest = Partial<calls.ElicitForm | calls.ElicitUrl>;
 type SampleParams = Omit<calls.SampleRequest, "messages" | "prompt"> & { messages: object[] };
 
-/** What is known of a call. `input` is what a tool was called with. */
+/** The facts about a call. `input` is the arguments of a tool. */
 interface AskingCall extends calls.CallFacts {
   kind?: string;
   name?: string;
@@ -89,7 +89,7 @@ export class ClientRequests {
   }
 }
 
-/** Before there were modes, an empty object meant forms. */
+/** Before modes existed, an empty object meant forms. */
 function canElicit(capability: object | undefined, mode: string): boolean {
   if (!capability) return false;
   return mode in capability || (mode === "form" && !("url" in capability));

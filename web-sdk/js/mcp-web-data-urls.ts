@@ -1,4 +1,4 @@
-/** Pictures, sounds and bytes in texts: data URLs, and base64 whose type is not known. Loaded when one of them is sent. */
+/** Pictures, sounds and bytes in strings: data URLs, and base64 of an unknown type. Loaded when one of them is sent. */
 
 import { base64 } from "./mcp-web/base64.ts";
 import type { EncodedBytes } from "./mcp-web/content.ts";
@@ -16,10 +16,10 @@ function decodePercent(text: string): string {
   return base64(new TextEncoder().encode(decodeURIComponent(text)));
 }
 
-/** The first bytes of the formats that pages make. */
+/** The first bytes of common formats. */
 const BEGINNINGS: { [mimeType: string]: string } = { "image/png": "iVBORw0KGg", "image/jpeg": "/9j/", "image/gif": "R0lGOD", "audio/mpeg": "SUQz", "audio/ogg": "T2dnUw" };
 
-/** Returns the type that the first bytes show. */
+/** Returns the type that the first bytes indicate. */
 function sniffType(data: string): string | undefined {
   if (data.startsWith("UklGR")) {
     const formats: { [format: string]: string } = { WEBP: "image/webp", WAVE: "audio/wav" };

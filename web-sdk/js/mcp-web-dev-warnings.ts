@@ -1,6 +1,6 @@
 /**
- * What AI clients will make of a definition, for whoever develops the app. The bridge mends what it can and says
- * what it refuses; this says it before, where the definition is written.
+ * Development warnings: how AI clients will interpret a definition. The bridge corrects what it can and reports what it
+ * rejects. These warnings appear earlier, where the definition is written.
  */
 
 import type { McpWeb } from "./mcp-web.ts";
@@ -78,10 +78,13 @@ function nameWarnings({ name }: Definition): string[] {
   ];
 }
 
-/** The pairs of pages that a warning was about, by their keys. */
+/** The pairs of pages that were already reported, by their keys. */
 const warned = new Set<string>();
 
-/** Two users of one app may share the document. Calls of the former user then still reach the tools of that user's page. */
+/**
+ * Two users of one app may share the document. Calls by the former user would then still reach the tools of that user's
+ * page.
+ */
 function tokenWarnings({ name }: Definition): string[] {
   const keys = new Map<string, string>();
   for (const [key, { page }] of pageRegistry()) {

@@ -1,6 +1,6 @@
 /**
- * Asks the user of the page: in place of the client (MCP elicitation) with a form or an address to visit, or whether the
- * agent may make a call. `person/surface.ts` shows the dialog, and decides which events answer.
+ * Asks the user of the page: instead of the client (MCP elicitation), with a form or an address to visit, or whether the
+ * agent may make a call. `person/surface.ts` shows the dialog, and decides which events count as an answer.
  */
 
 import type { ElicitAnswer } from "./types/calls.ts";
@@ -21,8 +21,8 @@ type AnswerSurface = Surface<Answer>;
 const accept = (content?: object): Answer => ({ action: "accept", ...(content && { content }) }) as Answer;
 
 /**
- * Returns the MCP elicitation result; that of a call is `accept` if it is allowed. Rejected with the signal's reason when
- * that fires.
+ * Returns the MCP elicitation result; for a call it is `accept` if the call is allowed. Rejected with the signal's reason
+ * when the signal fires.
  */
 export function elicit(given: DialogRequest, signal: AbortSignal): Promise<Answer> {
   const request = visibleRequest(given);
@@ -41,7 +41,7 @@ export function elicit(given: DialogRequest, signal: AbortSignal): Promise<Answe
   );
 }
 
-/** Shows what nobody sees in the texts of others. Arguments and fields do so themselves. */
+/** Makes invisible characters in texts of others visible. Arguments and fields do this themselves. */
 function visibleRequest(request: DialogRequest): DialogRequest {
   const shown = { ...request } as { [field: string]: unknown };
   for (const name of ["message", "asker", "tool", "source"]) {
@@ -67,7 +67,7 @@ function createElicitation(request: ElicitationRequest & DialogApp, strings: Com
   ]);
 }
 
-/** Nothing but the button allows the call, and the other one has the focus: keys that were meant for the page do no harm. */
+/** Only the button allows the call, and the other one has the focus, so that keys meant for the page do no harm. */
 function createApproval(request: ApprovalRequest & DialogApp, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLDialogElement {
   const { tool, source, appName } = request;
   return createElement("dialog", { role: "alertdialog", "aria-labelledby": "title", "aria-describedby": "message time" }, [
@@ -86,7 +86,7 @@ function createForm(schema: FormSchema, strings: CompleteDialogStrings, surface:
   const fields = createFields(schema, strings);
   fields[0]?.control?.setAttribute("autofocus", "");
   const answer = () => {
-    // All fields show what is wrong with them.
+    // All fields show their errors.
     const [invalid] = fields.filter((field) => field.check());
     if (invalid) return void invalid.control?.focus();
     const values = fields.map(({ name, value }) => [name, value()]).filter(([, value]) => value !== undefined);
@@ -102,7 +102,7 @@ function createForm(schema: FormSchema, strings: CompleteDialogStrings, surface:
   ];
 }
 
-/** The whole address is shown: the person decides by it. */
+/** The whole address is shown, because the person decides based on it. */
 function createVisit(url: string, strings: CompleteDialogStrings, surface: AnswerSurface): HTMLElement[] {
   const open = surface.answerButton(strings.open(new URL(url).host), { class: "accept" }, () => {
     window.open(url, "_blank", "noopener,noreferrer");

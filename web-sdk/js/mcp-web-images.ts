@@ -1,4 +1,4 @@
-/** Makes images smaller. Loaded when a client can take only small ones. */
+/** Scales images down. Loaded when a client accepts only small ones. */
 
 import { invoke } from "./dom/native.ts";
 import { decodeBase64 } from "./mcp-web/base64.ts";
@@ -8,10 +8,10 @@ import type { ContentBlock, ImageContent } from "./types/content.ts";
 /** The function `encodeBase64`, which belongs to another module. */
 type Encode = (source: unknown, mimeType?: string) => MaybePromise<EncodedBytes>;
 
-/** The quality of JPEG and WebP, with which text in a screenshot stays readable. */
+/** The quality of JPEG and WebP at which text in a screenshot stays readable. */
 const QUALITY = 0.9;
 
-/** Returns the blocks, with images scaled down whose longer edge has more than `maxEdge` pixels. */
+/** Returns the blocks, with images scaled down if their longer edge has more than `maxEdge` pixels. */
 export function scaleBlocks(
   blocks: ContentBlock[],
   maxEdge: number,
@@ -32,7 +32,7 @@ export async function scaleValue(value: unknown, maxEdge: number, encode: Encode
   return url === value ? dataUrl : { ...(value as object), dataUrl };
 }
 
-/** Returns nothing if the image is small enough, or cannot be scaled: it is sent as it is then. */
+/** Returns nothing if the image is small enough or cannot be scaled. It is then sent unchanged. */
 async function scaleImage(source: unknown, maxEdge: number, encode: Encode): Promise<Required<EncodedBytes> | undefined> {
   try {
     const { data, mimeType } = await encode(source);
@@ -43,10 +43,10 @@ async function scaleImage(source: unknown, maxEdge: number, encode: Encode): Pro
 }
 
 /**
- * Returns the image with its longer edge at `maxEdge` pixels: of the same type where the browser can write that, else PNG.
- * Returns nothing for an image that is small enough.
+ * Returns the image with its longer edge scaled to `maxEdge` pixels: in the same type if the browser can write it,
+ * otherwise as PNG. Returns nothing for an image that is small enough.
  *
- * Rejects when the browser cannot read the image, or has no canvas here.
+ * Rejects if the browser cannot read the image, or has no canvas here.
  */
 async function scaleDown(data: string, mimeType: string | undefined, maxEdge: number) {
   const bitmap = await createImageBitmap(new Blob([decodeBase64(data)], { type: mimeType ?? "" }));
@@ -72,7 +72,7 @@ function createCanvas(width: number, height: number): HTMLCanvasElement | Offscr
   return Object.assign(invoke(document, "createElement", "canvas") as HTMLCanvasElement, { width, height });
 }
 
-/** A canvas makes PNG where it cannot write the type. */
+/** A canvas produces PNG if it cannot write the type. */
 function toBlob(canvas: HTMLCanvasElement | OffscreenCanvas, type: string | undefined): Promise<Blob> {
   if ("convertToBlob" in canvas) return canvas.convertToBlob({ ...(type && { type }), quality: QUALITY });
   return new Promise((resolve, reject) => {

@@ -1,23 +1,23 @@
-/** Validates values against plain JSON Schema, for definitions whose schema is of no library. Loaded later. */
+/** Validates values against plain JSON Schema, for definitions whose schema is not from a library. Loaded later. */
 
 import { type Schema, Validator } from "@cfworker/json-schema";
 
-/** What is wrong with a value. */
+/** A violation of a schema by a value. */
 export interface SchemaViolation {
-  /** A JSON pointer to the value; `""` is the whole. */
+  /** A JSON pointer to the value; `""` is the whole value. */
   path: string;
   message: string;
 }
 
 const validators = new WeakMap<object, Validator>();
 
-/** Returns what is wrong with a value, the deepest first. An empty list means that it is valid. */
+/** Returns the violations of a value, the deepest first. An empty list means that the value is valid. */
 export function validateJsonSchema(schema: object, value: unknown): SchemaViolation[] {
   let validator = validators.get(schema);
-  // The validator writes into the schema, which is not ours.
+  // The validator writes into the schema, which belongs to the app.
   if (!validator) validators.set(schema, (validator = new Validator(structuredClone(schema) as Schema, "2020-12", false)));
   const { errors } = validator.validate(value);
-  // The parents of a wrong value are reported, too, with nothing to say of their own.
+  // The parents of an invalid value are also reported, without their own reason.
   const own = errors.filter(({ keyword }) => !PARENT_KEYWORDS.has(keyword));
   return (own.length ? own : errors).map(({ instanceLocation, error }) => ({
     path: instanceLocation.replace(/^#/, ""),
@@ -25,5 +25,5 @@ export function validateJsonSchema(schema: object, value: unknown): SchemaViolat
   }));
 }
 
-/** The keywords that are violated because a value below is wrong. */
+/** The keywords that are violated because a nested value is invalid. */
 const PARENT_KEYWORDS = new Set(["properties", "items", "prefixItems", "additionalProperties", "$ref", "allOf", "anyOf"]);

@@ -1,6 +1,6 @@
 /**
- * Shares tools with the browser (WebMCP): what the page adds is registered there, and what is registered only there is
- * offered to AI clients. Loaded when the browser has the API, and lets the page use it.
+ * Shares tools with the browser (WebMCP): it registers the page's tools there, and offers tools that are registered only
+ * there to AI clients. Loaded if the browser has the API and allows the page to use it.
  */
 
 import type { Calls } from "./mcp-web/calls.ts";
@@ -16,13 +16,13 @@ import { type ModelContext, modelContext } from "./webmcp/model-context.ts";
 
 const NOTHING: WebMcpOptions = { mirror: false, import: false };
 
-/** What one `McpWeb` shares with the browser. */
+/** The tools that one `McpWeb` shares with the browser. */
 export class WebMcp {
   readonly #definitions: Definitions;
   readonly #options: () => McpWebOptions["webmcp"];
   readonly #mirror: ToolMirror;
   readonly #importer: ToolImporter;
-  /** The object whose events are listened to: a script may replace it. */
+  /** The object whose events are observed; a script may replace it. */
   #context: ModelContext | undefined;
   #isScheduled = false;
   #ownNames: ReadonlySet<string> = new Set();
@@ -38,13 +38,13 @@ export class WebMcp {
       onListed: (names) => this.#mirror.forgetRefused(names) && this.#schedule(),
     });
     definitions.onChange = () => this.#schedule();
-    // In some other browsers, which have only a polyfill, the listener would keep the page out of the back-forward cache.
+    // In other browsers, which have only a polyfill, the listener would keep the page out of the back/forward cache.
     if ("ModelContext" in globalThis) globalThis.addEventListener?.("beforeunload", () => this.#importer.pause());
-    // The SDK leaves in the same event, and on the window only those that capture come before.
+    // The SDK leaves in the same event. On the window, only capturing listeners run before it.
     globalThis.addEventListener?.("pagehide", () => this.#importer.leave(), true);
   }
 
-  /** Looks at the API, which a script may have replaced, and makes both lists of tools what they should be. */
+  /** Checks the API, which a script may have replaced, and updates both lists of tools. */
   update(): void {
     const context = this.#presentContext;
     if (context !== this.#context) {
@@ -79,13 +79,13 @@ export class WebMcp {
     return kind === "tool" && !isRemoved && !this.#importer.isImported(definition.handler);
   }
 
-  /** What changes in one task is one change. */
+  /** The changes of one task are combined. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     queueMicrotask(() => {
       this.#isScheduled = false;
-      // What is imported depends only on the names of what the page has itself.
+      // The imported tools depend only on the names of the page's own tools.
       if (this.#presentContext !== this.#context || this.#updateMirror()) this.update();
     });
   }

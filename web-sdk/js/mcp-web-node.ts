@@ -13,8 +13,8 @@
  * console.log(JSON.stringify(mcpWeb.mcpConfig, null, 2)); // to paste into an AI client
  * ```
  *
- * The process stays alive as long as it is connected or tries to be. It ends by itself once it is disconnected and has
- * nothing else to do.
+ * The process stays alive while it is connected or trying to connect. It exits when it is disconnected and has no other
+ * work.
  *
  * @packageDocumentation
  */
@@ -36,13 +36,13 @@ export type * from "./types/index.ts";
 export type { NodeOptions, WebSocketClass } from "./node/options.ts";
 export { McpWebError, content };
 
-/** What a bridge takes. */
+/** Maximum length of a session id that a bridge accepts. */
 const MAX_SESSION_ID_BYTES = 128;
 
-/** States in which a connection is there, or is to come. */
+/** Returns whether there is a connection, or an attempt in progress. */
 const isLive = ({ state }: Status) => /^(loading|connecting|connected|reconnecting)$/.test(state);
 
-/** Returns the options with what this runtime and the file add to them. */
+/** Returns the options, completed from this runtime and the file. */
 function complete(options: NodeOptions, sockets: Sockets): McpWebOptions & NodeOptions {
   validateOptions(options);
   const WebSocketClass = webSocketClass(options);
@@ -70,27 +70,27 @@ function complete(options: NodeOptions, sockets: Sockets): McpWebOptions & NodeO
 }
 
 /**
- * A program's connection to a bridge, and what it offers: everything that a page has, but what needs a document. Each object
- * is a session of its own.
+ * A program's connection to a bridge, and the items that it offers: everything that a page has, except features that need a
+ * document. Each object has its own session.
  */
 export class McpWeb extends Connection {
   /**
-   * @throws TypeError when an option has the wrong type, `bridgeUrl` is no URL, or the runtime has no `WebSocket`; Error when
-   * `stateFile` cannot be used.
+   * @throws TypeError if an option has the wrong type, `bridgeUrl` is not a URL, or the runtime has no `WebSocket`; Error
+   * if `stateFile` cannot be used.
    */
   constructor(options: NodeOptions) {
     const sockets = new Sockets();
     super(complete(options, sockets));
     if (options.handleSignals !== false) this.#leaveOnSignals(sockets);
-    // The status tells of failures.
+    // The status reports failures.
     if (options.autoConnect !== false) this.connect().catch(() => {});
   }
 
   /**
    * Offers an MCP App: a tool, and a page that a host shows with its result. A process has no address that `url` could be
-   * relative to: give the page as `html`.
+   * relative to, so pass the page as `html`.
    *
-   * @throws TypeError when there is no `html`, or what `addTool()` refuses.
+   * @throws TypeError if there is no `html`, or for the reasons of `addTool()`.
    */
   override addApp<
     const InputSchema extends ToolSchema | undefined = undefined,

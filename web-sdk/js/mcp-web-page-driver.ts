@@ -1,7 +1,8 @@
 /**
- * Page tools for user interfaces that are no web page: an app brings a {@link PageDriver}, which looks and acts, and gets what
- * the tools of `mcp-web-sdk/page` do, with the same rules of actions, refusals and texts. It names no tool: an app with
- * several sessions gives each of them its {@link PageCalls}, and adds tools that choose one.
+ * Page tools for user interfaces that are not web pages. An app provides a {@link PageDriver}, which looks and acts, and
+ * gets the functions behind the tools of `mcp-web-sdk/page`, with the same rules of actions, refusals and texts. The tools
+ * have no names here: an app with several sessions gives each of them its {@link PageCalls}, and adds tools that select
+ * one.
  *
  * @packageDocumentation
  */

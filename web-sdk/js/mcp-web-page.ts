@@ -1,6 +1,6 @@
 /**
- * Page tools: AI clients see the page as text and use it as its user does, with their login and in the tab that they look
- * at. One line is enough; tools that the app has written itself stay the better choice for what they do.
+ * Page tools: AI clients see the page as text and use it as its user does, with the user's login and in the user's tab. One
+ * line enables them. Tools that the app has written itself remain the better choice for their tasks.
  *
  * ```js
  * import { McpWeb } from "mcp-web-sdk";
@@ -22,9 +22,9 @@ export type { ActionFacts, AppPage, Capture, DoneAction, PageToolsLimits, PageTo
 
 /** What {@link enablePageTools} returns. */
 export interface PageToolsHandle {
-  /** Fulfilled once clients can use the tools; rejected when the bridge refuses one of them. */
+  /** Fulfilled once clients can use the tools; rejected if the bridge rejects one of them. */
   readonly ready: Promise<void>;
-  /** Removes the tools; what was done stays. Fulfilled once no client can use them. */
+  /** Removes the tools; completed actions are not undone. Fulfilled once no client can use the tools. */
   remove(): Promise<void>;
 }
 
@@ -32,16 +32,15 @@ const enabled = new WeakMap<McpWeb, { tools: PageTools; handle: PageToolsHandle 
 
 /**
  * Offers the page itself to AI clients: `navigate`, `interact`, `get_state`, `get_pages`, `page_snapshot` and `page_query`,
- * and `page_screenshot` where the app can make one.
+ * and `page_screenshot` if the app can take screenshots.
  *
- * Called again for the same `McpWeb`, it takes the newer options and returns the same handle. What is not shown to AI
- * clients: elements with `data-mcp-private`, the values of passwords and other secrets, and what is outside of
- * {@link PageToolsOptions.root}.
+ * Another call for the same `McpWeb` applies the new options and returns the same handle. AI clients do not see elements
+ * with `data-mcp-private`, the values of passwords and other secrets, and content outside of {@link PageToolsOptions.root}.
  *
  * @param mcpWeb the page's connection
  * @param options how AI clients may use the page
- * @throws TypeError when the app has a tool of such a name already, or an option is none; RangeError when a limit is out of
- * its range.
+ * @throws TypeError if the app already has a tool with such a name, or an option is invalid; RangeError if a limit is out
+ * of range.
  */
 export function enablePageTools(mcpWeb: McpWeb, options: PageToolsOptions = {}): PageToolsHandle {
   const former = enabled.get(mcpWeb);

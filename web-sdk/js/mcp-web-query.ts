@@ -1,3 +1,3 @@
-/** What a page asks agents. Loaded when it asks for the first time. */
+/** Queries of a page to agents. Loaded with the first query. */
 
 export { Queries } from "./query/queries.ts";

@@ -37,9 +37,9 @@ export type { Offered, OfferedResource, Optional, PageSnapshot, QueryActions, Qu
 const McpWebContext = createContext<McpWeb | undefined>(undefined);
 
 /**
- * Makes a `McpWeb` the one of all components below. Make it outside of components: `new McpWeb({ name })`.
+ * Provides a `McpWeb` to all components below. Create it outside of components: `new McpWeb({ name })`.
  *
- * @param props what the components below get, and the components
+ * @param props the provided `McpWeb` and the components below
  * @param props.mcpWeb the page's `McpWeb`
  * @param props.children the components
  */
@@ -60,10 +60,10 @@ export interface PageState extends PageSnapshot {
 }
 
 /**
- * Returns the page's `McpWeb` with its status and clients, and renders the component again when they change. While a server
- * renders, and until the browser has taken the server's page over, the status is `idle`.
+ * Returns the page's `McpWeb` with its status and clients, and renders the component again when they change. During server
+ * rendering and until hydration, the status is `idle`.
  *
- * @throws Error when no {@link McpWebProvider} is above the component.
+ * @throws Error if there is no {@link McpWebProvider} above the component.
  */
 export function useMcpWeb(): PageState {
   const mcpWeb = usePage("useMcpWeb");
@@ -73,10 +73,10 @@ export function useMcpWeb(): PageState {
 }
 
 /**
- * Offers a tool as long as the component is mounted: with the definition and the handler of the latest render, in which
- * only what the bridge has to know is sent, and only when it has changed. `false`, `null` or `undefined` offer nothing.
+ * Offers a tool while the component is mounted, with the definition and the handler of the latest render. Only changes that
+ * the bridge needs are sent. `false`, `null` or `undefined` offer nothing.
  *
- * @throws TypeError as {@link McpWeb.addTool}, when the definition cannot be a tool.
+ * @throws TypeError if the definition is not a valid tool, like {@link McpWeb.addTool}.
  */
 export function useTool<
   const InputSchema extends ToolSchema | undefined = undefined,
@@ -86,25 +86,25 @@ export function useTool<
   return useBinding("useTool", "addTool", definition);
 }
 
-/** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
+/** Offers a resource while the component is mounted, as {@link useTool} does with tools. */
 export function useResource(definition: Optional<ResourceDefinition>): OfferedResource {
   return useBinding("useResource", "addResource", definition);
 }
 
-/** Offers all resources whose URIs fit a template as long as the component is mounted. */
+/** Offers all resources whose URIs match a template while the component is mounted. */
 export function useResourceTemplate<const Template extends string>(
   definition: Optional<ResourceTemplateDefinition<Template>>,
 ): Offered {
   return useBinding("useResourceTemplate", "addResourceTemplate", definition);
 }
 
-/** Offers a prompt as long as the component is mounted. */
+/** Offers a prompt while the component is mounted. */
 export function usePrompt<const Argument extends string>(definition: Optional<PromptDefinition<Argument>>): Offered {
   return useBinding("usePrompt", "addPrompt", definition);
 }
 
 /**
- * Asks the bridge's agent, one question at a time, and renders the component again as the answer comes. The query is
+ * Sends queries to the bridge's agent, one at a time, and renders the component again as the answer arrives. The query is
  * cancelled when the component is unmounted.
  *
  * ```tsx
@@ -128,19 +128,22 @@ export function useQuery<Arguments extends object = any>(): QuerySnapshot<Argume
   return { ...snapshot, ask, cancel };
 }
 
-/** Before the browser paints, so that no call meets the handler of a former render. React 18 warns of it on servers. */
+/**
+ * Runs before the browser paints, so that no call reaches the handler of a former render. React 18 warns about it on
+ * servers.
+ */
 const useCommit = typeof document === "object" ? useLayoutEffect : useEffect;
 
 function useBinding(hook: string, method: ConstructorParameters<typeof Binding>[0], definition: Optional<object>): Binding {
   const mcpWeb = usePage(hook);
   const [binding] = useState(() => new Binding(method));
   useCommit(() => () => binding.release(), [binding]);
-  // After every render: React does not know what a handler uses.
+  // Runs after every render, because React does not know what a handler uses.
   useCommit(() => binding.commit(mcpWeb, definition && afterRender(definition)));
   return binding;
 }
 
-/** Returns a tool whose result waits until React has rendered what the handler has changed. */
+/** Returns a tool whose result waits until React has rendered the changes of the handler. */
 function afterRender(definition: { handler?: unknown }): object {
   const { handler } = definition;
   if (typeof handler !== "function") return definition;
@@ -148,7 +151,7 @@ function afterRender(definition: { handler?: unknown }): object {
     try {
       return await handler(...args);
     } finally {
-      // React renders in a task that was queued before this one. When it gives way to the browser first, it queues another.
+      // React renders in a task that was queued before this one. If it yields to the browser first, it queues another.
       await nextTask();
       await nextTask();
     }
@@ -156,7 +159,7 @@ function afterRender(definition: { handler?: unknown }): object {
   return { ...definition, handler: handle };
 }
 
-/** Waits for the tasks that React has queued, in the way in which it queues them. */
+/** Waits for the tasks that React has queued, with the same mechanism. */
 function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (task: () => void) => void };

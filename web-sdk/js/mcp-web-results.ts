@@ -1,6 +1,6 @@
 /**
- * Runs the handlers of resources, prompts and completers, and converts what they return to what the bridge wants. Loaded at
- * the first such call.
+ * Runs the handlers of resources, prompts and completers, and converts their results for the bridge. Loaded at the first
+ * such call.
  */
 
 import type { RunningCall } from "./mcp-web/call-context.ts";
@@ -13,10 +13,10 @@ import type { CallMessage } from "./mcp-web/run.ts";
 import { type UnknownObject, isPlainObject } from "./mcp-web/type-guards.ts";
 import type { Binary, ResourcePart } from "./types/content.ts";
 
-/** The most values of MCP's `CompleteResult`. */
+/** Maximum number of values in MCP's `CompleteResult`. */
 const MAX_VALUES = 100;
 
-/** Functions of the module that loads this one. They know the content that the app has made. */
+/** Functions of the module that loads this one. They know the content objects that the app has created. */
 export interface ResultTools {
   McpWebError: McpWebErrorConstructor;
   encodeBase64: typeof content.encodeBase64;
@@ -25,10 +25,10 @@ export interface ResultTools {
   toMessages: typeof results.toMessages;
 }
 
-/** What a handler returned, and its outcome for the bridge. */
+/** The return value of a handler, and its outcome for the bridge. */
 type Returned = Promise<{ value: unknown; outcome: HandlerOutcome }>;
 
-/** Reads a resource, or one that fits a template. */
+/** Reads a resource, or one that matches a template. */
 export async function readResource(
   tools: ResultTools,
   definition: AnyDefinition,
@@ -51,7 +51,7 @@ export async function getPrompt(
   return { value, outcome: await promptResult(tools, value) };
 }
 
-/** Proposes values for an argument of a prompt, or a variable of a template. */
+/** Suggests values for an argument of a prompt, or a variable of a template. */
 export async function complete(
   tools: ResultTools,
   definition: AnyDefinition,
@@ -62,7 +62,7 @@ export async function complete(
   return { value, outcome: completionResult(tools, value) };
 }
 
-/** Prompts have completers in their arguments, templates an object of them. */
+/** Prompts have completers in their arguments, templates have an object of them. */
 function findCompleter({ complete, arguments: list = [] }: AnyDefinition, name: string) {
   const argument = list.find((argument: AnyDefinition) => argument.name === name) ?? { complete: complete?.[name] };
   return argument.complete;
@@ -122,7 +122,7 @@ async function promptResult({ resultJson, toMessages }: ResultTools, value: unkn
   return { result: resultJson({ ...whole, messages: await toMessages(whole.messages) }) };
 }
 
-/** Converts what a completer proposes. */
+/** Converts the suggestions of a completer. */
 function completionResult({ resultJson }: ResultTools, value: unknown = []): HandlerOutcome {
   const { values, ...rest } = (Array.isArray(value) ? { values: value } : value) as UnknownObject;
   if (!Array.isArray(values) || values.some((text) => typeof text !== "string")) {

@@ -1,5 +1,5 @@
 /**
- * State tools for state of React.
+ * State tools for React state.
  *
  * ```tsx
  * const [todos, setTodos] = useState<Todo[]>([]);
@@ -17,29 +17,31 @@ import { type MarkedSchema, type SplitEntry, type StateOf, type StateToolsOption
 import type { McpWeb } from "./mcp-web.ts";
 import type { ToolSchema } from "./types/infer.ts";
 
-/** How a state of React is offered: {@link StateToolsOptions} with the value and its setter, instead of `get` and `set`. */
+/**
+ * Options for offering a React state: {@link StateToolsOptions} with the value and its setter, instead of `get` and `set`.
+ */
 export interface UseStateToolsOptions<Schema> extends Omit<StateToolsOptions<Schema>, "get" | "set" | "subscribe"> {
-  /** The state, as of this render. */
+  /** The state of this render. */
   value: StateOf<Schema>;
-  /** Replaces it, as the setter of `useState` does. */
+  /** Replaces the state, like the setter of `useState`. */
   set(value: StateOf<Schema>): unknown;
 }
 
 /**
- * Offers a state of React as tools as long as the component is mounted. Changes that the component makes are told to
- * clients that are subscribed to the state.
+ * Offers a React state as tools while the component is mounted. Clients that are subscribed to the state are notified of
+ * changes by the component.
  *
- * The tools are made when the component is mounted, and when `name` or `description` changes: another `schema` or `expand`
- * later has no effect. Of several mounted components with one name, the latest one offers the tools.
+ * The tools are created when the component is mounted, and when `name` or `description` changes. A later change of `schema`
+ * or `expand` has no effect. If several mounted components have the same name, the latest one offers the tools.
  *
- * @throws Error when no `McpWebProvider` is above the component.
- * @throws TypeError as `addStateTools`, while React commits.
+ * @throws Error if there is no `McpWebProvider` above the component.
+ * @throws TypeError like `addStateTools`, during React's commit.
  */
 export function useStateTools<const Schema extends ToolSchema | MarkedSchema<ToolSchema>>(options: UseStateToolsOptions<Schema>): void {
   const { mcpWeb } = useMcpWeb();
   const [binding] = useState(() => new StateBinding());
   const { name, description, value } = options;
-  // Calls that come between this commit and the effects below must see its value.
+  // Calls between this commit and the effects below must see its value.
   useLayoutEffect(() => binding.commit(options as UseStateToolsOptions<any>));
   useEffect(() => {
     binding.retain(mcpWeb);
@@ -48,7 +50,7 @@ export function useStateTools<const Schema extends ToolSchema | MarkedSchema<Too
   useEffect(() => binding.notifyChanged(), [binding, value]);
 }
 
-/** How long a value that a tool has set is the state although React has not rendered it, in milliseconds. */
+/** How long a value set by a tool counts as the state although React has not rendered it, in milliseconds. */
 const PENDING_TIMEOUT_MS = 250;
 
 /** The mounted bindings by page and name, the latest last. */
@@ -57,10 +59,13 @@ const mounted = new WeakMap<McpWeb, Map<string, StateBinding[]>>();
 /** The tools of a component. */
 class StateBinding {
   #options!: UseStateToolsOptions<any>;
-  /** What a tool has set and React has not rendered yet: the next call must not lose it. `replaced` was there before. */
+  /**
+   * A value that a tool has set and React has not rendered yet, so that the next call does not lose it. `replaced` is the
+   * previous value.
+   */
   #pending: { value: unknown; replaced: unknown } | undefined;
   #mcpWeb: McpWeb | undefined;
-  /** The other bindings of the name, as long as this is one of them. */
+  /** The other bindings of the name, while this is one of them. */
   #rivals: StateBinding[] | undefined;
   #added: { description: string; cleanup: () => void; notifyChanged: () => void } | undefined;
   #name = "";
@@ -68,7 +73,7 @@ class StateBinding {
 
   commit(options: UseStateToolsOptions<any>): void {
     this.#options = options;
-    // A render for another reason comes with the former value.
+    // A render for another reason has the former value.
     if (this.#pending && !Object.is(options.value, this.#pending.replaced)) this.#pending = undefined;
   }
 
@@ -119,13 +124,13 @@ class StateBinding {
       if (this.#pending === pending) this.#pending = before;
       throw error;
     }
-    // A setter may decide otherwise: then nothing is rendered.
+    // A setter may reject the value, and then nothing is rendered.
     setTimeout(() => {
       if (this.#pending === pending) this.#pending = undefined;
     }, PENDING_TIMEOUT_MS);
   }
 
-  /** Stops to offer the state. The binding before it takes its place, if there is one. */
+  /** Stops offering the state. The previous binding replaces it, if there is one. */
   #leave(): void {
     const rivals = this.#rivals;
     if (!rivals) return;

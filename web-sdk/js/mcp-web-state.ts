@@ -1,5 +1,5 @@
 /**
- * Offers the state of an app as tools, without writing them: a getter, setters, and tools for lists and records.
+ * Offers the state of an app as generated tools: a getter, setters, and tools for lists and records.
  *
  * ```ts
  * import { McpWeb } from "mcp-web-sdk";
@@ -44,10 +44,10 @@ export { type Group, type GroupMember, type GroupState, groupState } from "./sta
 export { type MarkedSchema, type StateMarks, id, state, system } from "./state/markers.ts";
 export type { SplitEntry };
 
-/** The type of a state, by its schema. */
+/** The type of a state, from its schema. */
 export type StateOf<Schema> = Schema extends MarkedSchema<infer Inner> ? InferInput<Inner> : InferInput<Schema>;
 
-/** A value that is only read. */
+/** A value that may only be read. */
 export type DeepReadonly<Value> = 0 extends 1 & Value
   ? Value
   : Value extends readonly (infer Item)[]
@@ -56,43 +56,43 @@ export type DeepReadonly<Value> = 0 extends 1 & Value
       ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
       : Value;
 
-/** What ends a subscription, as some stores have it. */
+/** An object that ends a subscription, as some stores return it. */
 export interface Subscription {
   /** Ends the subscription. */
   unsubscribe(): void;
 }
 
-/** How a state is offered. */
+/** Options for offering a state. */
 export interface StateToolsOptions<
   Schema = any,
   Expand extends boolean = boolean,
   Split extends readonly SplitEntry[] | undefined = readonly SplitEntry[] | undefined,
 > {
-  /** The tools are called after it: `get_NAME`, `set_NAME` … */
+  /** The name that the tools are derived from: `get_NAME`, `set_NAME` … */
   name: string;
-  /** What the state is, for the model. Each tool adds what it does. */
+  /** A description of the state, for the model. Each tool adds its own part. */
   description: string;
   /** The schema of the state: JSON Schema, or of a library, with marks by `state()`, or `id()` and `system()`. */
   schema: Schema;
-  /** Returns the state. What is returned is never changed. */
+  /** Returns the state. The returned value is never modified. */
   get(): DeepReadonly<StateOf<Schema>> | Promise<DeepReadonly<StateOf<Schema>>>;
-  /** Replaces the state. When it throws or its promise is rejected, the client gets that error. */
+  /** Replaces the state. If it throws or its promise is rejected, the client receives that error. */
   set(value: StateOf<Schema>): unknown;
   /**
-   * Divides the state into tools by its shape: fields of objects can be set one by one, and lists and records have tools
-   * for their items.
+   * Divides the state into tools by its structure: fields of objects can be set individually, and lists and records have
+   * tools for their items.
    *
    * @defaultValue `false`: one getter, and one setter that replaces everything
    */
   expand?: Expand;
   /**
-   * Divides the state into parts with tools of their own: `field`, `parent.child`, `list[]` (one item), `map{}` (one
-   * entry), `enum[20]` (20 values in each tool), and lists of paths whose fields are set together.
+   * Divides the state into parts with separate tools: `field`, `parent.child`, `list[]` (one item), `map{}` (one entry),
+   * `enum[20]` (20 values in each tool), and lists of paths whose fields are set together.
    */
   schemaSplit?: Split;
   /**
-   * Calls a listener at each change of the state, as stores do; returns the function that ends it, or an object with it.
-   * Clients that are subscribed to the resource then hear of changes that no tool has made.
+   * Calls a listener at each change of the state, as stores do. Returns the function that ends the subscription, or an
+   * object with it. Clients that are subscribed to the resource are then also notified of changes outside of the tools.
    */
   subscribe?(listener: () => void): (() => void) | Subscription | void;
   /**
@@ -103,29 +103,29 @@ export interface StateToolsOptions<
   resource?: boolean;
 }
 
-/** A tool of a state, which `mcpWeb.addTool()` takes. */
+/** A tool of a state, to pass to `mcpWeb.addTool()`. */
 export type StateTool = ToolDefinition<any, any, any>;
 
-/** The tools of a state that are not added yet. */
+/** The tools of a state, before they are added. */
 export interface CreatedStateTools<Schema = any, Divided extends boolean = boolean> {
-  /** The first tool, which answers the state. */
+  /** The first tool, which returns the state. */
   readonly getter: StateTool;
   /** The other tools: one if {@link CreatedStateTools.isExpanded} is false, and a list of them otherwise. */
   readonly setters: Setters<Divided, StateTool>;
-  /** All tools, in their order. */
+  /** All tools, in order. */
   readonly tools: readonly StateTool[];
-  /** The options that they were made from. */
+  /** The options that they were created from. */
   readonly config: StateToolsOptions<Schema>;
   /** Whether the state is divided, by `expand` or `schemaSplit`. */
   readonly isExpanded: boolean;
-  /** Calls a listener after each change that a tool has made. */
+  /** Calls a listener after each change by a tool. */
   onChange(listener: () => void): Unsubscribe;
 }
 
 /** Whether options divide a state into several setters. */
 export type IsDivided<Expand, Split> = Expand extends true ? true : Split extends readonly SplitEntry[] ? true : false;
 
-/** The tools of a state but the first: one, or a list if the state is divided. */
+/** All tools of a state except the first: one, or a list if the state is divided. */
 export type Setters<Divided, Tool> = Divided extends true ? readonly Tool[] : Tool;
 
 /** What {@link addStateTools} returns. */
@@ -137,10 +137,10 @@ export type AddedStateTools<Divided> = [
 ];
 
 /**
- * Makes the tools of a state without adding them.
+ * Creates the tools of a state without adding them.
  *
- * @throws TypeError when the schema has no JSON Schema, a split names what it does not have, two items' ids or two tools
- * clash, a field that the app fills in has no default, or a parameter would be called `session_id`.
+ * @throws TypeError if the schema has no JSON Schema, if a split refers to a missing part, if ids of items or names of
+ * tools collide, if a field that the app fills in has no default, or if a parameter would be named `session_id`.
  */
 export function createStateTools<
   const Schema extends ToolSchema | MarkedSchema<ToolSchema>,
@@ -153,13 +153,13 @@ export function createStateTools<
 /**
  * Adds the tools of a state to a page, and the state as a resource.
  *
- * Calls of one state run one after the other, `get` and `set` are awaited, and the whole state is checked by its schema
- * before `set` is called. A call that is refused changes nothing.
+ * Calls of one state run one at a time, `get` and `set` are awaited, and the whole state is validated against its schema
+ * before `set` is called. A rejected call has no effect.
  *
- * @param options how the state is offered, or what {@link createStateTools} has returned
- * @returns the handle of the getter, that of the setter (a list of all other tools, if the state is divided), the function
- * that removes everything, and the one that tells clients of a change
- * @throws TypeError as {@link createStateTools}.
+ * @param options how the state is offered, or the result of {@link createStateTools}
+ * @returns the handle of the getter, that of the setter (a list of all other tools if the state is divided), the function
+ * that removes everything, and the one that notifies clients of a change
+ * @throws TypeError like {@link createStateTools}.
  */
 export function addStateTools<
   const Schema extends ToolSchema | MarkedSchema<ToolSchema>,
@@ -224,7 +224,7 @@ class StateTools {
       if (resource) offered = mcpWeb.addResource({ uri, name, description, mimeType: "application/json", read });
       ended.push(this.onChange(notifyChanged), subscribe?.call(this.config, notifyChanged));
     } catch (error) {
-      // What cannot be added as a whole is not added.
+      // If one item cannot be added, none is.
       cleanup();
       throw error;
     }
@@ -243,7 +243,7 @@ function checkOptions(config: StateToolsOptions): void {
   }
 }
 
-/** Calls a listener. What it throws is no error of the call that has changed the state. */
+/** Calls a listener. An exception in it is not an error of the call that has changed the state. */
 function runListener(listener: () => void): void {
   try {
     listener();
@@ -264,7 +264,7 @@ function toolDefinition({ name, description, inputSchema, outputSchema, annotati
   };
 }
 
-/** Returns a function that calls another once for all calls of a task. */
+/** Returns a function that calls another one once for all calls of a task. */
 function coalesce(run: () => void): () => void {
   let isWaiting = false;
   return () => {

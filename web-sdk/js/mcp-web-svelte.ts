@@ -39,15 +39,15 @@ export type { Offered, OfferedResource, Optional, PageSnapshot, QueryActions, Qu
 
 const KEY = Symbol("mcpWeb");
 
-/** A value, or a function that returns it and is called again when what it reads has changed. */
+/** A value, or a function that returns it and is called again when its dependencies change. */
 export type MaybeGetter<Value> = Value | (() => Value);
 
-/** Makes a `McpWeb` the one of this component and all below. Returns it. */
+/** Provides a `McpWeb` to this component and all below, and returns it. */
 export function setMcpWeb(mcpWeb: McpWeb): McpWeb {
   return setContext(KEY, mcpWeb);
 }
 
-/** What {@link useMcpWeb} returns. Its fields are reactive: read them where they are shown. */
+/** The result of {@link useMcpWeb}. Its fields are reactive: read them where they are shown. */
 export interface PageState extends PageSnapshot {
   /** The page's `McpWeb`. */
   readonly mcpWeb: McpWeb;
@@ -56,7 +56,7 @@ export interface PageState extends PageSnapshot {
 /**
  * Returns the page's `McpWeb`, with its status and clients.
  *
- * @throws Error when no component above has called {@link setMcpWeb}.
+ * @throws Error if no component above has called {@link setMcpWeb}.
  */
 export function useMcpWeb(): PageState {
   const mcpWeb = contextPage("useMcpWeb");
@@ -73,10 +73,10 @@ export function useMcpWeb(): PageState {
 }
 
 /**
- * Offers a tool as long as the component is mounted. A function that returns a definition is followed: only what the bridge
- * has to know is sent, and only when it has changed. `false`, `null` or `undefined` offer nothing.
+ * Offers a tool while the component is mounted. Changes of a function that returns a definition are followed, and only
+ * changes that the bridge needs are sent. `false`, `null` or `undefined` offer nothing.
  *
- * @throws TypeError as {@link McpWeb.addTool}, when the definition cannot be a tool.
+ * @throws TypeError if the definition is not a valid tool, like {@link McpWeb.addTool}.
  */
 export function useTool<
   const InputSchema extends ToolSchema | undefined = undefined,
@@ -86,26 +86,26 @@ export function useTool<
   return bind("useTool", "addTool", definition);
 }
 
-/** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
+/** Offers a resource while the component is mounted, as {@link useTool} does with tools. */
 export function useResource(definition: MaybeGetter<Optional<ResourceDefinition>>): OfferedResource {
   return bind("useResource", "addResource", definition);
 }
 
-/** Offers all resources whose URIs fit a template as long as the component is mounted. */
+/** Offers all resources whose URIs match a template while the component is mounted. */
 export function useResourceTemplate<const Template extends string>(
   definition: MaybeGetter<Optional<ResourceTemplateDefinition<Template>>>,
 ): Offered {
   return bind("useResourceTemplate", "addResourceTemplate", definition);
 }
 
-/** Offers a prompt as long as the component is mounted. */
+/** Offers a prompt while the component is mounted. */
 export function usePrompt<const Argument extends string>(definition: MaybeGetter<Optional<PromptDefinition<Argument>>>): Offered {
   return bind("usePrompt", "addPrompt", definition);
 }
 
 /**
- * Asks the bridge's agent, one question at a time. The query is cancelled when the component is unmounted. The fields of
- * what it returns are reactive.
+ * Sends queries to the bridge's agent, one at a time. The query is cancelled when the component is unmounted. The fields of
+ * the result are reactive.
  *
  * ```svelte
  * <button onclick={() => query.ask({ prompt: "Summarise the board" })}>Summarise</button>
@@ -138,7 +138,7 @@ export function useQuery<Arguments extends object = any>(): QuerySnapshot<Argume
   };
 }
 
-/** Returns a function that returns the latest snapshot, and makes who calls it depend on it. */
+/** Returns a function that returns the latest snapshot and makes its caller depend on it. */
 function reactive<Snapshot>(store: Store<Snapshot>): () => Snapshot {
   const depend = createSubscriber((changed) => store.subscribe(changed));
   return () => {
@@ -150,7 +150,7 @@ function reactive<Snapshot>(store: Store<Snapshot>): () => Snapshot {
 function bind(caller: string, method: ConstructorParameters<typeof Binding>[0], definition: MaybeGetter<Optional<object>>): Binding {
   const mcpWeb = contextPage(caller);
   const binding = new Binding(method);
-  // A server offers nothing.
+  // Nothing is offered on a server.
   if (typeof document !== "object") return binding;
   const commit = (definition: Optional<object>) => binding.commit(mcpWeb, definition);
   if (typeof definition === "function") onDestroy(toStore(definition as () => Optional<object>).subscribe(commit));

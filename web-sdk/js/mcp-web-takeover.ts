@@ -1,4 +1,4 @@
-/** Several copies of the SDK in one page: the newest of them serves. Loaded when a second version appears. */
+/** Several copies of the SDK in one page: the newest of them is used. Loaded when a second version appears. */
 
 import type { McpWeb } from "./mcp-web.ts";
 import type { DefinitionKind } from "./mcp-web/registration.ts";
@@ -12,7 +12,7 @@ const METHODS = {
   "resource-template": "addResourceTemplate",
 } as const satisfies { [kind in DefinitionKind]: keyof McpWeb };
 
-/** How often an older version that is busy is asked again. */
+/** Interval at which a busy older version is checked again. */
 const IDLE_CHECK_MS = 250;
 
 /** The copy of the SDK that has found the `McpWeb` of another version. */
@@ -20,13 +20,16 @@ export interface MeetingCopy {
   /** The name of the app. */
   name: string;
   version: string;
-  /** Returns whether the other `McpWeb` is still the one that serves. */
+  /** Returns whether the other `McpWeb` is still the one in use. */
   isCurrent(): boolean;
-  /** Makes the `McpWeb` that goes on in the place of the other one. */
+  /** Creates the `McpWeb` that replaces the other one. */
   create(options: McpWebOptions): McpWeb;
 }
 
-/** Two versions have met. The newer one serves as soon as no call and no query is running in the older one. */
+/**
+ * Resolves the meeting of two versions. The newer one takes over as soon as no call and no query is running in the older
+ * one.
+ */
 export async function meet(entry: PageEntry, { name, version, isCurrent, create }: MeetingCopy): Promise<void> {
   const isNewer = compareVersions(version, entry.version) > 0;
   const [newer, older] = isNewer ? [version, entry.version] : [entry.version, version];
@@ -62,7 +65,7 @@ function takeOver(entry: PageEntry, create: MeetingCopy["create"]): void {
   for (const { resolve, reject } of waiting) page.connect().then(resolve, reject);
 }
 
-/** From now on, what the app does with `object` is done with `successor`. */
+/** Forwards all operations of the app on `object` to `successor`. */
 function delegate(object: object, successor: object): void {
   const target = successor as { [name: PropertyKey]: unknown };
   for (let prototype = successor; prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype)) {
@@ -77,7 +80,7 @@ function delegate(object: object, successor: object): void {
   }
 }
 
-/** Compares by the numbers of `1.2.3`; a pre-release (`1.2.3-rc.1`) comes before its release. */
+/** Compares versions such as `1.2.3` by their numbers; a pre-release (`1.2.3-rc.1`) precedes its release. */
 export function compareVersions(left: string, right: string): number {
   const [leftNumbers = "", leftTag] = left.split(/-(.*)/s);
   const [rightNumbers = "", rightTag] = right.split(/-(.*)/s);

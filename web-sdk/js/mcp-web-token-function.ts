@@ -1,20 +1,23 @@
 /**
- * Calls the function of `authToken`. Loaded when that is one.
+ * Calls the function in `authToken`. Loaded if `authToken` is a function.
  *
- * Another `new McpWeb()` for the same app may give another function, perhaps that of another user. Nothing that the page sends
- * and no call may pass from one user to the other, so the open socket is held until the bridge has said whose token the new
- * function returns. It is of the same user: everything continues. It is of another one: the bridge ends the session, and the
- * page connects anew.
+ * Another `new McpWeb()` for the same app may pass another function, possibly that of another user. Nothing that the page
+ * sends, and no call, may pass from one user to the other, so the open socket is held until the bridge has reported the
+ * user of the new function's token. If it is the same user, everything continues. If it is another one, the bridge ends the
+ * session, and the page reconnects.
  */
 
 import type { HostEnvironment } from "./mcp-web/core.ts";
 import type { McpWebOptions } from "./types/options.ts";
 import { HeldSocket } from "./token-function/held-socket.ts";
 
-/** How long a new function may take to return a token: as long as the bridge keeps the session of a page without a connection. */
+/**
+ * How long a new function may take to return a token: the time for which the bridge keeps the session of a page without a
+ * connection.
+ */
 const TIMEOUT_MS = 5_000;
 
-/** The page is done: the bridge ends the session. */
+/** The page leaves: the bridge ends the session. */
 const NORMAL_CLOSE = 1000;
 
 /** The session continues on the next connection, for which the function is called again. */
@@ -30,7 +33,7 @@ export class TokenFunction {
   #token: string | undefined;
   /** Resolved when the function is replaced; a new object for each function. */
   #replaced = deferred();
-  /** That of the function that has returned the token. */
+  /** The object of the function that has returned the token. */
   #called: unknown;
   #socket: WebSocket | undefined;
   /** The token with which the socket was opened. */
@@ -49,7 +52,7 @@ export class TokenFunction {
     this.#onToken = onToken;
   }
 
-  /** What the wasm uses. */
+  /** The bindings for the wasm. */
   get hostBindings() {
     return {
       token: () => this.#call(),
@@ -64,14 +67,14 @@ export class TokenFunction {
     };
   }
 
-  /** There is another function. */
+  /** Another function was set. */
   onReplaced(): void {
     this.#replaced.resolve();
     this.#replaced = deferred();
     this.#hold();
   }
 
-  /** Returns the token of the newest function, also if that is replaced meanwhile. */
+  /** Returns the token of the newest function, even if that is replaced meanwhile. */
   async #call(): Promise<string> {
     const { authToken } = this.#options();
     const replaced = this.#replaced;
@@ -95,7 +98,7 @@ export class TokenFunction {
     const giveUp = (code: number) => {
       if (this.#held !== held) return;
       this.#held = undefined;
-      // It may be that of another user, who must not see it.
+      // The token may belong to another user, who must not see it.
       this.#onToken(undefined);
       socket.close(code);
     };

@@ -33,7 +33,7 @@ export type { Offered, OfferedResource, Optional, PageSnapshot, QueryActions, Qu
 
 const mcpWebKey: InjectionKey<McpWeb> = Symbol("mcpWeb");
 
-/** Makes a `McpWeb` the one of all components: `app.use(mcpWebPlugin, new McpWeb({ name }))`. */
+/** Provides a `McpWeb` to all components: `app.use(mcpWebPlugin, new McpWeb({ name }))`. */
 export const mcpWebPlugin: Plugin<[McpWeb]> = {
   install(app, mcpWeb) {
     if (!mcpWeb) throw new TypeError("app.use(mcpWebPlugin, mcpWeb) needs the McpWeb of the page");
@@ -41,20 +41,20 @@ export const mcpWebPlugin: Plugin<[McpWeb]> = {
   },
 };
 
-/** What {@link useMcpWeb} returns: refs of each field of {@link PageSnapshot}. */
+/** The result of {@link useMcpWeb}: refs of each field of {@link PageSnapshot}. */
 export interface PageState {
   /** The page's `McpWeb`. */
   readonly mcpWeb: McpWeb;
-  /** As {@link McpWeb.status}. */
+  /** Like {@link McpWeb.status}. */
   readonly status: ComputedRef<PageSnapshot["status"]>;
-  /** As {@link McpWeb.clients}. */
+  /** Like {@link McpWeb.clients}. */
   readonly clients: ComputedRef<PageSnapshot["clients"]>;
 }
 
 /**
  * Returns the page's `McpWeb`, and its status and clients as refs.
  *
- * @throws Error when the app does not use {@link mcpWebPlugin}.
+ * @throws Error if the app does not use {@link mcpWebPlugin}.
  */
 export function useMcpWeb(): PageState {
   const mcpWeb = injectPage("useMcpWeb");
@@ -63,10 +63,10 @@ export function useMcpWeb(): PageState {
 }
 
 /**
- * Offers a tool as long as the component is mounted. A getter or a ref of a definition is followed: only what the bridge
- * has to know is sent, and only when it has changed. `false`, `null` or `undefined` offer nothing.
+ * Offers a tool while the component is mounted. Changes of a getter or a ref are followed, and only changes that the bridge
+ * needs are sent. `false`, `null` or `undefined` offer nothing.
  *
- * @throws TypeError as {@link McpWeb.addTool}, when the definition cannot be a tool.
+ * @throws TypeError if the definition is not a valid tool, like {@link McpWeb.addTool}.
  */
 export function useTool<
   const InputSchema extends ToolSchema | undefined = undefined,
@@ -76,19 +76,19 @@ export function useTool<
   return bind("useTool", "addTool", definition);
 }
 
-/** Offers a resource as long as the component is mounted, as {@link useTool} does with tools. */
+/** Offers a resource while the component is mounted, as {@link useTool} does with tools. */
 export function useResource(definition: MaybeRefOrGetter<Optional<ResourceDefinition>>): OfferedResource {
   return bind("useResource", "addResource", definition);
 }
 
-/** Offers all resources whose URIs fit a template as long as the component is mounted. */
+/** Offers all resources whose URIs match a template while the component is mounted. */
 export function useResourceTemplate<const Template extends string>(
   definition: MaybeRefOrGetter<Optional<ResourceTemplateDefinition<Template>>>,
 ): Offered {
   return bind("useResourceTemplate", "addResourceTemplate", definition);
 }
 
-/** Offers a prompt as long as the component is mounted. */
+/** Offers a prompt while the component is mounted. */
 export function usePrompt<const Argument extends string>(
   definition: MaybeRefOrGetter<Optional<PromptDefinition<Argument>>>,
 ): Offered {
@@ -96,7 +96,7 @@ export function usePrompt<const Argument extends string>(
 }
 
 /**
- * Asks the bridge's agent, one question at a time. The query is cancelled when the component is unmounted.
+ * Sends queries to the bridge's agent, one at a time. The query is cancelled when the component is unmounted.
  *
  * ```ts
  * const { ask, query } = useQuery(); // query.value: { state, text, events, result, error }
@@ -111,7 +111,7 @@ export function useQuery<Arguments extends object = any>(): QueryActions<Argumen
   return { ask, cancel, query: subscribed(store) };
 }
 
-/** Returns the latest snapshot as a ref. On a server, nothing changes. */
+/** Returns the latest snapshot as a ref. On a server, it never changes. */
 function subscribed<Snapshot>(store: Store<Snapshot>): Readonly<ShallowRef<Snapshot>> {
   const snapshot = shallowRef(store.snapshot());
   if (typeof document === "object") onScopeDispose(store.subscribe(() => (snapshot.value = store.snapshot())));
@@ -121,7 +121,7 @@ function subscribed<Snapshot>(store: Store<Snapshot>): Readonly<ShallowRef<Snaps
 function bind(composable: string, method: ConstructorParameters<typeof Binding>[0], definition: MaybeRefOrGetter<Optional<object>>): Binding {
   const mcpWeb = injectPage(composable);
   const binding = new Binding(method);
-  // A server offers nothing.
+  // Nothing is offered on a server.
   if (typeof document === "object") {
     watchEffect(() => binding.commit(mcpWeb, toValue(definition)));
     onScopeDispose(() => binding.release());

@@ -1,6 +1,6 @@
 /**
- * Finds another way to the wasm where the file cannot be loaded: bundlers may not copy it, and development servers may
- * not serve it. Says what to do where there is none.
+ * Finds another source of the wasm if the file cannot be loaded: bundlers may not copy it, and development servers may not
+ * serve it. If there is none, the error has advice.
  */
 
 import { decodeBase64 } from "./mcp-web/base64.ts";
@@ -12,10 +12,10 @@ const REMEDY =
   'new URL("mcp-web-sdk/mcp_web_core_bg.wasm", import.meta.url)' + ", or import mcp-web-sdk/inline, which needs no file";
 
 /**
- * Returns the compiled wasm that a module of this package has in it.
+ * Returns the compiled wasm from a module of this package that contains it.
  *
- * `cause` is why the file could not be loaded, `response` what the server answered. What an app has given is not
- * replaced (`isGiven`): then the error says what is wrong with it.
+ * `cause` is the error of loading the file, and `response` the answer of the server. Wasm that an app has passed is not
+ * replaced (`isGiven`): in that case the error describes the problem with it.
  */
 export async function recover(cause: Error, response: Response | undefined, isGiven: boolean): Promise<WebAssembly.Module> {
   if (/CSP|Content Security Policy|unsafe-eval/i.test(cause.message)) {

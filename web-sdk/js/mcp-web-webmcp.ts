@@ -1,5 +1,5 @@
 /**
- * For sites that have tools of the browser (WebMCP): desktop clients can use these tools, with the bridge.
+ * For sites that have tools of the browser (WebMCP): through the bridge, desktop clients can use these tools.
  *
  * ```js
  * import { connectWebMcp } from "mcp-web-sdk/webmcp";
@@ -13,16 +13,16 @@ import { McpWeb } from "./mcp-web.ts";
 import type { McpWebOptions } from "./types/options.ts";
 import type { WebMcpOptions } from "./types/webmcp.ts";
 
-/** How the site presents itself, which bridge it uses, and what is imported. */
+/** The description of the site, its bridge, and the tools to import. */
 export type ConnectOptions = Omit<McpWebOptions, "webmcp"> & Pick<WebMcpOptions, "frames" | "onImportsChange">;
 
 /**
- * Offers the tools and the forms that are registered at `document.modelContext` to AI clients: now and later, as long as
- * they are there. Where the browser has no such API, nothing is offered.
+ * Offers the tools and forms of `document.modelContext` to AI clients while they exist, including later ones. If the
+ * browser does not have this API, nothing is offered.
  *
- * @param options as for `new McpWeb()`
+ * @param options like those of `new McpWeb()`
  * @returns the page's `McpWeb`, for its status, its token, and the configuration for AI clients
- * @throws TypeError as `new McpWeb()`
+ * @throws TypeError like `new McpWeb()`
  */
 export function connectWebMcp(options: ConnectOptions): McpWeb {
   const { frames, onImportsChange, ...rest } = options;

@@ -18,8 +18,8 @@
  * });
  * ```
  *
- * Importing the module and making a `McpWeb` is harmless on a server: nothing is loaded, the status
- * stays `idle`, and what is added is remembered and never registered.
+ * Importing the module and creating a `McpWeb` on a server has no effect: nothing is loaded, the status stays `idle`, and
+ * added items are stored but never registered.
  *
  * @packageDocumentation
  */
@@ -71,15 +71,15 @@ export type * from "./types/index.ts";
 export { McpWebError, content };
 
 /**
- * A page's connection to a bridge, and what it offers.
+ * A page's connection to a bridge, and the items that it offers.
  *
- * Works at once: what is asked before the wasm is loaded is done as soon as it is. Connections that
- * break come back by themselves, with growing waits (at most 15 s), and at once when the tab becomes
- * visible or the network is back; all that was added is registered again.
+ * It can be used immediately: operations before the wasm is loaded run as soon as it is. Broken connections are restored
+ * automatically, with increasing delays (at most 15 s), and immediately when the tab becomes visible or the network is
+ * back. All added items are then registered again.
  *
- * A page needs one. Whoever makes another for the same app gets the one that is there, also where modules are replaced
- * while the page runs, and where a page contains two copies of the SDK. An app that wants several sessions in one page gives
- * each a `sessionName`.
+ * A page needs only one. Creating another for the same app returns the existing one, even if modules are replaced while the
+ * page runs, or if the page contains two copies of the SDK. An app that needs several sessions in one page sets a different
+ * `sessionName` for each.
  */
 export class McpWeb {
   #options: McpWebOptions;
@@ -101,27 +101,27 @@ export class McpWeb {
       ),
     () => this.#options.approvals,
   );
-  /** The largest message that the bridge takes. */
+  /** Maximum size of a message that the bridge accepts. */
   #maxMessageBytes: number | undefined;
-  /** Calls the function of `authToken`, if that is one. Loaded with the wasm. */
+  /** Calls the function in `authToken`, if it is one. Loaded with the wasm. */
   #tokenFunction: TokenFunction | undefined;
   /** The wasm connection, once it is loaded. */
   #connection: CoreConnection | undefined;
   #loading: Promise<void> | undefined;
-  /** What shares tools with the browser, once that has an API for them. */
+  /** Shares tools with the browser, once the browser has an API for that. */
   #webMcp: Promise<WebMcp> | undefined;
-  /** Each status of the connection passes through it to the app; `undefined` on a server. */
+  /** Every status of the connection passes through it to the app; `undefined` on a server. */
   readonly #restrictions: RestrictionMonitor | undefined;
 
   /**
-   * Returns the `McpWeb` that this document has for the app, if there is one: of the same bridge, `name`, `sessionId`,
-   * `sessionName` and `authToken` (functions count as the same). It takes the new options over, but for what
-   * introduces the app (`description`, `version`, `icon`), and connects unless `autoConnect` is `false`.
+   * Returns the existing `McpWeb` of this document for the app, if there is one: with the same bridge, `name`, `sessionId`,
+   * `sessionName` and `authToken` (functions count as equal). It adopts the new options except the description of the app
+   * (`description`, `version`, `icon`), and connects unless `autoConnect` is `false`.
    *
-   * @throws TypeError when an option has the wrong type, or `bridgeUrl` is no URL.
+   * @throws TypeError if an option has the wrong type, or `bridgeUrl` is not a URL.
    */
   constructor(options: McpWebOptions);
-  /** @internal Makes the `McpWeb` that goes on in the place of another copy's. */
+  /** @internal Creates the `McpWeb` that replaces one of another copy. */
   constructor(options: McpWebOptions, takenKey: string);
   constructor(options: McpWebOptions, takenKey?: string) {
     this.#options = validateOptions(options);
@@ -161,20 +161,20 @@ export class McpWeb {
     return this.#state.clients;
   }
 
-  /** The session of this tab; `undefined` on a server unless given. Changes when another tab took the session over. */
+  /** The session of this tab; `undefined` on a server unless given. It changes if another tab takes over the session. */
   get sessionId(): string | undefined {
     return this.#session?.id ?? this.#options.sessionId;
   }
 
-  /** The name of this tab's session: as given, and once connected as the bridge gave it. */
+  /** The name of this tab's session: the given one, and once connected the one that the bridge assigned. */
   get sessionName(): string | undefined {
     return this.#sessionName;
   }
 
   /**
-   * The token in use: there from the start when given as a string or made here; with a function,
-   * `undefined` until it returned one for the first time (which a change of status follows). Always
-   * `undefined` on a server unless given as a string.
+   * The token in use. A token given as a string or generated here is available from the start. With a function, it is
+   * `undefined` until the function has first returned one, after which the status changes. On a server it is `undefined`
+   * unless given as a string.
    */
   get authToken(): string | undefined {
     return this.#token;
@@ -186,8 +186,8 @@ export class McpWeb {
   }
 
   /**
-   * What to paste into the configuration of a client that starts servers as processes, such as Claude
-   * Desktop. `undefined` as long as {@link McpWeb.authToken} is. It contains the token.
+   * The configuration for a client that starts servers as processes, such as Claude Desktop. `undefined` while
+   * {@link McpWeb.authToken} is. It contains the token.
    *
    * @example
    * ```js
@@ -199,15 +199,15 @@ export class McpWeb {
   }
 
   /**
-   * What to paste into the configuration of a client that speaks Streamable HTTP. `undefined` as long as
-   * {@link McpWeb.authToken} is. It contains the token.
+   * The configuration for a client that uses Streamable HTTP. `undefined` while {@link McpWeb.authToken} is. It contains
+   * the token.
    */
   get remoteMcpConfig(): HttpMcpConfig | undefined {
     return this.#token === undefined ? undefined : httpConfig(this.#options.name, this.#bridgeUrl, this.#token);
   }
 
   /**
-   * Hears every change of {@link McpWeb.status}.
+   * Registers a callback that is called when {@link McpWeb.status} changes.
    *
    * @returns A function that ends the subscription.
    */
@@ -216,7 +216,7 @@ export class McpWeb {
   }
 
   /**
-   * Hears every change of {@link McpWeb.clients}.
+   * Registers a callback that is called when {@link McpWeb.clients} changes.
    *
    * @returns A function that ends the subscription.
    */
@@ -225,7 +225,7 @@ export class McpWeb {
   }
 
   /**
-   * Hears of every call: once when it starts, once when it ends.
+   * Registers a callback that is called for every call: once when it starts, and once when it ends.
    *
    * @returns A function that ends the subscription.
    */
@@ -233,16 +233,16 @@ export class McpWeb {
     return this.#calls.subscribe(listener);
   }
 
-  /** Returns whether the page offers a tool of this name. */
+  /** Returns whether the page offers a tool with this name. */
   hasTool(name: string): boolean {
     return this.#definitions.all.some(({ kind, id, isRemoved }) => kind === "tool" && id === name && !isRemoved);
   }
 
   /**
-   * Offers a tool to AI clients. The same name again replaces the tool in its place; the former handle
-   * then does nothing. Fields other than `handler` are passed on as they are.
+   * Offers a tool to AI clients. Adding the same name again replaces the tool at its position; the former handle then has
+   * no effect. Fields other than `handler` are passed on unchanged.
    *
-   * What is added in one task is registered together.
+   * Items that are added in one task are registered together.
    *
    * @example
    * ```js
@@ -250,9 +250,9 @@ export class McpWeb {
    * await tool.registered;
    * await tool.remove();
    * ```
-   * @throws TypeError when the definition cannot be a tool: no name, no handler, a schema that
-   * has no JSON Schema, something that is not JSON. What only the bridge can know (a reserved name, a limit)
-   * rejects {@link Handle.registered}.
+   * @throws TypeError if the definition is not a valid tool: it has no name or no handler, a schema without a JSON Schema,
+   * or a value that is not JSON. Reasons that only the bridge can check (a reserved name, a limit) reject
+   * {@link Handle.registered}.
    */
   addTool<
     const InputSchema extends ToolSchema | undefined = undefined,
@@ -266,8 +266,8 @@ export class McpWeb {
   }
 
   /**
-   * Offers a resource: something that clients can read, and be told of when it changes. The same `uri` again
-   * replaces it in its place. Fields other than functions are passed on as they are.
+   * Offers a resource: content that clients can read, and whose changes they can subscribe to. Adding the same `uri` again
+   * replaces it at its position. Fields other than functions are passed on unchanged.
    *
    * @example
    * ```js
@@ -279,15 +279,15 @@ export class McpWeb {
    * });
    * board.onChange(() => cards.notifyUpdated());
    * ```
-   * @throws TypeError when the definition cannot be a resource: no absolute `uri`, no `name`, no `read`.
+   * @throws TypeError if the definition is not a valid resource: no absolute `uri`, no `name`, no `read`.
    */
   addResource(definition: ResourceDefinition, options?: AddOptions): ResourceHandle {
     return this.#definitions.add("resource", definition, options);
   }
 
   /**
-   * Offers all resources whose URIs fit a template (RFC 6570: `{x}`, `{+x}`, `{/x}`, `{?a,b}`). Resources that were
-   * added with a URI of their own come first.
+   * Offers all resources whose URIs match a template (RFC 6570: `{x}`, `{+x}`, `{/x}`, `{?a,b}`). Resources that were added
+   * with a fixed URI take precedence.
    *
    * @example
    * ```js
@@ -298,7 +298,7 @@ export class McpWeb {
    *   complete: { id: (value) => board.ids().filter((id) => id.startsWith(value)) },
    * });
    * ```
-   * @throws TypeError when the definition cannot be a template: no variable in `uriTemplate`, no `name`, no `read`.
+   * @throws TypeError if the definition is not a valid template: no variable in `uriTemplate`, no `name`, no `read`.
    */
   addResourceTemplate<const Template extends string>(
     definition: ResourceTemplateDefinition<Template>,
@@ -308,8 +308,8 @@ export class McpWeb {
   }
 
   /**
-   * Offers a prompt: messages that a person chooses to send, with arguments filled in. The same name again replaces
-   * it in its place.
+   * Offers a prompt: messages that a person chooses to send, with arguments filled in. Adding the same name again replaces
+   * it at its position.
    *
    * @example
    * ```js
@@ -319,7 +319,7 @@ export class McpWeb {
    *   get: ({ card }) => `Review the card "${card}" and say what is missing.`,
    * });
    * ```
-   * @throws TypeError when the definition cannot be a prompt: no name, no `get`, arguments without names.
+   * @throws TypeError if the definition is not a valid prompt: no name, no `get`, arguments without names.
    */
   addPrompt<const Argument extends string>(
     definition: PromptDefinition<Argument>,
@@ -341,8 +341,8 @@ export class McpWeb {
    *   handler: () => ({ structuredContent: board.burndown(), content: [] }),
    * });
    * ```
-   * @throws TypeError when the definition cannot be an app: neither or both of `html` and `url`, a `url` of another
-   * origin, or what {@link McpWeb.addTool} refuses.
+   * @throws TypeError if the definition is not a valid app: neither or both of `html` and `url`, a `url` of another origin,
+   * or for the reasons of {@link McpWeb.addTool}.
    */
   addApp<
     const InputSchema extends ToolSchema | undefined = undefined,
@@ -365,11 +365,11 @@ export class McpWeb {
   }
 
   /**
-   * Asks the bridge's agent, which uses this page's tools to answer.
+   * Sends a query to the bridge's agent, which uses this page's tools to answer.
    *
-   * Never throws: what is wrong with the options rejects {@link Query.result}, like any other failure. A query waits for
-   * the connection, and outlives it when it breaks. One that was asked with `autoConnect: false` waits for
-   * {@link McpWeb.connect}. Loads `mcp-web-query.js` when it is called for the first time.
+   * Never throws: invalid options reject {@link Query.result}, like any other failure. A query waits for the connection,
+   * and survives its breaks. With `autoConnect: false`, it waits for {@link McpWeb.connect}. The first call loads
+   * `mcp-web-query.js`.
    *
    * @example
    * ```js
@@ -395,8 +395,8 @@ export class McpWeb {
   }
 
   /**
-   * Returns a conversation: its queries know what was said in those before them. The agent keeps it for the user and the
-   * app, in memory unless its operator gives it a file.
+   * Returns a conversation, whose queries know the earlier ones. The agent stores it for the user and the app: in memory,
+   * unless its operator configures a file.
    */
   conversation(options?: ConversationOptions): Conversation {
     return this.#queries.conversation(options);
@@ -408,11 +408,11 @@ export class McpWeb {
   }
 
   /**
-   * Takes up a query that another document of this tab has asked, before a reload: it tells the progress that the bridge
-   * has kept (at most 256 KiB), and goes on. What this document has asked itself is found, too. The bridge waits for that
-   * (30 s by default) before it cancels the query; one that it does not know any more fails with `QueryNotFound`.
+   * Resumes a query that another document of this tab has sent, before a reload. It reports the progress that the bridge
+   * has stored (at most 256 KiB), and continues. Queries of this document are also found. The bridge waits for this (30 s
+   * by default) before it cancels the query. A query that it no longer knows fails with `QueryNotFound`.
    *
-   * Add the page's tools first: what the agent has called meanwhile is waiting for them.
+   * Add the page's tools first, because calls that the agent has made meanwhile are waiting for them.
    *
    * @example
    * ```js
@@ -424,28 +424,27 @@ export class McpWeb {
   }
 
   /**
-   * The queries of this tab that have been asked and, as far as it knows, have not ended: also those of the document
-   * before a reload. A tab that was duplicated, or opened from this one, has none of them.
+   * The queries of this tab that have not ended, as far as the tab knows, including those of the document before a reload.
+   * A tab that was duplicated, or opened from this one, has none of them.
    */
   get openQueries(): string[] {
     return [...(this.#session?.queries ?? [])];
   }
 
   /**
-   * Tells subscribed clients that the content of a resource changed: one that was added, or one that fits a template.
-   * Several changes in one task are told once. While the connection is broken, the latest 256 changes are remembered.
+   * Notifies subscribed clients that the content of a resource has changed: an added one, or one that matches a template.
+   * Several changes in one task are sent once. While the connection is broken, the latest 256 changes are remembered.
    */
   notifyResourceUpdated(uri: string | URL): void {
     this.#connection?.resourceUpdated(String(uri));
   }
 
   /**
-   * Connects, also after {@link McpWeb.disconnect} and after a final failure; during a wait, the next
-   * attempt starts now.
+   * Connects, also after {@link McpWeb.disconnect} and after a final failure. During a backoff, the next attempt starts
+   * immediately.
    *
-   * @returns A promise that is fulfilled once connected. It waits as long as the status is
-   * `reconnecting`, and is rejected with a {@link McpWebError} when the status becomes `failed` or
-   * `disconnected`.
+   * @returns A promise that is fulfilled once connected. It stays pending while the status is `reconnecting`, and is
+   * rejected with a {@link McpWebError} when the status becomes `failed` or `disconnected`.
    */
   async connect(): Promise<void> {
     if (!canConnect) throw notInBrowser("connect()");
@@ -455,7 +454,7 @@ export class McpWeb {
     return connected;
   }
 
-  /** Disconnects, and cancels running calls. What was added stays, and is registered again by `connect()`. */
+  /** Disconnects, and cancels running calls. The added items stay, and are registered again by `connect()`. */
   async disconnect(): Promise<void> {
     this.#restrictions?.reset();
     this.#queries.loaded?.disconnect();
@@ -464,8 +463,8 @@ export class McpWeb {
   }
 
   /**
-   * Finds out what stands between this page and its bridge: for a developer, or a report to one. The token is in none
-   * of it. Loads `mcp-web-diagnose.js`; rejected with `DiagnosisUnavailable` when that is not there.
+   * Diagnoses the connection between this page and its bridge, for a developer or a bug report. The result does not contain
+   * the token. Loads `mcp-web-diagnose.js`; rejected with `DiagnosisUnavailable` if that cannot be loaded.
    *
    * @example
    * ```js
@@ -486,7 +485,7 @@ export class McpWeb {
     this.#loading ??= this.#load();
   }
 
-  /** Shares tools with the browser (WebMCP) where it has an API for them, and the page may use it. */
+  /** Shares tools with the browser (WebMCP) if it has an API for that, and the page may use it. */
   #shareTools(): void {
     const webmcp = () => !this.#state.isReplaced && this.#options.webmcp;
     if (webmcp() !== false && canShareTools()) {
@@ -497,7 +496,7 @@ export class McpWeb {
     this.#webMcp?.then((webMcp) => webMcp.update(), () => {});
   }
 
-  /** What other copies of the SDK know of this object. */
+  /** The interface of this object for other copies of the SDK. */
   #registryEntry(): PageEntry {
     return {
       version: VERSION,
@@ -532,7 +531,7 @@ export class McpWeb {
   }
 
   async #load(): Promise<void> {
-    // As long as the document is loaded, scripts may add the API for tools to the browser, or replace it.
+    // While the document is loading, scripts may add the API for tools to the browser, or replace it.
     for (const event of ["DOMContentLoaded", "load"]) globalThis.addEventListener?.(event, () => this.#shareTools());
     try {
       const { authToken, wasm } = this.#options;
@@ -544,7 +543,7 @@ export class McpWeb {
       this.#tokenFunction = tokens && new tokens.TokenFunction(openSocket, () => this.#options, (token) => (this.#token = token));
       this.#connection = new Connection(this.#hostBindings(), pageInfo(this.#options, this.#bridgeUrl, this.#session!.id));
     } catch (error) {
-      // This comes before the status changes: listeners may call connect() again at once.
+      // This must precede the change of the status, because listeners may call connect() again immediately.
       this.#loading = undefined;
       this.#definitions.onUnavailable(error);
       if (this.status.state === "loading") this.#state.setStatus({ state: "failed", error: error as McpWebError });
@@ -555,14 +554,14 @@ export class McpWeb {
     if (this.status.state === "loading") this.#connection.connect();
   }
 
-  /** Another tab has taken the session over, such as a copy of this one: this tab continues with a session of its own. */
+  /** Another tab has taken over the session, for example a copy of this one. This tab continues with a new session. */
   #renewSessionId(error: McpWebError): void {
     this.#state.setStatus({ state: "reconnecting", error });
     this.#connection!.setSession(this.#session!.renew(), socketUrl(this.#bridgeUrl, this.#session!.id));
     this.#connection!.connect();
   }
 
-  /** What the wasm reports to this module. The crate's `bindings.rs` has the same names. */
+  /** The callbacks of the wasm. The crate's `bindings.rs` has the same names. */
   #hostBindings() {
     return {
       token: async () => this.#token,

@@ -1,3 +1,3 @@
-/** What bundlers that are told to treat the file as an asset make of an import of it: its address, for `new McpWeb({ wasm })`. */
+/** The type of an import of this file in bundlers that treat it as an asset: its address, for `new McpWeb({ wasm })`. */
 declare const url: string;
 export default url;

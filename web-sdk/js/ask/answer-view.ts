@@ -1,4 +1,7 @@
-/** Shows the parts of an answer. Elements stay as long as their part does, so that nothing jumps and selections stay. */
+/**
+ * Shows the parts of an answer. An element lives as long as its part, so that the layout does not jump and selections are
+ * kept.
+ */
 
 import { createElement } from "../dialog/element.ts";
 import { visibleText } from "../text/visible-text.ts";
@@ -6,7 +9,7 @@ import type { CompleteAskStrings } from "./strings.ts";
 import type { TextRenderer } from "./text-renderer.ts";
 import type { AnswerBlock, TurnCall } from "./turn.ts";
 
-/** What the parts of an answer need. */
+/** The context of the parts of an answer. */
 export interface ViewContext {
   readonly strings: CompleteAskStrings;
   readonly renderer: TextRenderer;
@@ -19,7 +22,7 @@ interface BlockView {
   show(block: AnswerBlock): void;
 }
 
-/** All parts of an answer, in their order. */
+/** All parts of an answer, in order. */
 export class AnswerView {
   readonly element = createElement("div", { class: "answer", part: "answer" });
   readonly #context: ViewContext;
@@ -73,7 +76,7 @@ function createNoteView(): BlockView {
 
 const textOf = (block: AnswerBlock): string => ("text" in block ? block.text.trim() : "");
 
-/** Tools that are called one after the other or side by side. */
+/** Tools that are called sequentially or in parallel. */
 class CallsView implements BlockView {
   readonly kind = "calls";
   readonly element = createElement("ul", { class: "calls", part: "calls" });
@@ -116,7 +119,7 @@ class CallsView implements BlockView {
       call.error ? createElement("span", { class: "error" }, [call.error]) : undefined,
     ]);
     const details = createElement("details", {}, [summary, input]);
-    // What a tool of the page returned is nothing new there.
+    // The person already sees the result of a page's tool in the page.
     if (call.result !== undefined) {
       details.append(createElement("p", {}, [strings.result]), createElement("pre", { dir: "auto", tabindex: 0 }, [call.result]));
     }
@@ -124,10 +127,10 @@ class CallsView implements BlockView {
   }
 }
 
-/** The arguments of a call are the same objects as long as they do not change. */
+/** The arguments of a call are the same objects until they change. */
 const isSame = (a: TurnCall, b: TurnCall): boolean => a.state === b.state && a.error === b.error && a.arguments === b.arguments;
 
-/** Makes a button, which only the person presses. Its part is the name of what it does. */
+/** Creates a button that only the person can press. Its part is the name of its action. */
 export function createButton(name: string, text: string, onClick: () => void): HTMLButtonElement {
   const button = createElement("button", { type: "button", class: name, part: `button ${name}` }, [text]);
   button.addEventListener("click", ({ isTrusted }) => isTrusted && onClick());

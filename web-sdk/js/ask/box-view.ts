@@ -1,4 +1,4 @@
-/** The box: the conversation, where questions are written, the suggestions, and what screen readers are told. */
+/** The box: the conversation, the input for questions, the suggestions, and the announcements to screen readers. */
 
 import { createElement } from "../dialog/element.ts";
 import { invoke } from "../dom/native.ts";
@@ -12,14 +12,14 @@ import { TextRenderer } from "./text-renderer.ts";
 import { type Turn, isOver } from "./turn.ts";
 import { TurnView } from "./turn-view.ts";
 
-/** So near to the end counts as at the end, in pixels: what comes is scrolled into view. */
+/** Maximum distance from the end that counts as the end, in pixels. There, new content is scrolled into view. */
 const NEAR_PX = 32;
-/** So many announcements stay in the document. */
+/** Maximum number of announcements kept in the document. */
 const MAX_ANNOUNCEMENTS = 20;
 
-/** What the person does. */
+/** The actions of the person. */
 export interface BoxActions {
-  /** Returns whether the question was asked. */
+  /** Returns whether the question was sent. */
   ask(prompt: string): boolean;
   askSuggestion(suggestion: AskSuggestion): void;
   stop(): void;
@@ -27,7 +27,7 @@ export interface BoxActions {
   clear(): void;
 }
 
-/** The words and settings of the box. */
+/** The texts and settings of the box. */
 export interface BoxSettings {
   strings: CompleteAskStrings;
   suggestions: readonly AskSuggestion[];
@@ -46,7 +46,7 @@ export class BoxView {
   readonly #announcer = createElement("div", {
     class: "hidden",
     role: "status",
-    // Only what is added is announced, and not all announcements again.
+    // Only additions are announced, not all announcements again.
     "aria-atomic": "false",
   });
   #suggestions: HTMLButtonElement[] = [];
@@ -64,7 +64,7 @@ export class BoxView {
       class: "conversation",
       part: "conversation",
       role: "log",
-      // Whole sentences are announced by a region of its own.
+      // A separate region announces whole sentences.
       "aria-live": "off",
       "aria-label": strings.conversation,
       tabindex: 0,
@@ -86,7 +86,7 @@ export class BoxView {
     this.show([]);
   }
 
-  /** What the person has written. */
+  /** The text that the person has typed. */
   get draft(): string {
     return this.#input.value;
   }
@@ -106,7 +106,7 @@ export class BoxView {
     const isNew = turns.length > this.#turns.length;
     const before = this.#turns;
     this.#turns = turns;
-    // A turn that was left out at the beginning, or asked again, is another one.
+    // A turn is another one if it was left out at the beginning or asked again.
     const same = before.findIndex((turn, index) => turn.label !== turns[index]?.label || turn.prompt !== turns[index]?.prompt);
     for (const { element } of this.#views.splice(same < 0 ? turns.length : same)) invoke(element, "remove");
     this.#header.hidden = this.#conversation.hidden = !turns.length;
@@ -119,13 +119,13 @@ export class BoxView {
     if (isAtEnd || isNew) this.#conversation.scrollTop = this.#conversation.scrollHeight;
   }
 
-  /** Tells screen readers. */
+  /** Announces texts to screen readers. */
   announce(...texts: string[]): void {
     this.#announcer.append(...texts.map((text) => createElement("p", {}, [text])));
     while (this.#announcer.childElementCount > MAX_ANNOUNCEMENTS) invoke(this.#announcer.firstElementChild!, "remove");
   }
 
-  /** Removes what was announced so far. */
+  /** Skips the announcement of the answer so far. */
   skipAnnouncements(): void {
     this.#announcer.replaceChildren();
   }
@@ -154,7 +154,7 @@ export class BoxView {
   }
 
   #createForm(): HTMLElement {
-    // A form could be submitted by a script.
+    // A script could submit a form.
     const form = createElement("div", { class: "form", part: "form" }, [createElement("label", {}, [this.#input]), this.#send, this.#stop]);
     this.#input.addEventListener("input", () => this.#showControls());
     this.#input.addEventListener("keydown", (event) => {

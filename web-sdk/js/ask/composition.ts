@@ -1,4 +1,4 @@
-/** The composition of characters, as for Chinese, Japanese and Korean. */
+/** The composition of characters, as in Chinese, Japanese and Korean. */
 
 /** The `keyCode` of all keys of a composition. */
 const COMPOSITION_KEY_CODE = 229;

@@ -1,9 +1,9 @@
-/** Why a question was not answered, for the person at the page. */
+/** Explains to the person at the page why a question was not answered. */
 
 import type { AskFailure } from "../types/ask.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 
-/** The codes that have a name in {@link McpWebErrorCode}, without all other strings. */
+/** The codes that have a name in {@link McpWebErrorCode}, without the other strings. */
 type KnownCode<Code = McpWebErrorCode> = Code extends string ? (string extends Code ? never : Code) : never;
 
 const LATER = "Try again later.";
@@ -11,7 +11,7 @@ const SMALLER = "Ask for less at a time.";
 const AGAIN = "Try again.";
 const OPERATOR = "Tell the operator of this page.";
 
-/** What a code means, and what to do. */
+/** The meaning of a code, and advice. */
 const MEANINGS = {
   ModelUnauthorized: ["The model’s provider does not accept the key.", OPERATOR],
   ModelRateLimited: ["The model’s provider takes no more questions for now.", LATER],
@@ -45,11 +45,11 @@ const MEANINGS = {
 
 const MEANINGS_BY_CODE = new Map<string, string[]>(Object.entries(MEANINGS));
 
-/** Returns what a failure means and what to do. What the failure itself advises comes first. */
+/** Returns the meaning of a failure, and advice. The failure's own advice comes first. */
 export function failureText({ code = "", remedy }: AskFailure): string {
   const [meaning, advice] = MEANINGS_BY_CODE.get(code) ?? ["The question was not answered.", AGAIN];
   return `${meaning} ${remedy ? sentence(remedy) : advice}`;
 }
 
-/** Remedies begin in lower case and end without a stop, for logs. */
+/** Remedies begin in lower case and end without a full stop, for logs. */
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");

@@ -1,15 +1,18 @@
-/** What a screen reader is told of an answer: whole sentences once, and not each piece of them. */
+/** The announcements of an answer to a screen reader: whole sentences, each once, instead of single pieces. */
 
 import type { CompleteAskStrings } from "./strings.ts";
 import { type AnswerBlock, type TurnCall, type Turn, answerText, isOver } from "./turn.ts";
 
-/** Shorter pieces wait for the next one: a number with a point is no sentence. */
+/** Shorter pieces wait for the next one, because a number with a decimal point is not a sentence. */
 const MIN_SENTENCE_CHARS = 24;
 
-/** Where a sentence ends. */
+/** The end of a sentence. */
 const SENTENCE_END = /[.!?…:][)\]"'”’*_`]*\s|[。！？]|\n/g;
 
-/** Returns the texts to announce for a change of a turn. `spoken` is how much of the answer was announced before. */
+/**
+ * Returns the texts to announce for a change of a turn. `spoken` is the length of the part of the answer that was announced
+ * before.
+ */
 export function announcements(
   before: Turn | undefined,
   after: Turn,
@@ -29,7 +32,7 @@ export function announcements(
   return { texts, spoken: end };
 }
 
-/** Returns where the last whole sentence ends, and `from` if there is none. */
+/** Returns the end of the last whole sentence, or `from` if there is none. */
 function lastSentenceEnd(text: string, from: number): number {
   let end = from;
   for (const { 0: mark, index } of text.slice(from).matchAll(SENTENCE_END)) {
@@ -56,7 +59,7 @@ const callsOf = (turn: Turn | undefined): TurnCall[] =>
 const textsOf = (turn: Turn | undefined, kind: AnswerBlock["kind"]): string[] =>
   turn?.blocks.flatMap((block) => (block.kind === kind && "text" in block ? [block.text] : [])) ?? [];
 
-/** Returns markdown without its marks. */
+/** Returns markdown without its syntax characters. */
 export const plainText = (markdown: string): string =>
   markdown
     .replace(/^\s*(```|~~~).*$/gm, "")

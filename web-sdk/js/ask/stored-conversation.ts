@@ -1,11 +1,14 @@
-/** The conversation of this tab, for its next document. */
+/** The conversation of this tab, stored for its next document. */
 
 import type { Turn } from "./turn.ts";
 
-/** So many characters of JSON are stored. The oldest turns are left out, and the answer of a turn that is larger alone. */
+/**
+ * Maximum number of stored characters of JSON. The oldest turns are left out. If a single turn is larger, its answer is
+ * left out.
+ */
 export const MAX_STORED_CHARS = 256 * 1024;
 
-/** What is stored. */
+/** The stored data. */
 export interface StoredConversation {
   /** The conversation of the agent. */
   id?: string | undefined;
@@ -14,13 +17,13 @@ export interface StoredConversation {
 
 const storageKey = (name: string): string => `mcp-web:ask:${name}`;
 
-/** Returns the conversation that the element with this name has had. */
+/** Returns the stored conversation of the element with this name. */
 export function loadConversation(name: string): StoredConversation {
   try {
     const { id, turns } = JSON.parse(sessionStorage.getItem(storageKey(name))!);
     if (turns.every(isTurn)) return { id, turns };
   } catch {
-    // Nothing is stored, or something else has stored it.
+    // Nothing is stored, or the data is from another program.
   }
   return { turns: [] };
 }
@@ -28,7 +31,7 @@ export function loadConversation(name: string): StoredConversation {
 const isTurn = ({ label, prompt, state, blocks }: Turn): boolean =>
   typeof label === "string" && typeof prompt === "string" && typeof state === "string" && Array.isArray(blocks);
 
-/** Stores the conversation. A page that may not store anything has none after a reload. */
+/** Stores the conversation. If the page cannot store it, it is lost on a reload. */
 export function storeConversation(name: string, { id, turns }: StoredConversation): void {
   try {
     if (!turns.length) return sessionStorage.removeItem(storageKey(name));
@@ -42,7 +45,7 @@ export function storeConversation(name: string, { id, turns }: StoredConversatio
   }
 }
 
-/** Returns the JSON of the newest turns, which has no more characters than `room`, with its commas. */
+/** Returns the JSON of the newest turns, which has at most `room` characters including its commas. */
 function newestTexts(turns: readonly object[], room: number): string[] {
   const texts: string[] = [];
   for (const turn of [...turns].reverse()) {

@@ -1,10 +1,10 @@
-/** The words of the element: those that the app gives, and English ones for the rest. */
+/** The texts of the element: those of the app, and English ones for the rest. */
 
 import { APPROVAL_STRINGS } from "../dialog/approval-strings.ts";
 import type { AskFailure, AskStrings } from "../types/ask.ts";
 import { failureText } from "./failures.ts";
 
-/** All words. */
+/** All texts. */
 export type CompleteAskStrings = Required<Omit<AskStrings, "failure">> & { failure(error: AskFailure): string };
 
 const ENGLISH: CompleteAskStrings = {
@@ -34,7 +34,7 @@ const ENGLISH: CompleteAskStrings = {
   failure: failureText,
 };
 
-/** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */
+/** Returns all texts. A text that is given as `undefined`, such as a missing translation, is also English. */
 export function completeStrings(given: AskStrings = {}): CompleteAskStrings {
   const translated = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== undefined));
   return { ...ENGLISH, ...translated, failure: (error) => given.failure?.(error) ?? failureText(error) };

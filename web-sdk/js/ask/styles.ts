@@ -91,5 +91,5 @@ button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
 }
 `;
 
-/** Returns the style sheet, which all elements share. */
+/** Returns the style sheet that all elements share. */
 export const styles = sharedStyleSheet(CSS);

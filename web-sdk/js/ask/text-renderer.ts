@@ -1,9 +1,9 @@
-/** Renders the texts of answers: as markdown once its module is loaded, as plain text before and without it. */
+/** Renders the texts of answers: as markdown once its module is loaded, and as plain text before that or without it. */
 
 import { visibleText } from "../text/visible-text.ts";
 import type { MarkdownStrings, MarkdownView } from "../mcp-web-ask-markdown.ts";
 
-/** Shows a text that grows. */
+/** Shows a growing text. */
 export type RenderText = (text: string) => void;
 
 interface MarkdownModule {
@@ -31,7 +31,10 @@ export class TextRenderer {
     this.#isPlain = isPlain;
   }
 
-  /** Loads what is needed. Called when a question is asked, so that it is there before the answer. */
+  /**
+   * Loads the module for markdown. Call this when a question is sent, so that the module is loaded before the answer
+   * arrives.
+   */
   async prepare(): Promise<void> {
     if (!this.#isPlain) this.#module = await loadMarkdown();
   }

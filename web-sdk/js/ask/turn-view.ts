@@ -1,4 +1,4 @@
-/** Shows a question, its answer, how far it is, and what can be done with it. */
+/** Shows a question, its answer, its state, and its buttons. */
 
 import { createElement } from "../dialog/element.ts";
 import { read } from "../dom/native.ts";
@@ -6,7 +6,7 @@ import { visibleText } from "../text/visible-text.ts";
 import { AnswerView, type ViewContext, createButton } from "./answer-view.ts";
 import { type Turn, answerText, isOver } from "./turn.ts";
 
-/** How long a button shows whether it has copied, in milliseconds. */
+/** How long a button shows that it has copied the text, in milliseconds. */
 const COPIED_MS = 2000;
 
 export interface TurnContext extends ViewContext {
@@ -69,7 +69,7 @@ export class TurnView {
   #createCopy(text: string): HTMLButtonElement {
     const { strings, announce } = this.#context;
     const button = createButton("copy", strings.copy, async () => {
-      // The browser may not allow it, such as in a frame.
+      // The browser may forbid it, for example in a frame.
       const outcome = await navigator.clipboard.writeText(text).then(() => strings.copied, () => strings.copyFailed);
       button.textContent = outcome;
       announce(outcome);
@@ -84,7 +84,7 @@ function createState(text: string, isRunning: boolean): HTMLElement {
   return createElement("p", { class: "state", part: "state" }, [icon, text]);
 }
 
-/** Where the prompt is not what the person has read, it can be opened. */
+/** If the prompt differs from the text that the person has read, it can be expanded. */
 function createQuestion({ label, prompt }: Turn, { strings }: TurnContext): HTMLElement {
   const hidden = createElement("span", { class: "hidden" }, [`${strings.question} `]);
   const details =

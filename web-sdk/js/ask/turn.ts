@@ -1,4 +1,4 @@
-/** A question and its answer as plain data: the events of the query go in, what is shown comes out. */
+/** A question and its answer as plain data: it takes the events of the query, and has the content to show. */
 
 import { visibleText } from "../text/visible-text.ts";
 import type { AskCallState, AskFailure } from "../types/ask.ts";
@@ -12,7 +12,7 @@ export interface TurnCall {
   source?: string | undefined;
   state: AskCallState;
   arguments?: unknown;
-  /** The beginning of what a tool of a source returned. */
+  /** The beginning of the result of a tool of a source. */
   result?: string | undefined;
   error?: string | undefined;
 }
@@ -31,13 +31,13 @@ export interface Turn {
   readonly error?: AskFailure | undefined;
 }
 
-/** Returns a turn that was just asked. */
+/** Returns a turn that was just started. */
 export const createTurn = (label: string, prompt: string): Turn => ({ label, prompt, state: "waiting", blocks: [] });
 
 /** Returns whether the turn has ended. */
 export const isOver = ({ state }: Turn): boolean => state !== "waiting" && state !== "running";
 
-/** Applies an event of the query. Events of other types than those here change no part of the answer. */
+/** Applies an event of the query. Events of types not listed here do not change the answer. */
 export const applyEvent = (turn: Turn, event: QueryEvent): Turn => ({ ...turn, state: "running", blocks: changeBlocks(turn.blocks, event) });
 
 function changeBlocks(blocks: readonly AnswerBlock[], event: QueryEvent): readonly AnswerBlock[] {
@@ -55,7 +55,7 @@ function changeBlocks(blocks: readonly AnswerBlock[], event: QueryEvent): readon
       return setCall(blocks, startCall(event, "waiting"));
     case "tool-finished": {
       const { id, isError, outcome, error, result } = event;
-      // A person who has not allowed a call knows that.
+      // A person who has denied a call already knows that.
       const end: Partial<TurnCall> = outcome === "denied" ? { state: "cancelled" } : { state: isError ? "failed" : "done", error: visible(error), result: visible(result) };
       return changeCalls(blocks, (call) => (call.id === id ? { ...call, ...end } : call));
     }
@@ -77,18 +77,18 @@ const visible = (text: string | undefined): string | undefined => (text === unde
 const visibleFailure = (error: AskFailure): AskFailure =>
   Object.fromEntries(Object.entries(error).map(([name, text]) => [name, visible(text)])) as unknown as AskFailure;
 
-/** The query is complete. `text` is the answer if it is no text of the model. */
+/** Completes the turn with the result of the query. `text` is the answer if it is not a text of the model. */
 export function completeTurn(turn: Turn, result: QueryResult, text = textOf(result)): Turn {
   const blocks = withResponse(turn.blocks, result);
-  // An agent that streams has sent its text before.
+  // An agent that streams has already sent its text.
   const isNew = text && !blocks.some((block) => block.kind === "text" && block.text.endsWith(text));
   return endTurn({ ...turn, blocks: isNew ? [...blocks, { kind: "text", text }] : blocks }, "complete");
 }
 
-/** The query has failed, or was never sent. */
+/** Marks the turn as failed: the query has failed, or was never sent. */
 export const failTurn = (turn: Turn, error: AskFailure): Turn => endTurn({ ...turn, error: visibleFailure(error) }, "failed");
 
-/** The person has stopped the answer. */
+/** Marks the turn as cancelled by the person. */
 export const cancelTurn = (turn: Turn): Turn => endTurn(turn, "cancelled");
 
 /** Returns the text of the answer, as markdown. */
@@ -98,7 +98,7 @@ export const answerText = ({ blocks }: Turn): string =>
     .filter(Boolean)
     .join("\n\n");
 
-/** The call that completes a query may be faster than the event that it has started. It is the last one of the page's tools. */
+/** The call that completes a query may arrive before the event for its start. It is the last call of the page's tools. */
 function withResponse(blocks: readonly AnswerBlock[], { response, toolCalls }: QueryResult): readonly AnswerBlock[] {
   const call = response && toolCalls.filter(({ source }) => source === undefined).at(-1);
   if (!call) return blocks;
@@ -113,7 +113,7 @@ function textOf({ text, value }: QueryResult): string | undefined {
   return typeof value === "string" ? value : `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 }
 
-/** No event reports the end of the call that completes the query. All other ends cancel what runs. */
+/** No event reports the end of the call that completes the query. All other ends cancel running calls. */
 function endTurn(turn: Turn, state: "complete" | "failed" | "cancelled"): Turn {
   const last = state === "complete" ? "done" : "cancelled";
   const end = (call: TurnCall): TurnCall => (call.state === "running" || call.state === "waiting" ? { ...call, state: last } : call);
@@ -126,7 +126,7 @@ function appendText(blocks: readonly AnswerBlock[], kind: "text" | "thinking", t
   return [...blocks.slice(0, -1), { kind, text: last.text + text }];
 }
 
-/** Replaces a call, or adds it to the calls that were made side by side. */
+/** Replaces a call, or adds it to the calls that run in parallel. */
 function setCall(blocks: readonly AnswerBlock[], call: TurnCall): readonly AnswerBlock[] {
   if (hasCall(blocks, call.id)) return changeCalls(blocks, (known) => (known.id === call.id ? { ...known, ...call } : known));
   const last = blocks.at(-1);

@@ -1,9 +1,9 @@
-/** The requests of one handler that wait for an answer of the client behind its call. */
+/** The unanswered requests of one handler to the client of its call. */
 
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 
-/** The most requests of one call that may wait for an answer at a time. */
+/** Maximum number of unanswered requests of one call at a time. */
 const MAX_OPEN = 16;
 
 /** An answer of the client: the result of the request, or a JSON-RPC error. */
@@ -12,7 +12,7 @@ export interface ClientResponse {
   error?: { code: McpWebErrorCode; message: string; data?: unknown };
 }
 
-/** How to settle the promise of a request. */
+/** The functions that settle the promise of a request. */
 interface OpenRequest {
   resolve(result: unknown): void;
   reject(reason: unknown): void;
@@ -20,12 +20,12 @@ interface OpenRequest {
 
 export class OpenRequests {
   readonly #send: (key: string, method: string, params: string) => void;
-  /** The requests without an answer, by their keys. */
+  /** The unanswered requests, by their keys. */
   readonly #open = new Map<string, OpenRequest>();
-  /** Every key of this call: the client's answers are matched by them. */
+  /** All keys of this call: the client's answers are matched by them. */
   readonly #usedKeys = new Set<string>();
   readonly #counts: { [kind: string]: number } = {};
-  /** Why nothing can be asked any more, once the call has ended. */
+  /** Why requests can no longer be sent, once the call has ended. */
   #endReason: unknown;
   readonly #McpWebError: McpWebErrorConstructor;
 
@@ -34,7 +34,10 @@ export class OpenRequests {
     this.#McpWebError = McpWebError;
   }
 
-  /** `kind` begins the key unless the app gives one: the same handler run again asks the same under the same key. */
+  /**
+   * The key begins with `kind` unless the app provides one. If the same handler runs again, it sends the same request with
+   * the same key.
+   */
   request(kind: string, key: string | undefined, method: string, params: object): Promise<unknown> {
     const number = (this.#counts[kind] = (this.#counts[kind] ?? 0) + 1);
     const requestKey = key ?? `${kind}-${number}`;

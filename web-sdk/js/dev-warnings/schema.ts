@@ -1,9 +1,9 @@
-/** Schemas that some AI clients refuse, and with them the tool, or all tools of the page. */
+/** Finds schemas that some AI clients reject, and with them the tool or all tools of the page. */
 
 /** A JSON Schema. A keyword may have any value: the bridge decides whether that is valid. */
 export type SchemaObject = { [keyword: string]: any };
 
-/** Deeper levels are not checked: a schema may contain itself. */
+/** Deeper levels are not checked, because a schema may contain itself. */
 const MAX_DEPTH = 32;
 
 /** Keywords whose value is a schema, a list of schemas, or an object of schemas. */
@@ -11,7 +11,7 @@ const ONE = ["items", "additionalProperties", "not", "if", "then", "else", "cont
 const LIST = ["allOf", "anyOf", "oneOf", "prefixItems"];
 const NAMED = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/** Keywords of older drafts: keyword → what to write. */
+/** Keywords of older drafts, with their replacements. */
 const OLD_KEYWORDS: { [keyword: string]: string } = { definitions: "$defs", dependencies: "dependentSchemas or dependentRequired", id: "$id" };
 
 /** Returns the warnings about a schema in the field of a tool. */
@@ -53,7 +53,7 @@ function nodeWarnings(schema: SchemaObject, path: string): string[] {
   return warnings;
 }
 
-/** `id` was a keyword with a URI as its value. */
+/** `id` was a keyword whose value was a URI. */
 function isKeyword(schema: SchemaObject, keyword: string): boolean {
   return keyword === "id" ? typeof schema.id === "string" : true;
 }

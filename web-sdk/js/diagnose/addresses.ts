@@ -1,11 +1,11 @@
-/** Where a page and its bridge are, as browsers see it. */
+/** The addresses of a page and its bridge, as browsers classify them. */
 
-/** Of this machine (RFC 6761 for the names). */
+/** Returns whether a host is this machine (RFC 6761 for the names). */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Of a local network: private and link-local addresses, and names of mDNS. */
+/** Returns whether a host is in a local network: private and link-local addresses, and names of mDNS. */
 export function isLocal(hostname: string): boolean {
   return /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|169\.254(\.\d+){2}|\[f[cd].*|\[fe[89ab].*|.*\.local)$/.test(hostname);
 }
@@ -31,7 +31,7 @@ export interface BridgeFacts {
   local: boolean;
 }
 
-/** Returns the facts about this page that the checks use. In a frame of `srcdoc`, `location` says nothing. */
+/** Returns the facts about this page that the checks use. In a frame with `srcdoc`, `location` has no address. */
 export function pageFacts(): PageEnvironment {
   const { origin = "null", isSecureContext = false, location, top, self } = globalThis;
   const url = /^https?:/.test(origin) ? new URL(origin) : undefined;

@@ -1,4 +1,4 @@
-/** Whether a bridge is there, which one, and whether it takes this page. */
+/** Checks whether there is a bridge, its version, and whether it accepts this page. */
 
 import { failed, failedBy, passed, unknown } from "./check.ts";
 import type { DiagnosisCheck } from "../types/status.ts";
@@ -29,7 +29,7 @@ export async function bridgeChecks(page: PageEnvironment, bridge: BridgeFacts, {
 function policy(bridge: BridgeFacts, violation: PolicyViolation | undefined, { outcome }: SocketResult) {
   const name = "content security policy";
   if (!violation) return passed(name, "nothing was blocked");
-  // A policy may let the socket through and no more: that is all a page needs.
+  // A policy may allow only the socket, which is all that a page needs.
   if (outcome === "opened") return passed(name, "lets the WebSocket through, not the requests of this diagnosis");
   return failedBy(name, restrictions.csp(bridge, violation));
 }
@@ -45,7 +45,7 @@ function reachable({ url }: BridgeFacts, { status, violation }: FetchResult, { o
   return failed(name, `BridgeUnreachable: nothing that can be reached from here answers at ${url}`, "start the bridge, or set bridgeUrl");
 }
 
-/** A bridge hides its answer from the pages of foreign origins; its SDK is public. */
+/** A bridge hides its answer from pages of foreign origins, but its SDK is public. */
 function originAllowed({ origin }: PageEnvironment, { url }: BridgeFacts, file: FetchResult, health: FetchResult) {
   const name = "origin at the bridge";
   if (health.status === 200) return passed(name, `${url} takes pages of ${origin}`);

@@ -1,9 +1,9 @@
-/** What browsers do not let a page do: for each restriction a code, what happened, and what to do. */
+/** Restrictions by browsers: for each one a code, a description, and advice. */
 
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import type { BridgeFacts, PageEnvironment } from "./addresses.ts";
 
-/** A restriction of the browser that keeps the page from its bridge. */
+/** A restriction by the browser that prevents the connection to the bridge. */
 export interface BrowserRestriction {
   code: McpWebErrorCode;
   what: string;

@@ -1,19 +1,19 @@
-/** Looks for the browser restriction behind a failure, and reports it in place of the connection's own error. */
+/** Finds the browser restriction behind a failure, and reports it instead of the connection's own error. */
 
 import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { Status } from "../types/status.ts";
 import type { BrowserRestriction } from "./browser-restrictions.ts";
 import { explain, pendingPermission } from "./explain.ts";
 
-/** What the watchdog uses of the page. */
+/** The parts of the page that the watchdog uses. */
 export interface WatchdogPage {
   readonly bridgeUrl: string;
   McpWebError: McpWebErrorConstructor;
   /** Shows the status to the app. */
   show(status: Status): void;
-  /** Ends the attempts to connect. */
+  /** Stops the attempts to connect. */
   stop(): void;
-  /** Begins the attempts again. */
+  /** Restarts the attempts. */
   retry(): void;
 }
 
@@ -24,16 +24,19 @@ export class ConnectionWatchdog {
   readonly #page: WatchdogPage;
   readonly #unclear: readonly unknown[];
   readonly #slowMs: number;
-  /** The latest status as the connection reported it. */
+  /** The latest status reported by the connection. */
   #latest: AnyStatus | undefined;
   #slowTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Replaced when a connection is wanted, made or ended: an explanation that comes late belongs to an earlier one. */
+  /**
+   * Replaced when a connection is requested, made or ended: an explanation that arrives later belongs to an earlier
+   * attempt.
+   */
   #attempts = {};
-  /** Whether the reason was looked for during these attempts. */
+  /** Whether the reason was searched during these attempts. */
   #isExplained = false;
-  /** The error to show in place of the connection's own. */
+  /** The error to show instead of the connection's own. */
   #restrictionError: McpWebError | undefined;
-  /** Whether the connection was ended because of it. */
+  /** Whether the connection was ended because of that error. */
   #isFinal = false;
 
   /** `unclear`: the codes of failures that a restriction may have caused. */
@@ -43,14 +46,14 @@ export class ConnectionWatchdog {
     this.#slowMs = slowMs;
   }
 
-  /** The app connects or disconnects: what stood in the way may be gone. */
+  /** Resets the state when the app connects or disconnects, because the obstacle may be gone. */
   reset(): void {
     this.#attempts = {};
     this.#isExplained = this.#isFinal = false;
     this.#restrictionError = undefined;
   }
 
-  /** Starts with a status that was shown, unless it is a failure of unclear reason. */
+  /** Starts with a status that was already shown, unless it is a failure with an unclear reason. */
   start(status: AnyStatus): void {
     this.#latest = status;
     if (this.#isUnclear(status)) this.#explain(status);
@@ -72,7 +75,7 @@ export class ConnectionWatchdog {
     this.#show(status);
   }
 
-  /** An attempt that is in progress still has the error of the former: only one that has ended counts. */
+  /** A running attempt still has the error of the previous one. Only an attempt that has ended counts. */
   #isUnclear({ state, error, retryInMs }: AnyStatus): boolean {
     return this.#unclear.includes(error?.code) && (state === "failed" || retryInMs !== undefined);
   }
@@ -103,7 +106,7 @@ export class ConnectionWatchdog {
   async #explainSlowness(status: AnyStatus): Promise<void> {
     const restriction = await pendingPermission(this.#page.bridgeUrl);
     if (!restriction || status !== this.#latest) return;
-    // After the user's answer, the reason is looked for again.
+    // The reason is searched again after the user's answer.
     this.#isExplained = false;
     this.#page.show({ ...status, error: this.#toError(restriction) } as Status);
   }

@@ -1,4 +1,4 @@
-/** What the page's surroundings allow. */
+/** Checks the abilities of the page's environment. */
 
 import type { DiagnosisCheck } from "../types/status.ts";
 import { type BridgeFacts, type PageEnvironment, isLoopback } from "./addresses.ts";
@@ -8,7 +8,7 @@ import type { DiagnosisFacts } from "./facts.ts";
 import { permissionFor } from "./permission.ts";
 import { restrictions } from "./browser-restrictions.ts";
 
-/** The least that is a module of WebAssembly. */
+/** The smallest valid module of WebAssembly. */
 const SMALLEST_WASM = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 export async function contextChecks(page: PageEnvironment, bridge: BridgeFacts, facts: DiagnosisFacts): Promise<DiagnosisCheck[]> {

@@ -1,15 +1,15 @@
-/** Why there is no connection. */
+/** Explains why there is no connection. */
 
 import { type BridgeFacts, type PageEnvironment, bridgeFacts, isLoopback, pageFacts } from "./addresses.ts";
 import { allowedByPolicy, permissionFor } from "./permission.ts";
 import { probeFetch, probeSocket } from "./probe.ts";
 import { type BrowserRestriction, restrictions } from "./browser-restrictions.ts";
 
-/** A restriction that was found behind a failure. */
+/** A restriction that was found as the cause of a failure. */
 export interface Explanation extends BrowserRestriction {
-  /** Whether trying again does not help. */
+  /** Whether retrying is useless. */
   isFinal: boolean;
-  /** Calls the listener when trying again may help after all. */
+  /** Calls the listener when retrying may have become useful. */
   onChange?: (listener: () => void) => void;
 }
 
@@ -37,7 +37,10 @@ function originRestriction({ origin, framed, protocol }: PageEnvironment): Brows
   return framed ? restrictions.frameSandbox() : restrictions.noOrigin(protocol);
 }
 
-/** Pages of this machine may connect to it, whatever was decided for others; a user can forbid it to them all the same. */
+/**
+ * Pages of this machine may connect to it, regardless of the permission for others. A user can still forbid it for all
+ * pages.
+ */
 export async function localNetworkRestriction(page: PageEnvironment, bridge: BridgeFacts): Promise<Explanation | undefined> {
   const permission = await permissionFor(bridge);
   if (permission?.state !== "denied") return undefined;
@@ -49,7 +52,7 @@ export async function localNetworkRestriction(page: PageEnvironment, bridge: Bri
   return { ...restrictions.localNetworkDenied(bridge), isFinal: true, onChange };
 }
 
-/** Returns the restriction if a web server answers that has no bridge behind it. */
+/** Returns the restriction if the web server that answers is not a bridge. */
 async function otherServer(bridge: BridgeFacts): Promise<Explanation | undefined> {
   const { status } = await probeFetch(`${bridge.url}/sdk/mcp-web.js`);
   return status === undefined ? undefined : { ...restrictions.notABridge(bridge), isFinal: false };

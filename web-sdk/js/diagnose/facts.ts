@@ -1,4 +1,4 @@
-/** What the SDK knows about itself, for a diagnosis. */
+/** Facts about the SDK's own state, for a diagnosis. */
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebOptions } from "../types/options.ts";
@@ -12,7 +12,7 @@ export interface DefinitionFacts {
   refusal: McpWebError | undefined;
 }
 
-/** The token is among the facts, and in nothing that a diagnosis returns. */
+/** The token is among the facts, but in nothing that a diagnosis returns. */
 export interface DiagnosisFacts {
   bridgeUrl: string;
   status: Status;

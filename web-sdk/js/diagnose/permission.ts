@@ -14,8 +14,8 @@ export interface Permission {
 const OLDER_NAME = "local-network-access";
 
 /**
- * Returns the permission that a connection to the bridge needs. There is none where the browser knows no such permission,
- * or needs none for this address.
+ * Returns the permission that a connection to the bridge needs. There is none if the browser does not know such a
+ * permission, or does not require it for this address.
  */
 export async function permissionFor(bridge: BridgeFacts): Promise<Permission | undefined> {
   const name = bridge.loopback ? "loopback-network" : bridge.local ? "local-network" : undefined;
@@ -32,7 +32,7 @@ async function queryPermission(name: string): Promise<Permission | undefined> {
   }
 }
 
-/** The permissions policy of a document, which has an older name, too. TypeScript knows neither. */
+/** The permissions policy of a document, which also has an older name. TypeScript knows neither. */
 interface PermissionsPolicy {
   features(): string[];
   allowsFeature(name: string): boolean;
@@ -43,7 +43,7 @@ interface PolicyDocument extends Document {
   featurePolicy?: PermissionsPolicy;
 }
 
-/** Returns whether the document's permissions policy lets it use the permission, where the browser says so. */
+/** Returns whether the document's permissions policy allows the permission, if the browser reports that. */
 export function allowedByPolicy(name: string): boolean | undefined {
   const document = globalThis.document as PolicyDocument | undefined;
   const policy = document && (read(document, "permissionsPolicy") ?? read(document, "featurePolicy"));

@@ -1,21 +1,21 @@
-/** Tries a socket and a request, to see how the browser treats them. */
+/** Tries a socket and a request, to find out how the browser treats them. */
 
 import type { BridgeFacts } from "./addresses.ts";
 
-/** What the page's Content-Security-Policy has blocked. */
+/** A violation of the page's Content-Security-Policy. */
 export interface PolicyViolation {
   directive: string;
   policy: string;
 }
 
-/** How a socket to the bridge ended. */
+/** The outcome of a socket to the bridge. */
 export interface SocketResult {
   outcome: "opened" | "failed" | "pending" | "thrown";
   error?: unknown;
   violation?: PolicyViolation;
 }
 
-/** How a request ended. */
+/** The outcome of a request. */
 export interface FetchResult {
   status?: number;
   response?: Response;
@@ -23,15 +23,15 @@ export interface FetchResult {
   violation?: PolicyViolation;
 }
 
-/** Longer than any bridge needs to answer, and than a user wants to wait. */
+/** Longer than any bridge needs to answer, and as long as a user is willing to wait. */
 const PROBE_TIMEOUT_MS = 3_000;
 
-/** The event about what the policy blocked comes in a task of its own, after the failure. */
+/** The event about a violation of the policy comes in a separate task, after the failure. */
 const VIOLATION_TIMEOUT_MS = 200;
 
 /**
- * Opens a socket to the bridge, and returns how it ended. It is closed as soon as it opens, before it is a page to the
- * bridge.
+ * Opens a socket to the bridge, and returns its outcome. The socket is closed as soon as it opens, before the bridge treats
+ * it as a page.
  */
 export async function probeSocket(bridge: BridgeFacts): Promise<SocketResult> {
   const url = new URL(`${bridge.url}/ws?session=diagnosis`);
@@ -39,7 +39,7 @@ export async function probeSocket(bridge: BridgeFacts): Promise<SocketResult> {
   return withViolations(() => socketOutcome(url.href), url);
 }
 
-/** Requests `url`, and returns how that ended. */
+/** Requests `url`, and returns the outcome. */
 export async function probeFetch(url: string): Promise<FetchResult> {
   return withViolations(async (): Promise<FetchResult> => {
     try {
@@ -67,7 +67,7 @@ function socketOutcome(url: string): Promise<SocketResult> {
     };
     const timer = setTimeout(done, PROBE_TIMEOUT_MS, "pending");
     socket.onopen = () => done("opened");
-    // A blocked socket may fire no `close`.
+    // A blocked socket may not fire `close`.
     socket.onerror = socket.onclose = () => done("failed");
   });
 }

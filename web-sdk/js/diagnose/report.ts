@@ -1,4 +1,4 @@
-/** `mcpWeb.diagnose()`: every check, and a text about them for a bug report. */
+/** `mcpWeb.diagnose()`: all checks, with a text about them for a bug report. */
 
 import type { Diagnosis, DiagnosisCheck } from "../types/status.ts";
 import { type PageEnvironment, bridgeFacts, pageFacts } from "./addresses.ts";
@@ -12,7 +12,7 @@ import { tokenCheck } from "./token.ts";
 
 const SIGNS = { passed: "ok", failed: "FAILED", warning: "warning", unknown: "?" };
 
-/** What only a browser has, and no process. */
+/** Checks that apply only to browsers, not to other processes. */
 const OF_BROWSERS = new Set([
   "browser",
   "origin",
@@ -25,10 +25,10 @@ const OF_BROWSERS = new Set([
   "page",
 ]);
 
-/** The page, as far as a diagnosis uses it. */
+/** The parts of the page that a diagnosis uses. */
 export type DiagnosedPage = Pick<McpWeb, "bridgeUrl" | "status" | "sessionId" | "sessionName" | "authToken">;
 
-/** Runs all checks. The token is in nothing that this returns. */
+/** Runs all checks. The returned data never contains the token. */
 export async function diagnose(
   { bridgeUrl, status, sessionId, sessionName, authToken: token }: DiagnosedPage,
   { storage = "local", authToken, ...others }: McpWebOptions,

@@ -1,4 +1,4 @@
-/** How the SDK itself is doing. */
+/** Checks the state of the SDK itself. */
 
 import { read } from "../dom/native.ts";
 import type { DiagnosisFacts } from "./facts.ts";
@@ -26,7 +26,7 @@ export function definitionsCheck({ definitions, status }: DiagnosisFacts) {
   return registered.length === definitions.length ? passed(name, counted) : warning(name, `${counted}, the others are under way`);
 }
 
-/** Browsers slow down hidden pages, and freeze or discard them after a while. */
+/** Browsers slow down hidden pages, and freeze or discard them after some time. */
 export function lifecycleCheck() {
   const name = "page";
   const { document } = globalThis;

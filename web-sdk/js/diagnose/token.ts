@@ -1,9 +1,9 @@
-/** What a diagnosis says about a token without showing it. */
+/** Describes a token in a diagnosis without revealing it. */
 
 import type { DiagnosisFacts } from "./facts.ts";
 import { failed, passed, unknown, warning } from "./check.ts";
 
-/** Of `bridge-protocol`: bridges take no shorter tokens that pages made up. */
+/** From `bridge-protocol`: bridges reject shorter tokens that pages have generated. */
 const MIN_LENGTH = 16;
 
 export function tokenCheck({ token, tokenIsFetched }: DiagnosisFacts) {
@@ -20,7 +20,7 @@ export function tokenCheck({ token, tokenIsFetched }: DiagnosisFacts) {
   const seconds = Math.round(claims.exp - Date.now() / 1000);
   if (seconds > 0) return passed(name, `${what}, good for ${seconds} s more`);
   const expired = `${what}, expired ${-seconds} s ago`;
-  // A function is asked again before the next connection.
+  // A function is called again before the next connection.
   return tokenIsFetched
     ? warning(name, expired, "see that the function fetches a fresh one")
     : failed(name, `TokenExpired: ${expired}`, "make authToken a function that fetches a fresh one");

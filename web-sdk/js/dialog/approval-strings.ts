@@ -1,6 +1,6 @@
-/** The English words with which a person is asked whether the agent may make a call. */
+/** The English texts of the question whether the agent may make a call. */
 
-/** Returns the name of a tool as it is shown. The name that the agent gives to a tool of a source begins with the source. */
+/** Returns the displayed name of a tool. The agent's name for a tool of a source begins with the source. */
 function toolName(name: string, source?: string): string {
   if (source === undefined) return name;
   const prefix = `${source}-`;

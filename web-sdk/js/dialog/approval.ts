@@ -6,7 +6,7 @@ import { createElement } from "./element.ts";
 import type { ApprovalRequest, ElicitationRequest } from "./request.ts";
 import type { CompleteDialogStrings } from "./strings.ts";
 
-/** How often the time that is left is shown anew, in milliseconds. */
+/** Interval at which the remaining time is updated, in milliseconds. */
 const TICK_MS = 1000;
 
 /** Shows the arguments of a call by their names. */
@@ -19,16 +19,16 @@ export function createArguments({ arguments: args }: ApprovalRequest | Elicitati
       createElement("dd", { class: "value", dir: "auto" }, [readableText(value)]),
     ]),
   );
-  // By keyboard, what does not fit is scrolled into view.
+  // Overflowing content can be scrolled by keyboard.
   return createElement("div", { class: "fields", role: "group", "aria-label": strings.arguments, tabindex: 0 }, [
     createElement("dl", {}, items),
   ]);
 }
 
-/** Texts are shown as texts, and everything else as JSON. An empty text could not be seen. */
+/** Texts are shown unchanged, and all other values as JSON. An empty text would be invisible. */
 const readableText = (value: unknown): string => visibleText(typeof value === "string" && value ? value : JSON.stringify(value, null, 2));
 
-/** Shows the time that is left as long as the dialog is in the document. Screen readers are not told each second. */
+/** Shows the remaining time while the dialog is in the document. Screen readers are not notified each second. */
 export function createTimeLeft({ expiresAt }: ApprovalRequest, strings: CompleteDialogStrings): HTMLElement | undefined {
   if (expiresAt === undefined) return undefined;
   const element = createElement("footer", { id: "time", role: "timer" });

@@ -1,11 +1,11 @@
-/** Making elements. */
+/** Creates elements. */
 
 import { invoke } from "../dom/native.ts";
 
-/** What may be inside of an element; what is missing is left out. */
+/** A child of an element; missing ones are left out. */
 type Child = Node | string | undefined;
 
-/** Makes an element. Text stays text: nothing that a client or app passes is parsed as HTML. */
+/** Creates an element. Text remains text: nothing that a client or app passes is parsed as HTML. */
 export function createElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: { [attribute: string]: unknown } = {},

@@ -1,4 +1,4 @@
-/** What is wrong with a value, in words for the person who typed it. */
+/** Describes errors of a value for the person who typed it. */
 
 import type { FieldSchema } from "./schema.ts";
 import type { CompleteDialogStrings } from "./strings.ts";
@@ -9,7 +9,7 @@ const EXAMPLES: { [format: string]: [RegExp, string] } = {
   date: [/^\d{4}-\d\d-\d\d$/, "2026-12-31"],
 };
 
-/** Returns what is wrong with the value, if anything is. What the browser cannot read is `NaN`. */
+/** Returns the error of the value, if any. A value that the browser cannot parse is `NaN`. */
 export function validateField(schema: FieldSchema, value: unknown, isRequired: boolean, strings: CompleteDialogStrings): string | undefined {
   if (Array.isArray(value)) return validateChoices(schema, value, strings);
   if (value === undefined) return isRequired ? missingText(schema, strings) : undefined;

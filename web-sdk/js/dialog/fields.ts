@@ -1,4 +1,4 @@
-/** From MCP's restricted elicitation schema to fields of a form. */
+/** Creates the fields of a form from MCP's restricted elicitation schema. */
 
 import { visibleText } from "../text/visible-text.ts";
 import { createElement } from "./element.ts";
@@ -6,7 +6,7 @@ import { validateField } from "./field-validation.ts";
 import type { FieldSchema, FormSchema } from "./schema.ts";
 import type { CompleteDialogStrings } from "./strings.ts";
 
-/** Text that may be longer than this gets several lines. */
+/** A text field with a higher maximum length has several lines. */
 const LONG_TEXT_CHARS = 120;
 
 const INPUT_TYPES: { [format: string]: string } = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
@@ -17,15 +17,15 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 export interface Field {
   name: string;
   element: HTMLDivElement;
-  /** Where a person begins. */
+  /** The element that gets the focus first. */
   control: Control | undefined;
   /** Returns the value; `undefined` if the field is empty. */
   value(): unknown;
-  /** Shows what is wrong, and returns it, if anything is. */
+  /** Shows the error, and returns it, if any. */
   check(): string | undefined;
 }
 
-/** What a field is made from. */
+/** The data from which a field is created. */
 interface FieldInfo {
   name: string;
   id: string;
@@ -35,7 +35,7 @@ interface FieldInfo {
   strings: CompleteDialogStrings;
 }
 
-/** Makes the fields, in the schema's order. */
+/** Creates the fields, in the schema's order. */
 export function createFields({ properties = {}, required = [] }: FormSchema, strings: CompleteDialogStrings): Field[] {
   return Object.entries(properties).map(([name, schema], index) => {
     const label = visibleText(schema.title ?? name);
@@ -62,7 +62,7 @@ function createInput(info: FieldInfo): Field {
   });
   if (schema.default !== undefined) control.value = displayValue(schema);
   const value = () => {
-    // What a person typed and a browser cannot read has no value: it must not pass for nothing.
+    // An input that the browser cannot parse has no value, but must not count as empty.
     if (control.validity.badInput) return NaN;
     if (control.value === "") return undefined;
     if (number) return Number(control.value);
@@ -131,12 +131,12 @@ function labelField(info: FieldInfo, control: Control, value: Field["value"]): F
   return completeField(info, [createElement("label", { for: id }, [label, requiredMark(info)]), control], control, value, control);
 }
 
-/** Screen readers get it from `aria-required`. */
+/** Screen readers use `aria-required` instead. */
 function requiredMark({ required }: FieldInfo): HTMLElement | undefined {
   return required ? createElement("span", { class: "required-mark", "aria-hidden": "true" }, [" *"]) : undefined;
 }
 
-/** Adds the description and the error. `described` is the element that they belong to. */
+/** Adds the description and the error to a field. `described` is the element that they belong to. */
 function completeField(
   { name, id, schema, required, strings }: FieldInfo,
   parts: HTMLElement[],
@@ -156,7 +156,7 @@ function completeField(
     return problem;
   };
   if (hint) described.setAttribute("aria-describedby", hint.id);
-  // A person who corrects the value sees at once that it is right.
+  // A person who corrects the value sees immediately that it is valid.
   whole.addEventListener("input", () => {
     if (described.getAttribute("aria-invalid") === "true") check();
   });

@@ -1,9 +1,9 @@
-/** What the user of the page is asked. */
+/** The requests to the user of the page. */
 
 import type { DialogStrings } from "../types/dialog.ts";
 import type { JsonSchema } from "../types/infer.ts";
 
-/** An elicitation, and who asks it. */
+/** An elicitation, and its sender. */
 export interface ElicitationRequest {
   message: string;
   /** The form, unless there is a `url`. */
@@ -12,30 +12,32 @@ export interface ElicitationRequest {
   url?: string | URL | undefined;
   /** The name of the AI client. */
   asker: string;
-  /** The tool that asks, and what it was called with; absent for a prompt or a resource. */
+  /** The tool that sends the request, with its arguments; absent for a prompt or a resource. */
   tool?: string | undefined;
   arguments?: unknown;
 }
 
-/** A call that the agent may make or not. */
+/** A call that the user allows or refuses. */
 export interface ApprovalRequest {
   tool: string;
   /** The source of the tool, if it is one of the agent's own. */
   source?: string | undefined;
   arguments: unknown;
-  /** When the agent refuses the call at the latest, as a time of `performance.now()`; `undefined` if that is not known. */
+  /**
+   * The latest time at which the agent refuses the call, as a time of `performance.now()`; `undefined` if it is unknown.
+   */
   expiresAt: number | undefined;
 }
 
-/** What a part of the SDK asks. */
+/** A request by a part of the SDK. */
 export type PageDialogRequest = ElicitationRequest | ApprovalRequest;
 
 /** The app in which the user is asked. */
 export interface DialogApp {
   appName: string;
-  /** The words of the dialog that the app gives. */
+  /** The texts of the dialog that the app provides. */
   strings?: DialogStrings | undefined;
 }
 
-/** All that the dialog shows. */
+/** Everything that the dialog shows. */
 export type DialogRequest = PageDialogRequest & DialogApp;

@@ -1,6 +1,6 @@
 /** MCP's restricted schema of an elicitation. */
 
-/** The schema of one field. Which keywords there are depends on its type. */
+/** The schema of one field. Its keywords depend on its type. */
 export interface FieldSchema {
   type?: string;
   title?: string;

@@ -1,9 +1,9 @@
-/** The words of the dialog: those that the app gives, and English ones for the rest. */
+/** The texts of the dialog: those of the app, and English ones for the rest. */
 
 import type { DialogStrings } from "../types/dialog.ts";
 import { APPROVAL_STRINGS } from "./approval-strings.ts";
 
-/** All words. */
+/** All texts. */
 export type CompleteDialogStrings = Required<DialogStrings>;
 
 const ENGLISH: CompleteDialogStrings = {
@@ -40,7 +40,7 @@ const ENGLISH: CompleteDialogStrings = {
   timeLeft: (seconds) => `If nobody answers, the call is refused within ${seconds} s.`,
 };
 
-/** Returns all words. A word that is given as `undefined`, such as a missing translation, is English, too. */
+/** Returns all texts. A text that is given as `undefined`, such as a missing translation, is also English. */
 export function completeStrings(given: DialogStrings = {}): CompleteDialogStrings {
   return { ...ENGLISH, ...Object.fromEntries(Object.entries(given).filter(([, text]) => text !== undefined)) };
 }

@@ -1,6 +1,6 @@
 /** Style sheets that all elements of a kind share. */
 
-/** Returns a function that makes the style sheet of a text when it is called for the first time. */
+/** Returns a function that creates the style sheet of a text when it is first called. */
 export function sharedStyleSheet(css: string): () => CSSStyleSheet {
   let sheet: CSSStyleSheet | undefined;
   return () => {

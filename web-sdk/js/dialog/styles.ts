@@ -2,8 +2,8 @@
  * The dialog's styles. The custom properties `--mcp-web-…` of the page replace colours, font and corners. The colour scheme
  * is inherited from the host element.
  *
- * Everything that has text on it has the background of the page where that is given, because text of the page's colour could
- * not be read on another one.
+ * Everything with text has the background of the page if it is set, because text in the page's colour could be unreadable
+ * on another background.
  */
 
 /** The style sheet of all dialogs, as a text: a sheet belongs to one document. */

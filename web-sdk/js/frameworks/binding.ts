@@ -1,4 +1,4 @@
-/** A definition that a component offers as long as it is mounted. */
+/** A definition that a component offers while it is mounted. */
 
 import type { McpWeb } from "../mcp-web.ts";
 import type { Handle, ResourceHandle } from "../types/handles.ts";
@@ -6,7 +6,7 @@ import type { Handle, ResourceHandle } from "../types/handles.ts";
 /** The methods of `McpWeb` that add definitions. */
 type AddMethod = "addTool" | "addResource" | "addResourceTemplate" | "addPrompt" | "addApp";
 
-/** The field that identifies a definition of each kind. A definition with another is another one. */
+/** The field that identifies a definition of each kind. A definition with another value is a different one. */
 const ID_FIELDS = {
   addTool: "name",
   addResource: "uri",
@@ -15,28 +15,28 @@ const ID_FIELDS = {
   addApp: "name",
 } as const satisfies { [method in AddMethod]: string };
 
-/** What a component gives a hook: a definition, or nothing as long as it is not offered. */
+/** The value that a component passes to a hook: a definition, or nothing while it is not offered. */
 export type Optional<Definition> = Definition | false | null | undefined;
 
 type Fields = { [field: string]: unknown };
 
-/** What a component has of its definition. The object stays the same as long as the component is mounted. */
+/** A component's handle to its definition. The object stays the same while the component is mounted. */
 export interface Offered {
   /** The name that clients see, once the bridge has accepted it. */
   readonly publishedName: string | undefined;
-  /** As {@link Handle.registered}; `undefined` while nothing is offered. */
+  /** Like {@link Handle.registered}; `undefined` while nothing is offered. */
   readonly registered: Promise<void> | undefined;
 }
 
-/** What a component has of its resource. */
+/** A component's handle to its resource. */
 export interface OfferedResource extends Offered {
-  /** Tells subscribed clients that its content changed. */
+  /** Notifies subscribed clients that its content has changed. */
   notifyUpdated(): void;
 }
 
 /**
- * The mounted bindings of each name, the latest last: that one is offered. When its component is unmounted, the one before
- * it is offered again.
+ * The mounted bindings of each name, the latest last. The latest is offered. When its component is unmounted, the previous
+ * one is offered again.
  */
 const mounted = new WeakMap<McpWeb, Map<string, Binding[]>>();
 
@@ -44,9 +44,9 @@ export class Binding implements OfferedResource {
   readonly #method: AddMethod;
   #mcpWeb: McpWeb | undefined;
   #handle: Handle<any> | undefined;
-  /** The definition of the latest commit. It is a copy, because the app may go on to change its object. */
+  /** The definition of the latest commit. It is a copy, because the app may change its object later. */
   #definition: Fields = {};
-  /** The bindings of the same name, as long as this is one of them. */
+  /** The bindings of the same name, while this is one of them. */
   #rivals: Binding[] | undefined;
   #isReleased = false;
 
@@ -62,12 +62,12 @@ export class Binding implements OfferedResource {
     return this.#handle?.registered;
   }
 
-  /** Tells clients that are subscribed to the resource that its content changed. Only resources have it. */
+  /** Notifies clients that are subscribed to the resource that its content has changed. Only resources have this. */
   notifyUpdated(): void {
     (this.#handle as ResourceHandle | undefined)?.notifyUpdated();
   }
 
-  /** Offers the definition as it is now. Nothing is sent to the bridge unless it differs in more than its functions. */
+  /** Offers the current definition. Nothing is sent to the bridge unless more than its functions differ. */
   commit(mcpWeb: McpWeb, given: Optional<object>): void {
     this.#isReleased = false;
     if (!given) return this.#leave();
@@ -86,7 +86,7 @@ export class Binding implements OfferedResource {
   }
 
   /**
-   * The component is unmounted. What it offers is removed at the end of the task, unless the component is mounted again:
+   * Unmounts the component. Its definition is removed at the end of the task, unless the component is mounted again:
    * React's StrictMode does that with every component.
    */
   release(): void {
@@ -96,7 +96,7 @@ export class Binding implements OfferedResource {
     });
   }
 
-  /** Offers the definition in place of the other bindings of its name. */
+  /** Offers the definition instead of the other bindings of its name. */
   #join(id: unknown): void {
     this.#add();
     let bindings = mounted.get(this.#mcpWeb!);
@@ -109,13 +109,13 @@ export class Binding implements OfferedResource {
     this.#rivals = rivals;
   }
 
-  /** Stops to offer the definition: the binding before it takes its place, if there is one. */
+  /** Stops offering the definition. The previous binding replaces it, if there is one. */
   #leave(): void {
     const rivals = this.#rivals;
     if (!rivals) return;
     rivals.splice(rivals.indexOf(this), 1);
     const next = rivals.at(-1);
-    // Adding the same name again replaces what was added before, and clients notice no gap.
+    // Adding the same name again replaces the former definition, without a gap for clients.
     if (this.#handle && next) next.#add();
     else this.#handle?.remove();
     this.#handle = undefined;

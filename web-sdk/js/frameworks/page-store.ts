@@ -3,18 +3,18 @@
 import type { McpWeb } from "../mcp-web.ts";
 import type { ConnectedClient, Status } from "../types/status.ts";
 
-/** What a component shows of the connection. A new object for each change. */
+/** The state of the connection for a component. A new object for each change. */
 export interface PageSnapshot {
-  /** As {@link McpWeb.status}. */
+  /** Like {@link McpWeb.status}. */
   readonly status: Status;
-  /** As {@link McpWeb.clients}. */
+  /** Like {@link McpWeb.clients}. */
   readonly clients: readonly ConnectedClient[];
 }
 
-/** What a server renders, and a browser until it has taken the server's page over. */
+/** The snapshot of a server, and of a browser until hydration. */
 export const SERVER_SNAPSHOT: PageSnapshot = Object.freeze({ status: Object.freeze({ state: "idle" }), clients: Object.freeze([]) });
 
-/** Something that frameworks subscribe to. */
+/** A store that frameworks subscribe to. */
 export interface Store<Snapshot> {
   subscribe(changed: () => void): () => void;
   snapshot(): Snapshot;

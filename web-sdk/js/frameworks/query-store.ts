@@ -1,33 +1,33 @@
-/** One query of a component after the other, with what a component shows of it. */
+/** The queries of a component, one at a time, with their state for the component. */
 
 import type { McpWeb } from "../mcp-web.ts";
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryOptions, QueryResult } from "../types/query.ts";
 import type { Store } from "./page-store.ts";
 
-/** What a component shows of its latest query. A new object for each change. */
+/** The state of a component's latest query. A new object for each change. */
 export interface QuerySnapshot<Arguments extends object = any> {
-  /** `idle` until something is asked, then {@link Query.state}. */
+  /** `idle` before the first query, then {@link Query.state}. */
   readonly state: "idle" | Query["state"];
   /** The answer so far: all pieces of `text`. */
   readonly text: string;
-  /** What the agent has told of its progress, the newest last; at most the latest 1,000. */
+  /** The progress that the agent has reported, the newest last; at most the latest 1,000 events. */
   readonly events: readonly QueryEvent[];
   /** The answer, once the query is complete. */
   readonly result: QueryResult<Arguments> | undefined;
-  /** Why the query has failed; `undefined` for one that was cancelled. */
+  /** Why the query has failed; `undefined` if it was cancelled. */
   readonly error: McpWebError | undefined;
 }
 
-/** What a component does with queries. The functions stay the same. */
+/** The operations of a component on queries. The functions stay the same. */
 export interface QueryActions<Arguments extends object = any> {
-  /** Asks, and cancels what was asked before. Returns the query, as {@link McpWeb.query}. */
+  /** Sends a query, and cancels the previous one. Returns the query, like {@link McpWeb.query}. */
   ask(options: QueryOptions): Query<Arguments>;
   /** Cancels the latest query. */
   cancel(reason?: string): void;
 }
 
-/** More events than this are no longer shown. */
+/** Maximum number of events shown. */
 const MAX_EVENTS = 1_000;
 
 export const NO_QUERY: QuerySnapshot = Object.freeze({
@@ -39,7 +39,7 @@ export const NO_QUERY: QuerySnapshot = Object.freeze({
 });
 
 export class QueryStore implements Store<QuerySnapshot>, QueryActions {
-  /** The page that is asked. The component may get another one. */
+  /** The page that sends the queries. The component may get another one. */
   mcpWeb: McpWeb;
   #query: Query | undefined;
   #snapshot: QuerySnapshot = NO_QUERY;
@@ -71,12 +71,12 @@ export class QueryStore implements Store<QuerySnapshot>, QueryActions {
     this.#query?.cancel(reason);
   };
 
-  /** The component is mounted, perhaps again. */
+  /** Mounts the component, possibly again. */
   retain(): void {
     this.#isReleased = false;
   }
 
-  /** The component is unmounted: at the end of the task, its query is cancelled unless the component is mounted again. */
+  /** Unmounts the component. At the end of the task, its query is cancelled unless the component is mounted again. */
   release(): void {
     this.#isReleased = true;
     queueMicrotask(() => {

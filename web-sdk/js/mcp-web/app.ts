@@ -5,7 +5,7 @@ import { isObject } from "./type-guards.ts";
 
 const MIME_TYPE = "text/html;profile=mcp-app";
 
-/** The definitions that make up an app. */
+/** The definitions that an app consists of. */
 export interface AppParts {
   tool: AnyDefinition;
   resource: AnyDefinition;
@@ -43,7 +43,7 @@ export function appParts(definition: unknown, appName: string): AppParts {
   };
 }
 
-/** The handle of an app: that of the tool, and that of the resource. */
+/** The handle of an app: that of the tool and that of the resource. */
 export class AddedApp {
   readonly name: string;
   readonly resourceUri: string;

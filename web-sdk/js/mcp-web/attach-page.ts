@@ -5,8 +5,8 @@ import { pageRegistry } from "./page-registry.ts";
 import { VERSION } from "./version.ts";
 
 /**
- * Returns the `McpWeb` that has the key, and gives it the newer options. It may belong to another copy of the SDK: then one
- * that `create` makes takes its place later.
+ * Returns the `McpWeb` that has the key, and passes it the newer options. It may belong to another copy of the SDK. In that
+ * case, one that `create` returns replaces it later.
  */
 export function attachPage(key: string, options: McpWebOptions, create: (options: McpWebOptions) => object): object | undefined {
   const registry = pageRegistry();

@@ -1,9 +1,9 @@
-/** Base64 and bytes. */
+/** Converts between base64 and bytes. */
 
 /** More arguments than this overflow the stack of some browsers. */
 const CHUNK = 0x8000;
 
-/** Encodes the bytes that the view shows. */
+/** Encodes the bytes of the view. */
 export function base64(view: ArrayBufferView): string {
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
   // Newer browsers have a method for it.
@@ -14,5 +14,5 @@ export function base64(view: ArrayBufferView): string {
   return btoa(text);
 }
 
-/** Returns the bytes. */
+/** Returns the decoded bytes. */
 export const decodeBase64 = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

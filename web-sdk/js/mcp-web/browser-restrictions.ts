@@ -1,4 +1,4 @@
-/** Between the connection and the status that the app sees: a failure may have a reason that the browser hides. */
+/** A filter between the connection and the status that the app sees: a failure may have a cause that the browser hides. */
 
 import type { Status } from "../types/status.ts";
 import type { WatchdogPage } from "../diagnose/connection-watchdog.ts";
@@ -8,25 +8,28 @@ import { importDiagnosis } from "./lazy.ts";
 /** Failures that a restriction of the browser may have caused. */
 const UNCLEAR: unknown[] = ["BridgeUnreachable", "BridgeUrlRefused", "OriginNotAllowed"];
 
-/** A socket that has not opened by then may wait for the browser's user. */
+/** A socket that has not opened after this time may be waiting for the browser's user. */
 const SLOW_MS = 2_000;
 
-/** A status of the wasm. What a state has besides its name is there or not. */
+/** A status of the wasm. Its fields besides the state are optional. */
 export type CoreStatus = { state: Status["state"]; error?: McpWebError; retryInMs?: number };
 
-/** The `ConnectionWatchdog`, as far as it is used here. */
+/** The part of `ConnectionWatchdog` that is used here. */
 interface Watchdog {
   onStatus(status: CoreStatus): void;
   reset(): void;
 }
 
-/** While there is no failure, only this is loaded; from the first failure on, `mcp-web-diagnose.js` judges each status. */
+/** Until the first failure, only this module is loaded. From then on, `mcp-web-diagnose.js` judges each status. */
 export class RestrictionMonitor {
   readonly #page: WatchdogPage;
   #latest: CoreStatus = { state: "idle" };
   #slowTimer: ReturnType<typeof setTimeout> | undefined;
   #loading: Promise<void> | undefined;
-  /** No restriction keeps a page from its bridge that was connected: the bridge is away, and nobody asks why. */
+  /**
+   * If a page was connected before, no restriction prevents its connection: the bridge is unavailable, and no reason is
+   * searched.
+   */
   #wasConnected = false;
   #watchdog: Watchdog | undefined;
 
@@ -34,7 +37,7 @@ export class RestrictionMonitor {
     this.#page = page;
   }
 
-  /** The app connects or disconnects: what stood in the way may be gone. */
+  /** Resets the state when the app connects or disconnects, because the obstacle may be gone. */
   reset(): void {
     this.#wasConnected = false;
     this.#watchdog?.reset();

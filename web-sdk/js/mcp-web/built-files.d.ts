@@ -6,6 +6,6 @@ declare module "*/mcp_web_core.js" {
 }
 
 declare module "*/mcp-web-wasm.js" {
-  /** In base64. */
+  /** The wasm in base64. */
   export const wasm: string;
 }

@@ -1,4 +1,4 @@
-/** What a handler can do besides returning: report, log, hand its call over, and ask the client behind it. */
+/** The operations of a handler besides returning: progress, logs, handing over its call, and requests to its client. */
 
 import type { CoreConnection } from "./core.ts";
 import type { PageDialogRequest } from "../dialog/request.ts";
@@ -12,10 +12,10 @@ import type { ImageLimit } from "./image-limits.ts";
 import { loadModule } from "./lazy.ts";
 import { toMessages } from "./results.ts";
 
-/** Of RFC 5424, from the least grave to the gravest. */
+/** The levels of RFC 5424, from the least severe to the most severe. */
 const LEVELS: readonly unknown[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/** The most bytes of a state that is handed over. */
+/** Maximum size of a state that is handed over, in bytes. */
 const MAX_STATE_BYTES = 65_536;
 
 /** The field `context` of a message that calls a handler. */
@@ -27,15 +27,15 @@ export interface CallContextMessage {
     limits?: calls.ClientLimits;
   };
   caller?: Partial<calls.Caller>;
-  /** Whether the client wants to know about progress. */
+  /** Whether the client requests progress. */
   progress?: boolean;
-  /** The least severe level that the client wants to know about. */
+  /** The lowest severity that the client requests. */
   logLevel?: calls.LogLevel;
-  /** The state with which the document before has handed the call over. */
+  /** The state with which the previous document has handed over the call. */
   continuation?: unknown;
 }
 
-/** What calls may use of the page: what the wasm offers for them, and the page's way to ask its own user. */
+/** The part of the page that calls use: the wasm's functions for them, and the dialog for the page's own user. */
 export interface CallPort {
   /** Returns the wasm connection. */
   connection(): Pick<CoreConnection, "progress" | "log" | "handOver" | "ask">;
@@ -50,17 +50,17 @@ export class RunningCall {
   readonly startedAt = performance.now();
   readonly client: calls.CallingClient | undefined;
   readonly caller: calls.Caller;
-  /** How large the images of its result may be. */
+  /** The maximum size of the images in its result. */
   readonly imageLimit: ImageLimit;
-  /** The fields that all events about this call have. */
+  /** The fields that all events of this call have. */
   event: object = {};
-  /** What the handler returned. */
+  /** The return value of the handler. */
   result: unknown;
   readonly #controller = new AbortController();
-  /** What the handler asks, once it asks something. */
+  /** The requests of the handler, once there is one. */
   #requests: Promise<ClientRequests> | undefined;
   #loadedRequests: ClientRequests | undefined;
-  /** What ended the call, once it has ended. */
+  /** The reason why the call ended, once it has. */
   #ending: { reason: unknown } | undefined;
   readonly #port: CallPort;
   readonly #context: CallContextMessage;
@@ -84,13 +84,13 @@ export class RunningCall {
     this.caller = Object.freeze({ via: "mcp", roles: [], ...caller });
   }
 
-  /** What every handler gets. */
+  /** The context of every handler. */
   get facts(): calls.CallFacts {
     const { callId, client, caller } = this;
     return { callId, signal: this.#controller.signal, client, caller };
   }
 
-  /** What handlers get that may do more than answer. */
+  /** The context of handlers that may do more than answer. */
   get context(): calls.CallContext {
     return {
       ...this.facts,
@@ -116,7 +116,7 @@ export class RunningCall {
     this.#loadedRequests?.onFailure(key, error);
   }
 
-  /** Ends the call. `reason`: why nobody waits for the result any more, if that is so. */
+  /** Ends the call. `reason` says why the result is no longer needed, if so. */
   end(reason: unknown): void {
     this.#ending = { reason };
     this.#loadedRequests?.end(reason);
@@ -126,7 +126,7 @@ export class RunningCall {
   #report(progress: number, total?: number, message?: string): void {
     if (!Number.isFinite(progress)) throw new TypeError("progress(): the first argument must be a finite number");
     if (total !== undefined && !Number.isFinite(total)) throw new TypeError("progress(): total must be a finite number");
-    // MCP: progress must grow with each notification.
+    // MCP requires the progress to increase with each notification.
     if (!this.#context.progress || progress <= this.#progress) return;
     this.#progress = progress;
     const end = total === undefined ? undefined : JSON.stringify(total);
@@ -146,11 +146,11 @@ export class RunningCall {
     const json = JSON.stringify(state ?? null);
     if (!json) throw new TypeError("handOver(): the state is not JSON");
     if (new TextEncoder().encode(json).length > MAX_STATE_BYTES) throw new RangeError("handOver(): the state may have 64 KiB of JSON");
-    // A call of the browser may come before there is a connection.
+    // A call from the browser may arrive before there is a connection.
     this.#port.connection()?.handOver(this.callId, json, json !== "null");
   }
 
-  /** Pictures are read at once, and not when the module is loaded. */
+  /** Pictures are read when they are passed, and not when the module is loaded. */
   async #sample({ prompt, messages = prompt, ...rest }: calls.SampleRequest): Promise<calls.SampleAnswer> {
     if (messages === undefined) throw new TypeError("sample() needs messages, or a prompt");
     const created = toMessages(messages);
@@ -169,7 +169,7 @@ export class RunningCall {
   }
 }
 
-/** A handler may end without waiting for what it asked: that is no unhandled rejection. */
+/** A handler may end without awaiting its requests. That is not an unhandled rejection. */
 function withoutRejection<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
   return promise;

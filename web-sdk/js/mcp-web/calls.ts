@@ -1,4 +1,4 @@
-/** The calls that are running. */
+/** The running calls. */
 
 import type { CallEvent } from "../types/calls.ts";
 import { RunningCall, type CallContextMessage, type CallPort } from "./call-context.ts";
@@ -16,7 +16,7 @@ export class Calls {
   readonly #registrationOf: (key: number) => Registration;
   readonly #port: CallPort;
 
-  /** `registrationOf` returns what is called; `port` is what calls may use of the page. */
+  /** `registrationOf` returns the called registration; `port` is the part of the page that calls use. */
   constructor(registrationOf: (key: number) => Registration, port: CallPort) {
     this.#registrationOf = registrationOf;
     this.#port = port;
@@ -34,7 +34,7 @@ export class Calls {
     return subscribe(this.#listeners, listener, "onCall");
   }
 
-  /** Runs a handler; the promise is never rejected, and not fulfilled once the call has ended. */
+  /** Runs a handler. The promise is never rejected, and stays pending if the call has ended. */
   async #run(callId: string, registration: Registration, message: CallMessage): Promise<HandlerOutcome> {
     let call: RunningCall | undefined;
     let outcome: HandlerOutcome;
@@ -50,7 +50,7 @@ export class Calls {
     } catch (error) {
       outcome = errorResult(error);
     }
-    // The call may have come back from another document, and be running again.
+    // The call may have returned from another document, and be running again.
     return call?.hasEnded ? new Promise(() => {}) : outcome;
   }
 
@@ -64,7 +64,7 @@ export class Calls {
     call.end(phase === "cancelled" ? error : undefined);
   }
 
-  /** What the wasm reports about calls. */
+  /** The callbacks of the wasm for calls. */
   get hostBindings() {
     return {
       call: (callId: string, key: number, message: CallMessage) => this.#run(callId, this.#registrationOf(key), message),

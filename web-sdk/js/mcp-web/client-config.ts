@@ -1,4 +1,4 @@
-/** What to paste into the configuration of an AI client. */
+/** Configurations for AI clients. */
 
 import type { HttpMcpConfig, StdioMcpConfig } from "../types/options.ts";
 
@@ -8,12 +8,12 @@ export function stdioConfig(app: string, bridgeUrl: string, token: string): Stdi
   return config(app, { command: "mcp-web-stdio", args: [], env });
 }
 
-/** Returns the configuration for a client that speaks Streamable HTTP. */
+/** Returns the configuration for a client that uses Streamable HTTP. */
 export function httpConfig(app: string, bridgeUrl: string, token: string): HttpMcpConfig {
   return config(app, { type: "http", url: `${bridgeUrl}/mcp`, headers: { Authorization: `Bearer ${token}` } });
 }
 
-/** Clients make prefixes of tools from this name, so it has only the characters that they allow there. */
+/** Clients derive prefixes of tools from this name, so it has only the characters that they allow there. */
 function config<Server>(app: string, server: Server): { mcpServers: { [name: string]: Server } } {
   const name = app.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^-+|-+$/g, "");
   return { mcpServers: { [name || "mcp-web"]: server } };

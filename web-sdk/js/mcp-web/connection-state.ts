@@ -1,4 +1,4 @@
-/** State of the connection as the app sees it. */
+/** The state of the connection, as the app sees it. */
 
 import type { ConnectedClient, Status } from "../types/status.ts";
 import type { CoreStatus } from "./browser-restrictions.ts";
@@ -23,7 +23,7 @@ export class ConnectionState {
     return this.#clients;
   }
 
-  /** Whether the `McpWeb` of a newer copy of the SDK has replaced this one. Nothing changes any more then. */
+  /** Whether the `McpWeb` of a newer copy of the SDK has replaced this one. Its state no longer changes. */
   get isReplaced(): boolean {
     return this.#isReplaced;
   }
@@ -61,10 +61,12 @@ export class ConnectionState {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  /** Ends with the status `disconnected`, without notice. Returns what the `McpWeb` in its place needs. */
+  /**
+   * Ends with the status `disconnected`, without notifying listeners. Returns the data for the `McpWeb` that replaces it.
+   */
   handOver() {
     this.#isReplaced = true;
-    // The wasm may still be on its way: it does not connect then.
+    // The wasm may still be loading. It then does not connect.
     this.#status = Object.freeze({ state: "disconnected" });
     return {
       waiting: this.#waiting,

@@ -1,8 +1,8 @@
 /**
- * Content blocks (MCP `ContentBlock`), and what browsers hold pictures, sounds and bytes in.
+ * Content blocks (MCP `ContentBlock`), and the browser's types for pictures, sounds and bytes.
  *
- * The functions here answer at once where they can, and with a promise where the browser answers later:
- * what needs no waiting travels in the same task.
+ * These functions return synchronously if they can, and otherwise a promise, so that data that needs no waiting is sent in
+ * the same task.
  */
 
 import { read } from "../dom/native.ts";
@@ -13,10 +13,10 @@ import { isObject } from "./type-guards.ts";
 
 const BLOCK_TYPES: unknown[] = ["text", "image", "audio", "resource", "resource_link"];
 
-/** Blocks that were made here. They are content wherever they are returned. */
+/** Blocks that were created here. They count as content in any result. */
 const createdBlocks = new WeakSet<object>();
 
-/** Pictures that the app wants sent as large as they are. */
+/** Pictures that the app wants to send in their full size. */
 const fullSizeBlocks = new WeakSet<object>();
 
 /** Bytes as base64, and their type if it is known. */
@@ -33,7 +33,7 @@ function create<Block extends ContentBlock>(block: Block): Block {
   return block;
 }
 
-/** Makes content blocks. Pictures, sounds and bytes are converted when the block is sent. */
+/** Creates content blocks. Pictures, sounds and bytes are converted when the block is sent. */
 export const content: ContentFactory = Object.freeze<ContentFactory>({
   text: (text, annotations) => create({ type: "text", text: String(text), ...(annotations && { annotations }) }),
   image(source, mimeType, { keepSize } = {}) {
@@ -51,23 +51,23 @@ export function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.includes(value.type);
 }
 
-/** Returns whether the value can only mean content: bytes, a picture, or a block that was made here. */
+/** Returns whether the value must be content: bytes, a picture, or a block that was created here. */
 export function isContent(value: unknown): value is ContentBlock | Binary {
   return isObject(value) && (createdBlocks.has(value) || isBinary(value) || (isBlock(value) && isBinary((value as { data?: unknown }).data)));
 }
 
-/** Returns whether the block is a picture that may be made smaller. */
+/** Returns whether the block is a picture that may be scaled down. */
 export const isScalable = (block: ContentBlock): block is ImageContent =>
   block.type === "image" && !fullSizeBlocks.has(block);
 
-/** Returns whether the value is bytes or a picture, as browsers hold them. */
+/** Returns whether the value is bytes or a picture, in one of the browser's types. */
 export function isBinary(value: unknown): value is Binary {
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value) || isBlob(value) || isPicture(value);
 }
 
 type Picture = ImageData | HTMLCanvasElement | OffscreenCanvas | ImageBitmap;
 
-/** Returns whether the value is of one of these classes of the browser, of which some may be missing. */
+/** Returns whether the value is an instance of one of these classes of the browser, some of which may be missing. */
 const isInstance = (value: unknown, ...classes: string[]): boolean =>
   classes.some((name) => {
     const type = (globalThis as unknown as { [name: string]: new () => unknown })[name];
@@ -78,13 +78,13 @@ const isCanvas = (value: unknown): value is HTMLCanvasElement | OffscreenCanvas 
   isInstance(value, "HTMLCanvasElement", "OffscreenCanvas");
 const isPicture = (value: unknown): value is Picture => isCanvas(value) || isInstance(value, "ImageData", "ImageBitmap");
 
-/** Calls `next` with the value, at once if it is no promise. */
+/** Calls `next` with the value, synchronously if it is not a promise. */
 export const mapMaybePromise = <Value, Result>(
   value: MaybePromise<Value>,
   next: (value: Value) => MaybePromise<Result>,
 ): MaybePromise<Result> => (value instanceof Promise ? value.then(next) : next(value));
 
-/** Returns the list, at once if it contains no promise. */
+/** Returns the list, synchronously if it contains no promise. */
 export const allMaybePromises = <Value>(list: MaybePromise<Value>[]): MaybePromise<Value[]> =>
   list.some((value) => value instanceof Promise) ? Promise.all(list) : (list as Value[]);
 
@@ -128,8 +128,8 @@ function encodeBlock(block: ContentBlock): MaybePromise<ContentBlock> {
 }
 
 /**
- * Encodes bytes as base64, `{ data, mimeType? }`: of bytes, a `Blob`, a picture (as PNG), a data URL, `{ data, mimeType }`,
- * or base64 itself.
+ * Encodes bytes as base64, `{ data, mimeType? }`. Accepts bytes, a `Blob`, a picture (encoded as PNG), a data URL,
+ * `{ data, mimeType }`, or base64 itself.
  */
 export function encodeBase64(source: unknown, mimeType?: string): MaybePromise<EncodedBytes> {
   if (typeof source === "string") return encodeText(source, mimeType);
@@ -144,7 +144,7 @@ export function encodeBase64(source: unknown, mimeType?: string): MaybePromise<E
   );
 }
 
-/** Base64 whose type is known needs no module, and nothing else is sent in the task. */
+/** Base64 with a known type needs no module, and all other data of the task is sent at once. */
 function encodeText(text: string, mimeType?: string): MaybePromise<EncodedBytes> {
   if (mimeType && !/^data:/i.test(text)) return { data: text, mimeType };
   return loadModule(import("../mcp-web-data-urls.ts"), "data-urls", "Result").then(({ parseText }) => parseText(text, mimeType));

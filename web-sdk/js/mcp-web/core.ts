@@ -4,11 +4,11 @@
 export interface PageFacts {
   origin: string | undefined;
   userAgent: string | undefined;
-  /** Returns what there is to see of the document now; a worker and a process have none. */
+  /** Returns the current visibility of the document; `undefined` for a worker and a process. */
   visibility(): { visible: boolean; focused: boolean; title: string } | undefined;
 }
 
-/** What the wasm uses of its environment. The crate's `bindings.rs` has the same names. */
+/** The functions of the environment that the wasm uses. The crate's `bindings.rs` has the same names. */
 export interface HostEnvironment {
   /** Throws if the address is rejected. */
   openSocket(url: string): WebSocket;
@@ -26,7 +26,7 @@ export interface PageInfo extends PageFacts {
   documentId: string;
 }
 
-/** What a handler returned, as JSON texts; or why it failed. The crate's `handler.rs` parses it. */
+/** The result of a handler as JSON texts, or its failure. The crate's `handler.rs` parses it. */
 export interface HandlerOutcome {
   result?: string | undefined;
   content?: string | undefined;
@@ -42,11 +42,11 @@ export interface CoreConnection {
   connect(): void;
   disconnect(): void;
   setSession(sessionId: string, socketUrl: string): void;
-  /** `repeatable`: a repeated call does no harm. */
+  /** `repeatable`: the call may safely be repeated. */
   add(key: number, kind: string, id: string, json: string, repeatable: boolean): void;
   remove(key: number): void;
   resourceUpdated(uri: string): void;
-  /** The task that `scheduleTask` was to schedule. */
+  /** The task that `scheduleTask` has scheduled. */
   taskEnded(): void;
   /** Returns whether the message was sent. */
   query(json: string): boolean;

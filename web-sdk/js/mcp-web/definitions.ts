@@ -1,4 +1,4 @@
-/** All that the app offers, and what became of it at the bridge. */
+/** The definitions of the app, and their registration at the bridge. */
 
 import type { AddOptions } from "../types/handles.ts";
 import type { CoreConnection } from "./core.ts";
@@ -9,17 +9,17 @@ import { type AnyDefinition, type DefinitionKind, HANDLES, type HandleOf, type H
 import { notifySubscribed } from "./subscriptions.ts";
 import { validateDefinition } from "./validation.ts";
 
-/** What definitions need of the page. */
+/** The part of the page that definitions use. */
 export interface DefinitionsPage {
   resourceUpdated(uri: string | URL): void;
-  /** Returns why there can be no connection, if that is so. */
+  /** Returns why a connection is impossible, if so. */
   failure(): McpWebError | undefined;
 }
 
 export class Definitions {
-  /** Called after each change, once something in the page follows them. */
+  /** Called after each change, once a part of the page observes the definitions. */
   onChange?: () => void;
-  /** Everything that was added and not removed, by key, in order of adding. */
+  /** All definitions that were added and not removed, by key, in the order of adding. */
   #registrations = new Map<number, Registration>();
   #nextKey = 1;
   /** The URIs that clients are subscribed to. */
@@ -41,7 +41,7 @@ export class Definitions {
     return [...this.#registrations.values()];
   }
 
-  /** Returns everything, for an object that goes on in the place of this one. */
+  /** Returns all definitions, for an object that replaces this one. */
   handOver(): HandedOverDefinition[] {
     return this.all
       .filter(({ isRemoved }) => !isRemoved)
@@ -55,13 +55,13 @@ export class Definitions {
     return this.#registrations.get(key);
   }
 
-  /** Registers everything through the wasm, which has been loaded. */
+  /** Registers all definitions through the wasm, which has been loaded. */
   connectThrough(connection: CoreConnection): void {
     this.#connection = connection;
     for (const registration of this.all) this.#register(registration);
   }
 
-  /** The wasm cannot be loaded. */
+  /** Handles that the wasm cannot be loaded. */
   onUnavailable(error: unknown): void {
     for (const registration of this.all) registration.onUnavailable(error);
   }
@@ -113,9 +113,9 @@ export class Definitions {
   }
 
   /**
-   * Changes a definition. What the bridge has already is not sent again: then only the functions are replaced.
+   * Changes a definition. If the bridge already has the same version, nothing is sent, and only the functions are replaced.
    *
-   * A changed definition has a key of its own, so that a late message about the former is not taken for one about it.
+   * A changed definition has a new key, so that a late message about the former one is not mistaken for a message about it.
    */
   #update(registration: Registration, changes: object): Promise<void> {
     const definition: AnyDefinition = { ...registration.definition, ...changes };
@@ -147,7 +147,7 @@ export class Definitions {
     registration.onRemoved();
   }
 
-  /** What the wasm reports about definitions. */
+  /** The callbacks of the wasm for definitions. */
   get hostBindings() {
     return {
       subscriptions: (uris?: string[]) => {

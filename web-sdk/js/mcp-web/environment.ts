@@ -1,15 +1,15 @@
-/** Where this code runs: a document or a worker. `node/environment.ts` replaces this for `mcp-web-sdk/node`. */
+/** The environment of this code: a document or a worker. `node/environment.ts` replaces this for `mcp-web-sdk/node`. */
 
 import { read } from "../dom/native.ts";
 import type { McpWebOptions } from "../types/options.ts";
 import type { HostEnvironment, PageFacts } from "./core.ts";
 
-/** Code that runs in Node, Deno or Bun to render pages has no document, and no business with a bridge. */
+/** Code that renders pages in Node, Deno or Bun has no document, and must not connect to a bridge. */
 export const canConnect =
   typeof WebSocket === "function" &&
   (typeof document === "object" || "WorkerGlobalScope" in globalThis);
 
-/** Returns what the bridge is told of the page, besides what the app says. */
+/** Returns the facts about the page for the bridge, besides those that the app provides. */
 export const pageFacts = (): PageFacts => ({
   origin: globalThis.location?.origin,
   userAgent: globalThis.navigator?.userAgent,
@@ -21,7 +21,7 @@ export const pageFacts = (): PageFacts => ({
     },
 });
 
-/** Returns what the wasm uses of the browser. */
+/** Returns the functions of the browser that the wasm uses. */
 export const hostEnvironment = (_options: McpWebOptions): HostEnvironment => ({
   openSocket: (url) => new WebSocket(url),
   listen: (event, listener, isCapturing) => addEventListener(event, listener, isCapturing),

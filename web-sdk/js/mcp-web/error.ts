@@ -1,16 +1,16 @@
-/** Failures as the app sees them. */
+/** Errors, as the app sees them. */
 
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 
-/** A failure with a code for programs and a message that says what to do. */
+/** An error with a code for programs and a message that says what to do. */
 export class McpWebError extends Error {
   /** The name of the class. */
   declare readonly name: "McpWebError";
-  /** What went wrong. */
+  /** A description of the error. */
   readonly code: McpWebErrorCode;
-  /** What to do, where it is known. The message has it, too. */
+  /** What to do, if that is known. The message also contains it. */
   declare readonly remedy?: string;
-  /** More, for programs. What a handler throws takes it along to the client. */
+  /** Details for programs. If a handler throws the error, they are sent to the client. */
   declare data?: unknown;
 
   /** Creates an error. Its code and message reach the client if a handler throws it. */
@@ -20,11 +20,11 @@ export class McpWebError extends Error {
   }
 }
 
-/** The class, for modules that are loaded later: they must not have one of their own. */
+/** The class, for modules that are loaded later: they must not have their own copy. */
 export type McpWebErrorConstructor = new (code: McpWebErrorCode, message: string, options?: ErrorOptions) => McpWebError;
 
 // The name is on the prototype, where the browser looks for it when it writes the stack: the minified class has another.
 (McpWebError.prototype as { name: string }).name = "McpWebError";
 
-/** Makes the error for what works only in a browser. */
+/** Creates the error for a feature that works only in a browser. */
 export const notInBrowser = (what: string): McpWebError => new McpWebError("NotInBrowser", `${what} needs a browser or mcp-web-sdk/node`);

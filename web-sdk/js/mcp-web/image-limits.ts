@@ -1,10 +1,10 @@
-/** Images no larger than the client behind a call can take. */
+/** Limits images to the size that the client of a call accepts. */
 
 import type { ContentBlock } from "../types/content.ts";
 import { encodeBase64, isScalable } from "./content.ts";
 import { isObject } from "./type-guards.ts";
 
-/** The most pixels of an edge, if there is a limit, and what loads the module that makes images smaller. */
+/** Maximum length of an edge in pixels, if there is a limit, and the loader of the module that scales images. */
 export interface ImageLimit {
   maxEdge: number | undefined;
   load(): Promise<typeof import("../mcp-web-images.ts")>;
@@ -23,7 +23,7 @@ export async function scaleValue(value: unknown, limit: ImageLimit): Promise<unk
   return images ? images.scaleValue(value, limit.maxEdge!, encodeBase64) : value;
 }
 
-/** An image is sent as it is where the module cannot be loaded. */
+/** An image is sent unchanged if the module cannot be loaded. */
 async function loadScaler({ maxEdge, load }: ImageLimit) {
   return maxEdge ? load().catch(() => undefined) : undefined;
 }

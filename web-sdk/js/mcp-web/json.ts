@@ -1,4 +1,4 @@
-/** What an app passes in, as JSON. */
+/** Converts values of an app to JSON. */
 
 /** The second parameter of `JSON.stringify`. */
 type Replacer = (key: string, value: unknown) => unknown;
@@ -6,7 +6,7 @@ type Replacer = (key: string, value: unknown) => unknown;
 /**
  * Returns the JSON text of a value; `undefined` has none.
  *
- * `subject` names the value in the error that `createError` makes for what JSON cannot hold.
+ * `subject` names the value in the error that `createError` creates for values that JSON cannot express.
  */
 export function toJson(
   value: unknown,

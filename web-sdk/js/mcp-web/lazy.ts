@@ -5,7 +5,7 @@ import type { ElicitAnswer } from "../types/calls.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import { McpWebError } from "./error.ts";
 
-/** Waits for a module, and says which file is missing where it cannot be loaded. `feature` begins the error's code. */
+/** Waits for a module, and reports the missing file if it cannot be loaded. `feature` begins the error's code. */
 export const loadModule = <Module>(importing: Promise<Module>, name: string, feature: string): Promise<Module> =>
   importing.catch((cause) => {
     const code = `${feature}Unavailable` as McpWebErrorCode;
@@ -21,7 +21,7 @@ const importDialog = () => loadModule(import("../mcp-web-dialog.ts"), "dialog", 
 /** The last load. Loads follow each other, so that dialogs are shown in the order in which they were requested. */
 let loading: Promise<unknown> = Promise.resolve();
 
-/** Asks the user of the page in place of a client. */
+/** Asks the user of the page instead of a client. */
 export async function elicitInPage(
   request: DialogRequest,
   signal: AbortSignal,

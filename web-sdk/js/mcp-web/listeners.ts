@@ -1,6 +1,6 @@
 /** Listeners of the app. */
 
-/** A listener of the app. An object of its own, so that the same function can be added twice. */
+/** A listener of the app. It is a separate object, so that the same function can be added twice. */
 export interface ListenerEntry<Event> {
   listener: (event: Event) => void;
 }
@@ -17,7 +17,7 @@ export function subscribe<Event>(
   return () => void subscriptions.delete(subscription);
 }
 
-/** Calls all listeners. One that throws spoils neither the others nor the connection. */
+/** Calls all listeners. An exception in one affects neither the others nor the connection. */
 export function notify<Event>(subscriptions: Set<ListenerEntry<Event>>, event: Event): void {
   for (const { listener } of [...subscriptions]) {
     try {
@@ -28,7 +28,7 @@ export function notify<Event>(subscriptions: Set<ListenerEntry<Event>>, event: E
   }
 }
 
-/** Reports what a function of the app threw, as the browser reports what nobody caught. */
+/** Reports an exception of an app's function, as the browser reports uncaught ones. */
 export function reportException(error: unknown): void {
   (globalThis.reportError ?? console.error)(error);
 }

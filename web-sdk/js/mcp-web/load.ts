@@ -1,25 +1,25 @@
-/** Loads the wasm. When that fails, `mcp-web-wasm-fallback.js` finds another way, or says what is wrong. */
+/** Loads the wasm. If that fails, `mcp-web-wasm-fallback.js` finds another source, or reports the problem. */
 
 import type { McpWebOptions } from "../types/options.ts";
 import type { CoreGlue } from "./core.ts";
 import { McpWebError } from "./error.ts";
 
-/** Where the wasm comes from, unless the app says otherwise. */
+/** The default source of the wasm. */
 export interface WasmSource {
   /** Loads the JavaScript that belongs to the wasm. */
   importGlue(): Promise<CoreGlue>;
-  /** Returns the wasm, or its address. Throws where a bundler has left no address of the module. */
+  /** Returns the wasm, or its address. Throws if a bundler has removed the address of the module. */
   wasm(): URL | BufferSource;
   importFallback(): Promise<typeof import("../mcp-web-wasm-fallback.ts")>;
 }
 
-/** The wasm as an app may pass it. */
+/** The wasm in the types that an app may pass. */
 type WasmOption = McpWebOptions["wasm"];
 
 let core: Promise<CoreGlue> | undefined;
 
 /**
- * Returns the JavaScript of the wasm, ready to use. It is loaded once per document; a failure is forgotten, so that
+ * Returns the JavaScript of the wasm, ready to use. It is loaded once per document. A failure is not cached, so that
  * `connect()` can try again.
  */
 export function loadCore(source: WasmSource, wasm: WasmOption): Promise<CoreGlue> {

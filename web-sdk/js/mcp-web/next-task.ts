@@ -1,4 +1,7 @@
-/** Waits for one task of the page: what was begun before it has run. Timers of a hidden tab are late, and messages are not. */
+/**
+ * Waits for one task of the page, so that work begun earlier has run. Timers of a hidden tab are late, but messages are
+ * not.
+ */
 export function nextTask(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

@@ -1,14 +1,14 @@
-/** What an app passes to `new McpWeb()`. */
+/** Validates the options of `new McpWeb()`. */
 
 import type { McpWebOptions } from "../types/options.ts";
 import { isObject } from "./type-guards.ts";
 
 const DEFAULT_BRIDGE = "http://localhost:3001";
 
-/** A bridge takes 64 KiB from a page that it does not know yet, with everything that introduces the page. */
+/** A bridge accepts 64 KiB from a page that it does not know yet, including the description of the page. */
 const MAX_ICON_LENGTH = 32_768;
 
-/** Returns a copy of the options. Throws a `TypeError` if one of them is of the wrong type. */
+/** Returns a copy of the options. Throws a `TypeError` if one of them has the wrong type. */
 export function validateOptions(options: McpWebOptions): McpWebOptions {
   if (!isObject(options) || typeof options.name !== "string" || !options.name.trim()) {
     throw new TypeError('new McpWeb() needs the name of your app: { name: "My app" }');
@@ -47,11 +47,11 @@ export function resolveBridgeUrl(given: string | undefined, moduleUrl: string | 
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** A bridge serves the module under /sdk/: then that bridge is the one to use. */
+/** If the module was loaded from a bridge, under /sdk/, that bridge is the default. */
 function servingBridge(moduleUrl = ""): string | undefined {
   return /^(https?:\/\/[^/]+)\/sdk\//.exec(moduleUrl)?.[1];
 }
 
-/** The bridge gives pages and AI clients the same message about a token; a page gets it from its own option. */
+/** The bridge sends pages and AI clients the same message about a token. For a page, this adds the name of its option. */
 export const addOptionName = (code: string, message: string): string =>
   /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;

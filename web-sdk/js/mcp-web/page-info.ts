@@ -1,4 +1,4 @@
-/** What the wasm sends to the bridge about the page. */
+/** The facts about the page that the wasm sends to the bridge. */
 
 import type { McpWebOptions } from "../types/options.ts";
 import type { PageInfo } from "./core.ts";

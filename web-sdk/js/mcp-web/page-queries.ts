@@ -1,4 +1,4 @@
-/** The queries and conversations of a page. What runs them (`mcp-web-query.js`) is loaded with the first of them. */
+/** The queries and conversations of a page. The module that runs them (`mcp-web-query.js`) is loaded with the first one. */
 
 import type { Queries } from "../mcp-web-query.ts";
 import type { Conversations } from "../query/conversations.ts";
@@ -19,7 +19,7 @@ export class PageQueries {
 
   readonly #approvals: () => McpWebOptions["approvals"];
 
-  /** `create` makes the object with the class that was loaded. */
+  /** `create` creates the object with the loaded class. */
   constructor(create: (constructor: typeof Queries) => Queries, approvals: () => McpWebOptions["approvals"]) {
     this.#create = create;
     this.#approvals = approvals;
@@ -44,15 +44,15 @@ export class PageQueries {
     };
   }
 
-  /** Does something with the conversations that the agent keeps. */
+  /** Runs an operation on the conversations that the agent stores. */
   async stored(key: keyof Conversations, id = ""): Promise<any> {
     return (await this.#load())[0].conversations[key](id);
   }
 
-  /** Returns what a query needs. The app may change what it has passed: the query is sent as the options are now. */
+  /** Returns the inputs of a query. The app may change its options later, so the query is sent with the current ones. */
   async #load(options?: QueryOptions, refusal?: string | false): Promise<[Queries, string | undefined]> {
     if (refusal) throw new McpWebError("PersonRequired", refusal);
-    // These may have no JSON. They are read as the app has passed them.
+    // These may not be JSON. They are read as the app has passed them.
     const plain = { ...options, responseSchema: null, attachments: null };
     const json = toJson(plain, "the query", (message) => new McpWebError("QueryInvalid", message), (_, value) => value ?? null);
     if (!canConnect) throw notInBrowser("a query");

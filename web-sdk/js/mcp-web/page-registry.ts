@@ -1,26 +1,26 @@
 /**
  * The `McpWeb` objects of this document, for all copies of the SDK in it: a bundle may contain several, and modules that
- * are replaced while the page runs make theirs again.
+ * are replaced at run time create theirs again.
  */
 
 import type { McpWebOptions } from "../types/options.ts";
 import type { DefinitionKind } from "./registration.ts";
 
-/** What copies of the SDK know of each other's `McpWeb`. All versions have it. */
+/** The interface between copies of the SDK for each other's `McpWeb`. All versions have it. */
 export interface PageEntry {
-  /** The version of the copy that made it. */
+  /** The version of the copy that created it. */
   readonly version: string;
   /** The `McpWeb`. */
   readonly page: object;
-  /** Another `McpWeb` was made for the same app, with these options. */
+  /** Called when another `McpWeb` was created for the same app, with these options. */
   attach(options: McpWebOptions): void;
   /** Returns whether no call and no query of the page is running. */
   isIdle(): boolean;
-  /** Ends the `McpWeb`, and returns what another one needs to go on in its place. */
+  /** Ends the `McpWeb`, and returns the data that another one needs to replace it. */
   handOver(): HandedOver;
 }
 
-/** What a `McpWeb` has when it ends. */
+/** The data of a `McpWeb` when it ends. */
 export interface HandedOver {
   options: McpWebOptions;
   /** In the order of adding. */
@@ -31,12 +31,12 @@ export interface HandedOver {
   waiting: { resolve(): void; reject(reason: unknown): void }[];
 }
 
-/** A definition with what the app holds of it. */
+/** A definition with the app's handle to it. */
 export interface HandedOverDefinition {
   kind: DefinitionKind;
   definition: any;
   handle: object;
-  /** Settles the promises of the former handle by those of the new one. */
+  /** Settles the promises of the former handle like those of the new one. */
   follow(handle: any): void;
 }
 
@@ -52,8 +52,8 @@ export function pageRegistry(): PageRegistry {
 }
 
 /**
- * Returns what identifies an app in the document. An app that wants several sessions names them. Tokens of functions
- * change, and the newest function is the one to use.
+ * Returns the key of an app in the document. An app that needs several sessions names them. Tokens of functions change, and
+ * the newest function is used.
  */
 export function pageKey(bridgeUrl: string, { name, sessionId, sessionName, authToken }: McpWebOptions): string {
   return JSON.stringify([bridgeUrl, name, sessionId, sessionName, typeof authToken === "function" || authToken]);

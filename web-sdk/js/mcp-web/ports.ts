@@ -1,4 +1,4 @@
-/** What calls and queries may use of their page. */
+/** The parts of the page that calls and queries use. */
 
 import type { PageDialogRequest } from "../dialog/request.ts";
 import type { QueriesPort } from "../query/messages.ts";

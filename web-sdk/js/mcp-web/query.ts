@@ -1,10 +1,12 @@
-/** A query as the app has it: at once, while what runs it (`mcp-web-query.js`) is still being loaded. */
+/**
+ * The app's handle to a query, which is available while the module that runs it (`mcp-web-query.js`) is still being loaded.
+ */
 
 import { randomHex } from "./random.ts";
 import type { QueryRun } from "../query/query-run.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
 
-/** Makes a UUID of version 4, also on plain http pages, where `crypto.randomUUID` is missing. */
+/** Generates a UUID of version 4, also on plain http pages, where `crypto.randomUUID` is missing. */
 export const randomUuid = (): string => randomHex().replace(/(.{8})(.{4}).(.{3}).(.{3})(.{12})/, "$1-$2-4$3-a$4-$5");
 
 export class PageQuery<Needs extends unknown[]> implements Query {
@@ -16,7 +18,7 @@ export class PageQuery<Needs extends unknown[]> implements Query {
   /** The arguments of `cancel()`, once the app has called it. */
   #cancellation: [reason?: string] | undefined;
 
-  /** `needs`: a promise of what `start` needs, which makes the run. */
+  /** `needs` is a promise of the arguments of `start`, which starts the run. */
   constructor(uuid: string, needs: Promise<Needs>, start: (...needs: Needs) => QueryRun) {
     this.uuid = uuid;
     this.#starting = needs.then((needs) => {
@@ -28,7 +30,7 @@ export class PageQuery<Needs extends unknown[]> implements Query {
     });
     this.#starting.catch(() => (this.#run = { state: "failed" }));
     this.#result = this.#starting.then((run) => run.result);
-    // A failure that nobody has asked for is written to the console.
+    // An unobserved failure is written to the console.
     this.#result.catch(({ message }) => {
       if (!this.#isWatched && this.state === "failed") console.error(`mcp-web: the query failed: ${message}`);
     });

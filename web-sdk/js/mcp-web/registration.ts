@@ -1,14 +1,14 @@
-/** What an app offers (a tool, prompt, resource or template), and what became of it at the bridge. */
+/** A definition of an app (a tool, prompt, resource or template), and its registration at the bridge. */
 
 import { McpWebError } from "./error.ts";
 
-/** The kinds of definitions, as the wire names them. */
+/** The kinds of definitions, by their names on the wire. */
 export type DefinitionKind = "tool" | "prompt" | "resource" | "resource-template";
 
 /** A definition of any kind. `validateDefinition` has checked the fields that the SDK uses. */
 export type AnyDefinition = { [field: string]: any };
 
-/** What a handle needs of the page. */
+/** The part of the page that a handle uses. */
 export interface HandlePort {
   update(registration: Registration, changes: object): Promise<void>;
   remove(registration: Registration): void;
@@ -26,11 +26,11 @@ export class Registration {
   definition: AnyDefinition;
   json: string;
   publishedName: string | undefined;
-  /** Why the bridge refused it. */
+  /** Why the bridge rejected it. */
   refusal: McpWebError | undefined;
   /** Whether the app has removed it. */
   isRemoved = false;
-  /** What the app holds of it. */
+  /** The app's handle. */
   handle!: object;
   /** Whether a client is subscribed to it; only resources can be. */
   subscribed = false;
@@ -50,7 +50,7 @@ export class Registration {
     return this.#registered.promise;
   }
 
-  /** The app asks for the promise: it gets a refusal from there, and not in the console. */
+  /** The app accesses the promise, so a rejection is reported there and not in the console. */
   watch(): Promise<void> {
     this.#isWatched = true;
     return this.whenRegistered;
@@ -72,7 +72,7 @@ export class Registration {
     if (!this.#isWatched) console.error(`mcp-web: ${this.kind} "${this.id}" is not registered: ${error.message}`);
   }
 
-  /** Nothing can be registered. The status says why, once for all. */
+  /** Nothing can be registered. The status has the reason, once for all definitions. */
   onUnavailable(error: unknown): void {
     this.#registered.reject(error);
   }
@@ -88,7 +88,7 @@ export class Registration {
     this.#removed.resolve();
   }
 
-  /** Another registration of the same definition takes the place of this one. */
+  /** Another registration of the same definition replaces this one. */
   follow(handle: { registered: Promise<void> }): void {
     handle.registered.then(
       () => this.#registered.resolve(),
@@ -109,7 +109,7 @@ export class Registration {
   }
 }
 
-/** What the app holds of a definition. */
+/** The app's handle to a definition. */
 class DefinitionHandle {
   readonly #registration: Registration;
   readonly #port: HandlePort;
@@ -189,7 +189,7 @@ class ResourceTemplateHandle extends DefinitionHandle {
   }
 }
 
-/** The handle of each kind. */
+/** The handle class of each kind. */
 export const HANDLES = {
   tool: NamedHandle,
   prompt: NamedHandle,

@@ -1,5 +1,5 @@
 /**
- * What handlers of tools return, as the bridge wants it: JSON texts. `mcp-web-results.js` runs the other handlers.
+ * Converts the results of tools to JSON texts for the bridge. `mcp-web-results.js` runs the other handlers.
  */
 
 import type { ContentBlock, Message } from "../types/content.ts";
@@ -21,8 +21,8 @@ interface McpResult {
 }
 
 /**
- * Converts a tool's result: a plain value, content, or an MCP tool result. `parse` validates what the output schema
- * describes.
+ * Converts a tool's result: a plain value, content, or an MCP tool result. `parse` validates the part that the output
+ * schema describes.
  */
 export async function toolResult(
   value: unknown,
@@ -63,7 +63,7 @@ async function blocksJson(values: unknown[], limit: ImageLimit): Promise<string 
   return resultJson(await scaleBlocks(await allMaybePromises(values.map(toBlock)), limit));
 }
 
-/** Converts strings, content and messages to MCP messages; of several content blocks, each becomes one. */
+/** Converts strings, content and messages to MCP messages; each of several content blocks becomes one. */
 export function toMessages(values: unknown): MaybePromise<object[]> {
   const messages = (Array.isArray(values) ? values : [values]).flatMap((value): [string, unknown, object][] => {
     if (typeof value === "string" || isContent(value) || isBlock(value)) return [["user", value, {}]];
@@ -88,7 +88,7 @@ const isToolBlock = (block: unknown) => /^tool_/.test((block as UnknownObject | 
 const messageBlock = (block: unknown, index: number): MaybePromise<unknown> =>
   isToolBlock(block) ? block : toBlock(block, index);
 
-/** Converts what a handler threw. */
+/** Converts an exception of a handler. */
 export function errorResult(error: any): HandlerOutcome {
   const message = error?.message || (typeof error === "string" && error) || "it threw something without a message";
   return { message: String(message), code: error?.code, data: jsonOrNothing(error?.data) };

@@ -1,4 +1,7 @@
-/** From a message of the bridge to a handler and its outcome. `mcp-web-results.js` runs the handlers that are no tool's. */
+/**
+ * Runs the handler for a message of the bridge, and returns its outcome. `mcp-web-results.js` runs the handlers of items
+ * other than tools.
+ */
 
 import type { RunningCall } from "./call-context.ts";
 import type { HandlerOutcome } from "./core.ts";
@@ -9,7 +12,7 @@ import { loadModule } from "./lazy.ts";
 import { resultJson, toMessages, toolResult } from "./results.ts";
 import { parseWith } from "./schemas.ts";
 
-/** A message of the bridge that calls something of the page. Its fields depend on its type. */
+/** A message of the bridge that calls a handler of the page. Its fields depend on its type. */
 export type CallMessage = { type: keyof typeof CALLS; context?: object; [field: string]: any };
 
 /** How messages of one type are described to the app, and how their handlers are run. */
@@ -19,10 +22,10 @@ interface CallType {
   run(definition: AnyDefinition, message: CallMessage, call: RunningCall): Promise<{ value: unknown; outcome: HandlerOutcome }>;
 }
 
-/** What `mcp-web-results.js` uses of this module. */
+/** The functions of this module that `mcp-web-results.js` uses. */
 const RESULT_TOOLS = { McpWebError, encodeBase64, isBinary, resultJson, toMessages };
 
-/** Returns what runs a handler with a function of that module. */
+/** Returns a function that runs a handler with a function of that module. */
 const runWith =
   (run: keyof typeof import("../mcp-web-results.ts")): CallType["run"] =>
   async (definition, message, call) => {
@@ -58,7 +61,7 @@ const CALLS = {
   },
 } satisfies { [type: string]: CallType };
 
-/** Returns what the app's listeners get to know about a call. */
+/** Returns the description of a call for the app's listeners. */
 export function describeCall(message: CallMessage, registration: Registration) {
   const { kind, input }: CallType = CALLS[message.type];
   // Only templates have one.
@@ -66,7 +69,7 @@ export function describeCall(message: CallMessage, registration: Registration) {
   return { kind: kind + suffix, name: registration.id, input: input(message) };
 }
 
-/** Runs the handler, and returns what it returned and its outcome for the bridge. */
+/** Runs the handler, and returns its return value and its outcome for the bridge. */
 export function runHandler({ definition }: Registration, message: CallMessage, call: RunningCall) {
   const { run }: CallType = CALLS[message.type];
   return run(definition, message, call);

@@ -4,7 +4,7 @@ import type { McpWebErrorCode } from "../types/error-codes.ts";
 import { McpWebError } from "./error.ts";
 import { isPlainObject } from "./type-guards.ts";
 
-/** What is wrong with a value. */
+/** A validation error of a value. */
 interface Issue {
   message: string;
   path?: readonly (PropertyKey | { key: PropertyKey })[];
@@ -21,15 +21,18 @@ type StandardResult = { value?: unknown; issues?: readonly Issue[] };
 const standardOf = (schema: unknown) => (schema as { "~standard"?: StandardProps } | undefined)?.["~standard"];
 
 /**
- * Returns the JSON Schema of a schema, if it has one. What a library has converted to JSON Schema may have `~standard`,
- * too, as a field that is not enumerable: it is published as it is.
+ * Returns the JSON Schema of a schema, if it has one. A schema that a library has converted to JSON Schema may also have a
+ * non-enumerable field `~standard`. It is published unchanged.
  */
 export function toJsonSchema(schema: unknown, side: "input" | "output"): unknown {
   if (isPlainObject(schema) && !Object.keys(schema).includes("~standard")) return schema;
   return standardOf(schema)?.jsonSchema?.[side]({ target: "draft-2020-12" });
 }
 
-/** Returns what the schema's library makes of a value, such as defaults and transforms. JSON Schema changes nothing. */
+/**
+ * Returns the value as transformed by the schema's library, for example with defaults. Plain JSON Schema does not change
+ * it.
+ */
 export async function parseWith(schema: unknown, value: unknown, code: McpWebErrorCode, subject: string): Promise<unknown> {
   const result = await standardOf(schema)?.validate(value);
   if (!result?.issues) return result ? result.value : value;

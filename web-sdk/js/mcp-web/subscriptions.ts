@@ -1,9 +1,9 @@
-/** Which resources clients are subscribed to. */
+/** The resources that clients are subscribed to. */
 
 import { reportException } from "./listeners.ts";
 import type { Registration } from "./registration.ts";
 
-/** Notifies each resource whose state changed. `uris`: all resources that clients are subscribed to. */
+/** Notifies each resource whose state has changed. `uris` contains all resources that clients are subscribed to. */
 export function notifySubscribed(registrations: Iterable<Registration>, uris: ReadonlySet<string>): void {
   for (const registration of registrations) {
     if (registration.kind !== "resource" || registration.subscribed === uris.has(registration.id)) continue;

@@ -1,6 +1,6 @@
 /**
- * Which session this tab is, and which queries it has sent: the same after a reload, another in a tab that was duplicated
- * or opened from it.
+ * The session of this tab and the queries that it has sent: the same after a reload, and new ones in a tab that was
+ * duplicated or opened from it.
  */
 
 import type { McpWebOptions } from "../types/options.ts";
@@ -8,15 +8,15 @@ import { randomHex } from "./random.ts";
 import { openStorage } from "./storage.ts";
 
 /**
- * The id of this tab's session, and its queries. While the document lives, they are not in the storage, which browsers
- * copy into a tab that is duplicated or opened from this one. They are in the storage from one document to the next, and
- * while the document may be thrown away: browsers discard frozen tabs without an event.
+ * The id of this tab's session, and its queries. While the document is active, they are not in the storage, which browsers
+ * copy into a tab that is duplicated or opened from this one. They are in the storage between two documents, and while the
+ * document may be discarded: browsers discard frozen tabs without an event.
  */
 export class TabSession {
-  /** Whether the app has given the id, which is used as it is. */
+  /** Whether the app has set the id, which is then used unchanged. */
   readonly given: boolean;
   id: string;
-  /** The uuids of queries that have not ended, as far as this tab knows: also those of the document before. */
+  /** The uuids of queries that have not ended, as far as this tab knows, including those of the previous document. */
   readonly queries: Set<string>;
   #store: Storage | undefined;
   readonly #key: string;
@@ -37,13 +37,13 @@ export class TabSession {
     on("pageshow", ({ persisted }) => persisted && this.#take());
   }
 
-  /** Gives this tab another id, because another tab has taken its session over. */
+  /** Generates a new id for this tab, because another tab has taken over its session. */
   renew(): string {
     this.queries.clear();
     return (this.id = randomHex());
   }
 
-  /** Leaves the session to another object of this document. Returns whether that finds it in the storage. */
+  /** Leaves the session to another object of this document. Returns whether that object will find it in the storage. */
   release(): boolean {
     this.#put();
     const isStored = Boolean(this.#store);
@@ -51,7 +51,7 @@ export class TabSession {
     return isStored;
   }
 
-  /** Removes what is in the storage, and returns it. */
+  /** Removes the stored data, and returns it. */
   #take(): string[] {
     try {
       const stored = this.#store?.getItem(this.#key);
@@ -63,14 +63,14 @@ export class TabSession {
     }
   }
 
-  /** Of several connections with one name in a document, the first is the one that continues. */
+  /** If a document has several connections with one name, the first one continues the session. */
   #put(): void {
     try {
       if (this.given && !this.queries.size) return;
       const stored = [this.given ? "" : this.id, ...this.queries].join(" ");
       this.#store?.getItem(this.#key) ?? this.#store?.setItem(this.#key, stored);
     } catch {
-      // The next document is then another session.
+      // In that case, the next document is another session.
     }
   }
 }

@@ -1,12 +1,12 @@
-/** The token that the page makes for itself. */
+/** The token that the page generates for itself. */
 
 import { randomHex } from "./random.ts";
 import { openStorage } from "./storage.ts";
 
-/** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */
+/** 192 random bits, which cannot be guessed. A bridge rejects tokens shorter than 16 characters. */
 const TOKEN_BYTES = 24;
 
-/** Returns the token in the storage, or a new one that is put there. */
+/** Returns the stored token, or generates one and stores it. */
 export function storedToken(bridge: string, storage: "local" | "session" | "none" = "local"): string {
   const key = `mcp-web:token:${bridge}`;
   const store = openStorage(storage);
@@ -16,7 +16,7 @@ export function storedToken(bridge: string, storage: "local" | "session" | "none
     if (stored) return stored;
     store?.setItem(key, token);
   } catch {
-    // Storage that throws is treated like storage that is missing: the token lasts as long as the document.
+    // Storage that throws is treated like missing storage: the token lasts until the document is closed.
   }
   return token;
 }

@@ -1,14 +1,14 @@
-/** Telling objects apart. */
+/** Type guards for objects. */
 
-/** An object whose fields are not known. */
+/** An object with unknown fields. */
 export type UnknownObject = { [field: string]: unknown };
 
-/** Returns whether the value is an object and no array. */
+/** Returns whether the value is an object and not an array. */
 export function isObject(value: unknown): value is UnknownObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns whether the value is an object literal, also of another frame; instances of classes are not. */
+/** Returns whether the value is an object literal, possibly of another frame, and not an instance of a class. */
 export function isPlainObject(value: unknown): value is UnknownObject {
   if (!isObject(value)) return false;
   const prototype = Object.getPrototypeOf(value);

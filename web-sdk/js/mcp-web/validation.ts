@@ -1,14 +1,14 @@
-/** What must be right about a definition before it can be offered at all. */
+/** Requirements that a definition must meet before it can be offered. */
 
 import { toJson } from "./json.ts";
 import type { AnyDefinition, DefinitionKind } from "./registration.ts";
 import { toJsonSchema } from "./schemas.ts";
 import { isObject, isPlainObject } from "./type-guards.ts";
 
-/** Makes the error for what is wrong with a definition. */
+/** Creates the error for an invalid definition. */
 type CreateError = (message: string) => TypeError;
 
-/** Of each kind: the method that adds it, the field that identifies it, and the function that does the work. */
+/** For each kind: the method that adds it, the field that identifies it, and the function that does the work. */
 const KINDS = {
   tool: { method: "addTool", id: "name", work: "handler", example: "handler(input, ctx)" },
   prompt: { method: "addPrompt", id: "name", work: "get", example: "get(args, ctx)" },
@@ -21,7 +21,7 @@ const KINDS = {
   },
 };
 
-/** Returns what identifies the definition, and its JSON text. */
+/** Returns the id of the definition, and its JSON text. */
 export function validateDefinition(kind: DefinitionKind, definition: unknown): { id: string; json: string } {
   const { method, id, work, example } = KINDS[kind];
   if (!isObject(definition)) throw new TypeError(`${method}() needs an object: { ${id}, description, …, ${example} }`);
@@ -38,7 +38,7 @@ export function validateDefinition(kind: DefinitionKind, definition: unknown): {
     throw createError(`${subject} needs a name: a non-empty string`);
   }
   VALIDATORS[kind](definition, subject, createError);
-  // Functions have no JSON; an object of them would be left empty. `webmcp` is a matter of the page.
+  // Functions have no JSON, and an object of functions would become empty. `webmcp` concerns only the page.
   const { complete, webmcp, ...fields }: AnyDefinition = definition;
   if (kind === "tool") {
     moveTimeout(fields);
@@ -86,7 +86,7 @@ const VALIDATORS: { [kind in DefinitionKind]: (definition: AnyDefinition, subjec
   },
 };
 
-/** Replaces a library's schema by the JSON Schema that is published. */
+/** Replaces a library's schema by its published JSON Schema. */
 function convertSchema(tool: AnyDefinition, side: "input" | "output", subject: string, createError: CreateError): void {
   const field = `${side}Schema`;
   if (tool[field] === undefined) return;
@@ -105,7 +105,7 @@ function convertSchema(tool: AnyDefinition, side: "input" | "output", subject: s
   tool[field] = schema;
 }
 
-/** MCP's tools have no such field: what is ours goes into `_meta`. */
+/** MCP's tools have no such field, so it is moved to `_meta`. */
 function moveTimeout(tool: AnyDefinition): void {
   if (tool.timeout !== undefined) tool._meta = { ...tool._meta, "mcp-web/timeout": tool.timeout };
   delete tool.timeout;

@@ -1,5 +1,5 @@
 /**
- * The wasm inside the module: `mcp-web-sdk/inline` is built with this file in place of `wasm-source.ts`, and in one piece.
+ * The wasm inside the module: `mcp-web-sdk/inline` is built with this file instead of `wasm-source.ts`, as a single file.
  */
 
 import { wasm } from "../mcp-web-wasm.js";

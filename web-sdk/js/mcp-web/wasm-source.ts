@@ -1,4 +1,7 @@
-/** Where the wasm of this package is: a file beside the module. `wasm-source-inline.ts` replaces this for `mcp-web-sdk/inline`. */
+/**
+ * The source of the wasm of this package: a file beside the module. `wasm-source-inline.ts` replaces this for
+ * `mcp-web-sdk/inline`.
+ */
 
 import type { CoreGlue } from "./core.ts";
 import type { WasmSource } from "./load.ts";

@@ -1,4 +1,7 @@
-/** No browser restricts a process: each status of the connection is the app's. It replaces `mcp-web/browser-restrictions.ts`. */
+/**
+ * Replaces `mcp-web/browser-restrictions.ts`: no browser restricts a process, so each status of the connection is passed to
+ * the app.
+ */
 
 import type { WatchdogPage } from "../diagnose/connection-watchdog.ts";
 import type * as Browser from "../mcp-web/browser-restrictions.ts";
@@ -18,7 +21,7 @@ export class RestrictionMonitor {
 
   onStatus(status: Browser.CoreStatus): void {
     if (status.state === "connected") this.#hasWarned = false;
-    // The first failure of several, for those who do not look at the status.
+    // Only the first of several failures is logged, for apps that do not observe the status.
     if (status.error && !this.#hasWarned) {
       this.#hasWarned = true;
       console.warn(`mcp-web: ${status.error.message}`);

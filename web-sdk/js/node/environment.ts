@@ -1,4 +1,4 @@
-/** Where this code runs: a process without a document. It replaces `mcp-web/environment.ts`. */
+/** The environment of a process without a document. It replaces `mcp-web/environment.ts`. */
 
 import process from "node:process";
 
@@ -16,7 +16,7 @@ function runtime(): string {
 
 export const pageFacts: typeof Browser.pageFacts = () => ({ origin: undefined, userAgent: runtime(), visibility: () => undefined });
 
-/** Returns the class of sockets, if the app has given one, or the runtime has one. */
+/** Returns the class of sockets, if the app has passed one or the runtime has one. */
 export const webSocketClass = (options: McpWebOptions): WebSocketClass | undefined =>
   (options as NodeOptions).WebSocket ?? (globalThis.WebSocket as WebSocketClass | undefined);
 

@@ -1,4 +1,7 @@
-/** What this folder uses of Node, which Deno and Bun have, too. The types of Node would replace those of the browser. */
+/**
+ * The parts of Node that this folder uses, which are also in Deno and Bun. The types of Node would replace those of the
+ * browser.
+ */
 
 declare module "node:fs" {
   export function readFileSync(path: string | URL): Uint8Array<ArrayBuffer>;

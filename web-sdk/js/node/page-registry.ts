@@ -1,4 +1,4 @@
-/** Each `McpWeb` of a process is a connection of its own. It replaces `mcp-web/page-registry.ts`. */
+/** Replaces `mcp-web/page-registry.ts`: each `McpWeb` of a process is a separate connection. */
 
 import type * as Browser from "../mcp-web/page-registry.ts";
 

@@ -1,11 +1,11 @@
-/** The sockets of a connection: a process that ends waits until they are closed. */
+/** The sockets of a connection, so that a process that ends can wait until they are closed. */
 
 import type { WebSocketClass } from "./options.ts";
 
 export class Sockets {
   readonly #open = new Set<Promise<void>>();
 
-  /** Returns a class of sockets that this object knows of. */
+  /** Returns a class of sockets that this object tracks. */
   track(WebSocketClass: WebSocketClass): WebSocketClass {
     const open = (url: string) => {
       const socket = new WebSocketClass(url) as WebSocket;

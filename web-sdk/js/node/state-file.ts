@@ -6,7 +6,7 @@ import process from "node:process";
 
 import { randomHex } from "../mcp-web/random.ts";
 
-/** What the file has in it. */
+/** The content of the file. */
 export interface StoredState {
   bridgeUrl: string;
   name: string;
@@ -14,10 +14,14 @@ export interface StoredState {
   sessionId: string;
 }
 
-/** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */
+/** 192 random bits, which cannot be guessed. A bridge rejects tokens shorter than 16 characters. */
 const TOKEN_BYTES = 24;
 
-/** Returns the state in the file, which is made if it is missing. @throws Error if it is of another app or bridge, or unreadable. */
+/**
+ * Returns the state in the file, which is created if it is missing.
+ *
+ * @throws Error if it belongs to another app or bridge, or is unreadable.
+ */
 export function loadState(path: string, bridgeUrl: string, name: string): StoredState {
   const state = parse(path, readOrCreate(path, bridgeUrl, name));
   if (state.bridgeUrl !== bridgeUrl || state.name !== name) {
@@ -31,7 +35,7 @@ function readOrCreate(path: string, bridgeUrl: string, name: string): string {
     const text = read(path);
     if (text !== undefined) return text;
     create(path, { bridgeUrl, name, token: randomHex(TOKEN_BYTES), sessionId: randomHex() });
-    // Another process may have been faster: both use the same file.
+    // Another process may have been faster. Both use the same file.
     return readFileSync(path, "utf8");
   } catch (cause) {
     const { message, code } = cause as { message: string; code?: string };
@@ -48,7 +52,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Creates the file with all of its content, unless there is one. */
+/** Creates the file with its whole content, unless it exists. */
 function create(path: string, state: StoredState): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unfinished = `${path}.${process.pid}.${randomHex(4)}`;
@@ -67,7 +71,7 @@ function parse(path: string, text: string): StoredState {
     const state: Partial<StoredState> = JSON.parse(text);
     if ([state.bridgeUrl, state.name, state.token, state.sessionId].every((field) => typeof field === "string" && field)) return state as StoredState;
   } catch {
-    // The message is the same for each content, and has nothing of it: that may be a token.
+    // The message does not quote the content, which may be a token.
   }
   throw new Error(`stateFile ${path} is damaged: remove it, and configure AI clients again with the new token`);
 }

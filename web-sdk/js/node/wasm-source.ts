@@ -1,4 +1,6 @@
-/** Where the wasm of this package is: a file, which `fetch` of Node cannot read. It replaces `mcp-web/wasm-source.ts`. */
+/**
+ * The source of the wasm of this package: a file, which `fetch` of Node cannot read. It replaces `mcp-web/wasm-source.ts`.
+ */
 
 import { readFileSync } from "node:fs";
 

@@ -1,15 +1,15 @@
-/** The actions of `interact`, after the core has checked them. */
+/** The actions of `interact`, after validation by the core. */
 
-/** What an action is done to: a handle, or a description that one element has. */
+/** The target of an action: a handle, or properties that one element has. */
 export interface Target {
-  /** The handle, or the app's own id where that is one. */
+  /** The handle, or the app's own id if that is used as one. */
   ref?: string;
-  /** What the element has: all of these hold. */
+  /** The properties that the element must have, all of them. */
   find?: { role?: string; name?: string; text?: string; testId?: string };
 }
 
 interface TargetedAction extends Target {
-  /** What a dialog of the browser (`confirm`, `prompt`) is answered with while the action runs. */
+  /** The answer to a dialog of the browser (`confirm`, `prompt`) while the action runs. */
   dialog?: boolean | string;
 }
 

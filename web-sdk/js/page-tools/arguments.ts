@@ -3,12 +3,12 @@
 import type { UnknownObject } from "../mcp-web/type-guards.ts";
 import { invalidArguments } from "./failure.ts";
 
-/** What `view` may be. */
+/** The values of `view`. */
 export type ViewName = "auto" | "page" | "changes" | "none";
-/** What `format` may be. */
+/** The values of `format`. */
 export type FormatName = "outline" | "markdown";
 
-/** What is looked for by `page_query`. */
+/** The search criteria of `page_query`. */
 export interface QueryFind {
   role?: string;
   name?: string;
@@ -32,7 +32,7 @@ export function parseFormat({ format }: UnknownObject, standard: FormatName): Fo
   return format as FormatName;
 }
 
-/** Returns whether the list continues after an action that failed. */
+/** Returns whether the list continues after a failed action. */
 export function parseContinues({ onError = "stop" }: UnknownObject): boolean {
   if (!ON_ERROR.includes(onError)) throw invalidArguments("ArgumentInvalid", `onError must be one of ${ON_ERROR.join(", ")}`);
   return onError === "continue";

@@ -1,15 +1,15 @@
-/** The calls of a page, one after the other. */
+/** Runs the calls of a page one at a time. */
 
 import { nextTask } from "../mcp-web/next-task.ts";
 import { pageBusy } from "./failure.ts";
 
-/** So long, in milliseconds, a call waits for those before it. */
+/** How long a call waits for earlier calls, in milliseconds. */
 export const MAX_WAIT_MS = 60_000;
 
-/** Waits; fulfilled early when the signal is aborted. */
+/** Waits for a time; fulfilled early if the signal is aborted. */
 type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** Runs tasks one after the other. */
+/** Runs tasks one at a time. */
 export class CallQueue {
   #last: Promise<unknown> = Promise.resolve();
   readonly #wait: Wait;
@@ -18,7 +18,10 @@ export class CallQueue {
     this.#wait = wait;
   }
 
-  /** Runs a task when all before it have ended. Rejected if that takes too long, or the signal is aborted: it is not run then. */
+  /**
+   * Runs a task when all earlier ones have ended. Rejected without running it if that takes too long, or the signal is
+   * aborted.
+   */
   async run<Value>(signal: AbortSignal, task: () => Promise<Value>): Promise<Value> {
     const before = this.#last;
     let isGivenUp = false;
@@ -34,7 +37,7 @@ export class CallQueue {
   }
 
   async #isTurn(started: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-    // Most calls find nobody before them: a task is enough to know.
+    // Most calls do not have to wait, which is known after one task.
     if (await Promise.race([started, nextTask().then(() => false)])) return true;
     const end = new AbortController();
     const giveUp = AbortSignal.any([signal, end.signal]);

@@ -4,7 +4,7 @@ import type { Action, Target } from "./actions.ts";
 import type { ActionOutcome, PageTree, ReadBack, TargetFacts } from "./driver.ts";
 import type { PageToolsLimits, PageToolsOptions } from "./options.ts";
 
-/** What the driver does next. The crate's `Step` has the same names. */
+/** The next step of the driver. The crate's `Step` has the same names. */
 export type Step =
   | { kind: "look"; everyText: boolean }
   | { kind: "findFocus" }
@@ -17,7 +17,7 @@ export type Step =
   | { kind: "awaitChange"; ms: number }
   | { kind: "done" };
 
-/** What happened at the driver. The crate's `Event` has the same names. */
+/** An event at the driver. The crate's `Event` has the same names. */
 export type StepEvent =
   | { kind: "started" }
   | { kind: "looked"; root: PageTree["root"] }
@@ -32,7 +32,7 @@ export type StepEvent =
   | { kind: "timedOut" }
   | { kind: "personAsked" };
 
-/** What one action did. */
+/** The log entry of one action. */
 export interface LogEntry {
   /** The number of the action, from 1. */
   index: number;
@@ -49,7 +49,7 @@ export interface LogEntry {
   warnings?: string[];
 }
 
-/** What a call did. */
+/** The report of a call. */
 export interface Report {
   text: string;
   log: LogEntry[];
@@ -83,7 +83,7 @@ export interface Actions {
 export interface PageView {
   keepInteractive(): void;
   filter(find: Target["find"] & { id?: string }, limit: number): number;
-  /** `before` is used up. */
+  /** Consumes `before`. */
   write(view: string, before: PageView | undefined, format: string, mark: string, limits: PageToolsLimits): PageText;
   free(): void;
 }
@@ -98,7 +98,7 @@ export interface PageCore {
 
 let core: Promise<PageCore> | undefined;
 
-/** Returns the wasm, ready to use. It is loaded once per document; a failure is forgotten. */
+/** Returns the wasm, ready to use. It is loaded once per document; a failure is not cached. */
 export function loadPageCore(wasm: PageToolsOptions["wasm"]): Promise<PageCore> {
   core ??= load(wasm).catch((cause: Error) => {
     core = undefined;

@@ -1,4 +1,4 @@
-/** Runs the actions of a call: asks the core what is next, and the driver to do it. */
+/** Runs the actions of a call: takes the next step from the core, and lets the driver perform it. */
 
 import type { Action } from "./actions.ts";
 import type { Actions, Report, Step, StepEvent } from "./core.ts";
@@ -7,24 +7,24 @@ import type { PageToolsOptions } from "./options.ts";
 import { beginAction, openQuestion } from "../person/tab.ts";
 import type { PersonWait } from "./person-wait.ts";
 
-/** All elements: what is looked for may be anywhere. */
+/** No limit of elements, because a target may be anywhere. */
 const EVERYTHING = 100_000;
 
-/** What a run of actions needs. */
+/** The inputs of a run of actions. */
 export interface Run {
   actions: Actions;
-  /** The actions as the client has sent them: the core has checked them. */
+  /** The actions as the client sent them, validated by the core. */
   list: readonly Action[];
   driver: PageDriver;
   options: Pick<PageToolsOptions, "confirm" | "onAction">;
   signal: AbortSignal;
-  /** Waits while the person at the page is asked something. */
+  /** Waits while the person at the page is asked a question. */
   person: PersonWait;
-  /** Called before each action, and after each that failed, with what the next document must know if this one ends now. */
+  /** Called before each action, and after each failed one, with the state for the next document if this one ends now. */
   handOver(state: object): void;
 }
 
-/** Runs the actions, and returns what they did. */
+/** Runs the actions, and returns their report. */
 export async function runActions(run: Run): Promise<Report> {
   const executor = new Executor(run);
   const cancel = () => executor.cancel();
@@ -41,11 +41,11 @@ export async function runActions(run: Run): Promise<Report> {
 
 class Executor {
   readonly #run: Run;
-  /** The words for each handle that was looked at. */
+  /** The label of each inspected handle. */
   readonly #labels = new Map<string, string>();
-  /** Ends the wait that runs. */
+  /** Ends the current wait. */
   #waiting: AbortController | undefined;
-  /** Ends what {@link beginAction} has begun. */
+  /** Ends the recording that {@link beginAction} has started. */
   #endAction: (() => void) | undefined;
 
   constructor(run: Run) {
@@ -76,12 +76,12 @@ class Executor {
     }
   }
 
-  /** The time of the actions, which stands still while the person is asked. */
+  /** The time of the actions, which stops while the person is asked a question. */
   #now(): number {
     return performance.now() - this.#run.person.waitedMs;
   }
 
-  /** Waits until nobody is asked anything. What was begun is ended in any case. */
+  /** Waits until no question is open. A step that ends an action is always performed. */
   async #mayBegin({ kind }: Step): Promise<boolean> {
     return kind === "rest" || kind === "readBack" || kind === "end" || this.#run.person.untilAnswered(this.#run.signal);
   }
@@ -130,7 +130,7 @@ class Executor {
     return { kind: "looked", root };
   }
 
-  /** The app may ask the person in its own way: no other call acts meanwhile. */
+  /** The app may ask the person in its own way; no other call acts meanwhile. */
   async #confirmInTime(step: Extract<Step, { kind: "confirm" }>): Promise<StepEvent> {
     const close = openQuestion("whether an AI client may do something in the page");
     return this.#inTime(() => this.#confirm(step)).finally(close);
@@ -144,7 +144,7 @@ class Executor {
     const target = { ...(element && { element }), ...(label && { label }) };
     const others = (driver.activated?.(action, ref, to) ?? []).map((one) => ({ ...one, ...(element && { target: { element, label: label ?? "" } }) }));
     try {
-      // An action without a target, such as navigate, is decided by what it uses.
+      // For an action without a target, such as navigate, the elements that it uses are decisive.
       for (const facts of element || !others.length ? [target, ...others] : others) {
         if ((await options.confirm?.(action, facts)) === false) return { kind: "confirmed", allowed: false };
       }
@@ -172,7 +172,7 @@ class Executor {
     });
   }
 
-  /** Returns the element of a handle for the app's own functions. Without it, the action itself fails, and says why. */
+  /** Returns the element of a handle for the app's own functions. Without it, the action itself fails, with the reason. */
   #element(ref: string | undefined): Element | undefined {
     try {
       return ref === undefined ? undefined : this.#run.driver.element?.(ref);
@@ -193,7 +193,7 @@ class Executor {
     return { kind: "changed" };
   }
 
-  /** Does something that ends with the time of the action. */
+  /** Runs work that ends with the time limit of the action. */
   async #inTime(work: (signal: AbortSignal) => Promise<StepEvent>): Promise<StepEvent> {
     const { actions, driver } = this.#run;
     const end = new AbortController();
@@ -209,14 +209,14 @@ class Executor {
   }
 }
 
-/** Returns the code and the words of what was thrown. */
+/** Returns the code and the text of an exception. */
 function failureOf(error: unknown): { code: string; error: string } {
   if (error instanceof ActionError) return { code: error.code, error: error.message };
   const message = (error as Error | undefined)?.message ?? String(error);
   return { code: "ActionFailed", error: `it threw "${message}": look at the page for what happened` };
 }
 
-/** Calls a function of the app. What it throws is no failure of the action. */
+/** Calls a function of the app. An exception in it is not a failure of the action. */
 function notify<Value>(listener: ((value: Value) => void) | undefined, value: Value): void {
   try {
     listener?.(value);

@@ -2,30 +2,30 @@
 
 import type { WasmInput } from "../types/options.ts";
 
-/** A page of the app, as `get_pages` lists it. */
+/** A page of the app, in the list of `get_pages`. */
 export interface AppPage {
-  /** What `navigate` is called with. */
+  /** The id that `navigate` opens it by. */
   pageId: string;
   /** A name for people. */
   title: string;
-  /** Its address: opened where there is no {@link PageToolsOptions.navigate}. */
+  /** Its address: opened if there is no {@link PageToolsOptions.navigate}. */
   url?: string;
 }
 
-/** What an action is about to be done to. */
+/** The element that an action is about to use. */
 export interface ActionFacts {
   /** The element, if there is one. */
   element?: Element;
-  /** The element in words, such as `button "Save"`. */
+  /** The description of the element, such as `button "Save"`. */
   label?: string;
   /**
-   * The target of the action, where the element is not it but used with it: the button that Enter in a field presses, the
-   * control of a label, what a click in the middle of the target hits, what something is dragged to.
+   * The target of the action, if the element is another one that is used with it: the button that Enter in a field presses,
+   * the control of a label, the element hit by a click at the centre of the target, the drop target of a drag.
    */
   target?: { element: Element; label: string };
 }
 
-/** What was done to an element. */
+/** An action that was performed on an element. */
 export interface DoneAction {
   /** The type of the action, such as `setValue`. */
   type: string;
@@ -33,18 +33,19 @@ export interface DoneAction {
   element?: Element;
 }
 
-/** What a page gives as a picture of itself. */
+/** The types of pictures that a page can provide of itself. */
 export type Capture = HTMLCanvasElement | OffscreenCanvas | Blob | ImageBitmap | ImageData;
 
 /** How AI clients may use the page. */
 export interface PageToolsOptions {
   /**
-   * The part of the page that AI clients see and act on. A function is called for each look and each action. Where it returns
-   * nothing, or an element that is not in the page, nothing of the page is seen or used: neither its title and address, nor
-   * {@link PageToolsOptions.pages}, {@link PageToolsOptions.state} and {@link PageToolsOptions.global}, and `navigate` is refused.
+   * The part of the page that AI clients see and act on. A function is called for each look and each action. If it returns
+   * nothing, or an element that is not in the page, no part of the page is seen or used: neither its title and address, nor
+   * {@link PageToolsOptions.pages}, {@link PageToolsOptions.state} and {@link PageToolsOptions.global}, and `navigate` is
+   * rejected.
    *
-   * Where it is a part of the page, its title and address are still shown, and `navigate` still opens any address of the
-   * page's origin, unless {@link PageToolsOptions.pages} or {@link PageToolsOptions.navigate} say otherwise.
+   * If it is a part of the page, its title and address are still shown, and `navigate` still opens any address of the
+   * page's origin, unless {@link PageToolsOptions.pages} or {@link PageToolsOptions.navigate} are set.
    *
    * @defaultValue `document.body`
    */
@@ -64,8 +65,8 @@ export interface PageToolsOptions {
   /**
    * Returns the app's state, for `get_state`.
    *
-   * @defaultValue The values of the fields that a person sees, `(hidden)` for secrets. A field that is not shown, such as one of
-   * `type="hidden"`, is part of it if it has the attribute `data-mcp-public`.
+   * @defaultValue The values of the fields that a person sees, `(hidden)` for secrets. A hidden field, such as one of
+   * `type="hidden"`, is included if it has the attribute `data-mcp-public`.
    */
   state?(): unknown;
   /** Sets a part of the app's state, for the action `setState`. Without it, the action is not supported. */
@@ -75,66 +76,67 @@ export interface PageToolsOptions {
   /** Sets a part of the global state, for the action `setGlobal`. Without it, the action is not supported. */
   setGlobal?(key: string, value: unknown): unknown;
   /**
-   * Returns a picture of the page, or of an element of it. With it, there is the tool `page_screenshot`. A page cannot
-   * photograph itself: an app that draws on a canvas can give that.
+   * Returns a picture of the page, or of an element. If it is set, the tool `page_screenshot` is offered. A page cannot
+   * take a screenshot of itself, but an app that draws on a canvas can provide it.
    */
   capture?(element: Element | undefined): Capture | Promise<Capture>;
   /**
-   * Decides before each action whether it may be done: `false`, or a rejected promise, makes it fail with `Declined`. It is
-   * called for the target, and then for each other element that the action uses. The action is as the client has sent it.
+   * Decides before each action whether it is allowed: `false`, or a rejected promise, makes it fail with `Declined`. It is
+   * called for the target, and then for each other element that the action uses. The action is passed as the client sent
+   * it.
    */
   confirm?(action: { readonly type: string }, facts: ActionFacts): boolean | void | Promise<boolean | void>;
-  /** Is told of each action that was done, for example to show where. */
+  /** Called after each action, for example to show where it happened. */
   onAction?(done: DoneAction): void;
   /**
-   * Whether AI clients may only look.
+   * Whether AI clients may look but not act.
    *
    * @defaultValue `false`
    */
   readOnly?: boolean;
   /**
-   * How the text of the page is written if a call does not say.
+   * The default format of the page's text.
    *
    * @defaultValue `"outline"`
    */
   format?: "outline" | "markdown";
   /**
-   * What the names of the tools begin with.
+   * A prefix for the names of the tools.
    *
    * @defaultValue `""`
    */
   prefix?: string;
   /**
-   * Whether agents of the browser can use the tools, too (WebMCP).
+   * Whether agents of the browser can also use the tools (WebMCP).
    *
    * @defaultValue `false`
    */
   webmcp?: boolean;
-  /** How much a call may do, and how large its text is. */
+  /** The limits of a call and of its text. */
   limits?: Partial<PageToolsLimits>;
-  /** The wasm of page tools (`mcp-web-sdk/mcp_web_page_bg.wasm`), as the option `wasm` of `new McpWeb()`. */
+  /** The wasm of page tools (`mcp-web-sdk/mcp_web_page_bg.wasm`), like the option `wasm` of `new McpWeb()`. */
   wasm?: WasmInput | PromiseLike<WasmInput>;
 }
 
-/** How much a call may do, and how large its text is. */
+/** The limits of a call and of its text. */
 export interface PageToolsLimits {
-  /** The actions of a call, at most 1000. @defaultValue 100 */
+  /** Maximum number of actions of a call, up to 1000. @defaultValue 100 */
   maxActionsPerCall: number;
-  /** The milliseconds of an action, from 1 to 3,600,000. @defaultValue 30,000 */
+  /** Time limit of an action in milliseconds, from 1 to 3,600,000. @defaultValue 30,000 */
   actionTimeoutMs: number;
-  /** The milliseconds of all actions of a call, from 1 to 3,600,000. @defaultValue 120,000 */
+  /** Time limit of all actions of a call in milliseconds, from 1 to 3,600,000. @defaultValue 120,000 */
   callTimeoutMs: number;
-  /** The elements of a text, at most 1000. @defaultValue 200 */
+  /** Maximum number of elements in a text, up to 1000. @defaultValue 200 */
   maxElements: number;
-  /** The handles of a document, at most 100,000. @defaultValue 10,000 */
+  /** Maximum number of handles in a document, up to 100,000. @defaultValue 10,000 */
   maxHandles: number;
-  /** The bytes of a value, at most 65,536. @defaultValue 4096 */
+  /** Maximum size of a value in bytes, up to 65,536. @defaultValue 4096 */
   maxValueBytes: number;
-  /** The bytes of a text, from 1024 to 1,048,576. @defaultValue 65,536 */
+  /** Maximum size of a text in bytes, from 1024 to 1,048,576. @defaultValue 65,536 */
   maxPageBytes: number;
 }
 
-/** Each limit: its default, the least and the most. */
+/** For each limit: its default, the minimum and the maximum. */
 const LIMITS: { [Name in keyof PageToolsLimits]: [number, number, number] } = {
   maxActionsPerCall: [100, 1, 1000],
   actionTimeoutMs: [30_000, 1, 3_600_000],
@@ -148,7 +150,7 @@ const LIMITS: { [Name in keyof PageToolsLimits]: [number, number, number] } = {
 /**
  * Returns all limits.
  *
- * @throws RangeError when a limit is not a whole number in its range, and TypeError when there is no such limit.
+ * @throws RangeError if a limit is not a whole number in its range, and TypeError if a limit is unknown.
  */
 export function completeLimits(limits: Partial<PageToolsLimits> = {}): PageToolsLimits {
   for (const name of Object.keys(limits)) {

@@ -1,4 +1,4 @@
-/** What the tools of one page do: each call looks at the page or acts on it, and returns the log and the page. */
+/** Implements the tools of one page: each call looks at the page or acts on it, and returns the log and the page. */
 
 import type { UnknownObject } from "../mcp-web/type-guards.ts";
 import type { CallContext } from "../types/calls.ts";
@@ -12,27 +12,27 @@ import { NOTHING_SHOWN, invalidArguments, personAsked } from "./failure.ts";
 import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
 import { PersonWait, personAskedMessage } from "./person-wait.ts";
 
-/** The most elements that `page_query` looks at. */
+/** Maximum number of elements that `page_query` reads. */
 const EVERYTHING = 100_000;
-/** The bytes up to which a page is returned whole by the view `auto`. */
+/** Maximum size in bytes at which the view `auto` returns the whole page. */
 const SHORT_PAGE_BYTES = 8192;
 
-/** What a call leaves for the document that goes on with it. */
+/** The state of a call for the document that continues it. */
 interface HandedOver {
-  /** Whether an action has begun or failed: then only the page is to be shown. */
+  /** Whether an action has begun or failed. In that case only the page remains to be shown. */
   started: boolean;
   report?: object;
 }
 
-/** The calls of a page: one after another. */
+/** The calls of a page, one at a time. */
 export class PageCalls {
   readonly #driver: PageDriver;
   readonly #readOptions: () => PageToolsOptions;
   readonly #queue: CallQueue;
-  /** The bytes of the last text of the page: a short one needs no comparison with the page before. */
+  /** The size of the last text of the page in bytes: a short one needs no comparison with the previous page. */
   #lastPageBytes = Infinity;
 
-  /** Takes a driver, and what returns the newest options. */
+  /** Takes a driver, and a function that returns the current options. */
   constructor(driver: PageDriver, options: () => PageToolsOptions) {
     this.#driver = driver;
     this.#readOptions = options;
@@ -47,7 +47,11 @@ export class PageCalls {
     return completeLimits(this.#options.limits);
   }
 
-  /** Waits until the person at the page is asked nothing. @throws an error with the reason `PersonAsked` if that takes too long. */
+  /**
+   * Waits until no question to the person at the page is open.
+   *
+   * @throws an error with the reason `PersonAsked` if that takes too long.
+   */
   async #untilAnswered(context: CallContext): Promise<PersonWait> {
     let reports = 0;
     const person = new PersonWait(
@@ -58,33 +62,34 @@ export class PageCalls {
     throw personAsked(personAskedMessage());
   }
 
-  /** Does the work of `get_state`. @throws an error with the reason `PersonAsked`. */
+  /** Implements `get_state`. @throws an error with the reason `PersonAsked`. */
   async state(context: CallContext): Promise<PageState> {
     await this.#untilAnswered(context);
     return this.#driver.state();
   }
 
-  /** Does the work of `get_pages`. @throws an error with the reason `PersonAsked`. */
+  /** Implements `get_pages`. @throws an error with the reason `PersonAsked`. */
   async pages(context: CallContext): Promise<{ pages: { pageId: string; title: string; url?: string }[] }> {
     await this.#untilAnswered(context);
     return { pages: await this.#driver.pages() };
   }
 
   /**
-   * Does the work of `navigate`. @throws an error with the code `InvalidArguments`, or with the reason `PageBusy` or
-   * `PersonAsked`: nothing was done then.
+   * Implements `navigate`.
+   *
+   * @throws an error with the code `InvalidArguments`, or with the reason `PageBusy` or `PersonAsked`; no action has run then.
    */
   async navigate(args: UnknownObject, context: CallContext): Promise<object> {
     const { pageId, input } = args;
     return this.#run([{ type: "navigate", pageId, input }], args, context, (message) => message.replace("/actions/0: ", ""));
   }
 
-  /** Does the work of `interact`. @throws as {@link PageCalls.navigate}. */
+  /** Implements `interact`. @throws like {@link PageCalls.navigate}. */
   async interact(args: UnknownObject, context: CallContext): Promise<object> {
     return this.#run(args.actions, args, context, (message) => message);
   }
 
-  /** Runs actions when the calls before have ended. What is malformed is refused at once. */
+  /** Runs actions when earlier calls have ended. Malformed actions are rejected immediately. */
   async #run(list: unknown, args: UnknownObject, context: CallContext, explain: (message: string) => string): Promise<object> {
     const view = parseView(args);
     const format = parseFormat(args, this.#options.format ?? "outline");
@@ -94,7 +99,7 @@ export class PageCalls {
     if (continued?.started) {
       return this.#queue.run(context.signal, async () => {
         await this.#untilAnswered(context);
-        // The document may have been parsed only: what it shows at first is worth waiting for.
+        // The document may just have been parsed, so it is worth waiting for its first content.
         this.#driver.beginAction({ type: "waitFor" });
         await this.#driver.rest(false, context.signal).finally(() => this.#driver.endAction());
         const report = core.resumedReport(continued.report, this.#driver.place?.() ?? "");
@@ -121,7 +126,7 @@ export class PageCalls {
           handOver: (report) => handOver({ started: true, report }),
         });
         await this.#driver.callEnded?.();
-        // The actions may have made the page ask the person.
+        // The actions may have made the page ask the person a question.
         if (!(await person.untilAnswered(context.signal))) {
           before?.free();
           const told = { ...report, text: `${report.text.trimEnd()}\nthe page is not shown: ${personAskedMessage()}` };
@@ -180,20 +185,20 @@ export class PageCalls {
     page.free();
     const { text, ...shown } = written;
     if (written.view === "page") this.#lastPageBytes = text.length;
-    // Programs that ask for a format get the page as a field, too.
+    // Programs that request a format also get the page as a field.
     const wantsField = context.caller.via === "http" && typeof args.format === "string";
     return result(log ? [log.trimEnd(), text] : [text], { ...this.#driver.page(), ...shown, ...facts, ...(wantsField && { page: text }) });
   }
 
-  /** A client may take less than the page gives. */
+  /** Returns the limits of a call: a client may accept less than the page allows. */
   #limitsFor({ client }: CallContext): PageToolsLimits {
     const most = client?.limits?.maxResultBytes;
     if (!most) return this.#limits;
-    // The log and the JSON around the text need some of it.
+    // The log and the JSON around the text also need space.
     return { ...this.#limits, maxPageBytes: Math.max(1024, Math.min(this.#limits.maxPageBytes, Math.floor(most * 0.6))) };
   }
 
-  /** Does the work of `page_snapshot`. @throws an error with the code `InvalidArguments`. */
+  /** Implements `page_snapshot`. @throws an error with the code `InvalidArguments`. */
   async snapshot(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const limit = parseCount(args, "maxElements", this.#limits.maxElements, 1000);
@@ -203,7 +208,7 @@ export class PageCalls {
     return this.#pageResult(page, "page", undefined, format, args, context, "", { skipped: 0, log: [] });
   }
 
-  /** Does the work of `page_query`. @throws an error with the code `InvalidArguments`. */
+  /** Implements `page_query`. @throws an error with the code `InvalidArguments`. */
   async query(args: UnknownObject, context: CallContext): Promise<object> {
     const format = parseFormat(args, this.#options.format ?? "outline");
     const find = parseFind(args);
@@ -216,14 +221,14 @@ export class PageCalls {
     return this.#pageResult(page, "page", undefined, format, args, context, log, { skipped: 0, log: [], matches: count });
   }
 
-  /** Looks at a part of the page. A handle that names nothing any more is an error of the arguments. */
+  /** Reads a part of the page. A stale handle is an error of the arguments. */
   async #lookWithin(args: UnknownObject, look: (within: { within?: string }) => Promise<PageView>): Promise<PageView> {
     const { within } = args;
     if (within === undefined || within === null || within === "") return look({});
     return withKnownRef(() => look({ within: String(within) }));
   }
 
-  /** Does the work of `page_screenshot`, by the option `capture`. @throws an error with the code `InvalidArguments`. */
+  /** Implements `page_screenshot`, with the option `capture`. @throws an error with the code `InvalidArguments`. */
   async screenshot({ ref }: UnknownObject, context: CallContext): Promise<unknown> {
     await this.#untilAnswered(context);
     if (this.#driver.page().pageId === undefined) throw new Error(NOTHING_SHOWN);
@@ -233,7 +238,7 @@ export class PageCalls {
   }
 }
 
-/** Does something with an element. A handle that names nothing is an error of the arguments. */
+/** Runs a function on an element. An unknown handle is an error of the arguments. */
 async function withKnownRef<Value>(work: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -259,7 +264,7 @@ function createActions(core: PageCore, list: unknown, limits: PageToolsLimits, c
   }
 }
 
-/** Returns digits that the content of the page cannot know. */
+/** Returns digits that the content of the page cannot predict. */
 function createMark(): string {
   const [number] = crypto.getRandomValues(new Uint32Array(1));
   return number!.toString(16).padStart(8, "0").slice(0, 6);

@@ -1,4 +1,4 @@
-/** The tools of a page: their names, and what does their work. */
+/** The tools of a page: their names and handlers. */
 
 import type { McpWeb } from "../mcp-web.ts";
 import type { UnknownObject } from "../mcp-web/type-guards.ts";
@@ -11,10 +11,10 @@ import { PageCalls } from "./page-calls.ts";
 import { MAX_PERSON_WAIT_MS } from "./person-wait.ts";
 import * as definitions from "./tool-definitions.ts";
 
-/** Does the work of a tool. */
+/** The handler of a tool. */
 type Handler = (args: UnknownObject, context: CallContext) => unknown;
 
-/** Makes the driver of a user interface, with the newest options. */
+/** Creates the driver of a user interface, with the current options. */
 export type DriverFactory = (options: () => PageToolsOptions) => PageDriver;
 
 /** The tools of a page. */
@@ -39,9 +39,10 @@ export class PageTools {
   }
 
   /**
-   * Takes newer options.
+   * Applies new options.
    *
-   * @throws TypeError when the app has a tool of such a name, and RangeError as `completeLimits`. Nothing is changed then.
+   * @throws TypeError if the app already has a tool with such a name, and RangeError like `completeLimits`. Nothing is
+   * changed in these cases.
    */
   update(options: PageToolsOptions): void {
     const limits = completeLimits(options.limits);
@@ -54,7 +55,7 @@ export class PageTools {
       throw new TypeError(`enablePageTools(): the app has a tool "${taken}" already: use the option prefix, such as "page_"`);
     }
     this.#options = options;
-    // A tool of the same name is replaced in its place.
+    // A tool with the same name is replaced at its position.
     this.#tools = offered.map(([{ isReading: _, ...definition }, handler]) =>
       this.#mcpWeb.addTool({
         ...definition,

@@ -1,14 +1,14 @@
-/** Page tools wait while the person at the page is asked something: nothing may be done in their place. */
+/** Makes page tools wait while the person at the page is asked a question, because nothing may be done on their behalf. */
 
 import { openedQuestion, whenAnswered } from "../person/tab.ts";
 
-/** How long a call waits for the person in all, in milliseconds. */
+/** Maximum total time that a call waits for the person, in milliseconds. */
 export const MAX_PERSON_WAIT_MS = 60_000;
 
-/** How often the client is told why a call waits, in milliseconds. */
+/** Interval at which the client is notified why a call waits, in milliseconds. */
 const REPORT_MS = 5_000;
 
-/** Waits; fulfilled early when the signal is aborted. */
+/** Waits for a time; fulfilled early if the signal is aborted. */
 type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** The waits of one call. */
@@ -18,13 +18,13 @@ export class PersonWait {
   readonly #wait: Wait;
   readonly #report: (message: string) => void;
 
-  /** `report` sends the client a message. */
+  /** `report` sends a message to the client. */
   constructor(wait: Wait, report: (message: string) => void) {
     this.#wait = wait;
     this.#report = report;
   }
 
-  /** Waits until the person is asked nothing. Returns whether that is so: not if it takes too long. */
+  /** Waits until no question is open. Returns false if it takes too long. */
   async untilAnswered(signal: AbortSignal): Promise<boolean> {
     const started = performance.now();
     const before = this.waitedMs;
@@ -41,6 +41,6 @@ export class PersonWait {
   }
 }
 
-/** Returns why nothing is done now. */
+/** Returns why no action runs now. */
 export const personAskedMessage = (): string =>
   `the person at the page is asked something (${openedQuestion() ?? "it was just answered"}), and page tools do nothing until they have answered`;

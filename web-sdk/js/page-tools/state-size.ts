@@ -1,21 +1,21 @@
-/** How much of a state `get_state` returns. */
+/** Limits the size of the state that `get_state` returns. */
 
-/** What a state may have as JSON. */
+/** Maximum size of a state as JSON. */
 export const MAX_STATE_BYTES = 256 * 1024;
 
 const bytesOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value) ?? "null").length;
 
-/** What is left of a state. */
+/** The part of a state that fits. */
 export interface FittingState {
-  /** What fits. */
+  /** The part that fits. */
   value: unknown;
-  /** Whether something is missing. */
+  /** Whether a part is missing. */
   truncated: boolean;
-  /** What is left for another one: at least an empty object. */
+  /** The remaining bytes for another state: at least those of an empty object. */
   bytesLeft: number;
 }
 
-/** Leaves out what is more than a state may have. */
+/** Leaves out the part of a state that exceeds the limit. */
 export function fitState(value: unknown, maxBytes = MAX_STATE_BYTES): FittingState {
   const result = (fitting: unknown, truncated: boolean): FittingState => ({ value: fitting, truncated, bytesLeft: Math.max(2, maxBytes - bytesOf(fitting)) });
   if (value === null || value === undefined || bytesOf(value) <= maxBytes) return result(value ?? null, false);

@@ -1,4 +1,4 @@
-/** What AI clients read of page tools: names, descriptions, schemas, annotations. */
+/** The texts of page tools for AI clients: names, descriptions, schemas, annotations. */
 
 import type { ToolAnnotations } from "../types/definitions.ts";
 
@@ -8,13 +8,13 @@ export interface PageToolDefinition {
   name: string;
   /** The name for people. */
   title: string;
-  /** What a model reads of it. */
+  /** The description for a model. */
   description: string;
   /** The JSON Schema of its arguments. */
   inputSchema: object;
-  /** What a client may show of it. */
+  /** Hints for a client. */
   annotations: ToolAnnotations;
-  /** Whether it is there when AI clients may only look. */
+  /** Whether it is offered to AI clients that may only look. */
   isReading: boolean;
 }
 
@@ -120,7 +120,7 @@ export const NAVIGATE: PageToolDefinition = {
   isReading: false,
 };
 
-/** Does a list of actions. */
+/** Runs a list of actions. */
 export const INTERACT: PageToolDefinition = {
   name: "interact",
   title: "Act on the page",

@@ -1,25 +1,28 @@
 /**
- * Whether the person in front of this tab has just done something themselves. Page tools and scripts dispatch events, too, and
- * the browser says which events are those of a person (`isTrusted`).
+ * Detects whether the person in front of this tab has just acted. Page tools and scripts also dispatch events, but the
+ * browser marks those of a person (`isTrusted`).
  */
 
 import { nextTask } from "../mcp-web/next-task.ts";
 import { noteScript, scriptCount, scriptedAt } from "./tab.ts";
 
-/** How long an event of the person counts, in milliseconds: as long as the browser's transient activation (HTML, "user activation"). */
+/**
+ * How long an event of the person counts, in milliseconds: as long as the browser's transient activation (HTML, "user
+ * activation").
+ */
 const ACTIVATION_MS = 5_000;
 
-/** The events by which a person, or a script in their place, uses a page. */
+/** The events with which a person, or a script on their behalf, uses a page. */
 const INPUT_EVENTS = ["keydown", "keyup", "pointerdown", "pointerup", "mousedown", "mouseup", "touchend", "click", "dblclick", "drop", "change"];
 
-/** The windows that are watched. */
+/** The watched windows. */
 const watched = new WeakSet<object>();
-/** When the person last did something in these windows, in milliseconds since 1970. */
+/** The time of the person's latest event in these windows, in milliseconds since 1970. */
 let actedAt = -Infinity;
-/** How often scripts had acted when the task began that runs, if the person has begun it. */
+/** The count of script events at the start of the current task, if the person has started it. */
 let ownTask: number | undefined;
 
-/** Begins to watch some windows. Events of the time before are not known. */
+/** Begins to watch some windows. Earlier events are unknown. */
 export function watchPerson(views: Iterable<Window>): void {
   for (const view of views) {
     if (watched.has(view)) continue;
@@ -28,25 +31,25 @@ export function watchPerson(views: Iterable<Window>): void {
   }
 }
 
-/** Whether the task that runs was begun by an event of the person, and no script has acted since. */
+/** Returns whether an event of the person has started the current task, and no script has acted since. */
 export const isOwnTask = (): boolean => ownTask !== undefined && ownTask === scriptCount();
 
 function note({ isTrusted, type }: Event): void {
-  // What the person's own event makes the page dispatch is theirs.
+  // Events that the page dispatches during the person's own event also count as theirs.
   if (!isTrusted) return isOwnTask() ? undefined : noteScript();
-  // The browser fires it for clicks of scripts, too.
+  // The browser also fires it for clicks of scripts.
   if (type === "change") return;
   actedAt = Date.now();
   const own = (ownTask = scriptCount());
-  // That is after the task of this event.
+  // Runs after the task of this event.
   void nextTask().then(() => {
     if (ownTask === own) ownTask = undefined;
   });
 }
 
 /**
- * Whether the person acts: in the task of their own event, or shortly after it if no script has acted in the last seconds. An
- * event before `since`, in milliseconds since 1970, does not count.
+ * Returns whether the person acts: in the task of their own event, or shortly after it if no script has acted in the last
+ * seconds. An event before `since`, in milliseconds since 1970, does not count.
  */
 export function isPersonActing(since = -Infinity): boolean {
   if (since > -Infinity && actedAt <= since) return false;

@@ -1,4 +1,4 @@
-/** Returns the outermost window whose documents this one may use. In a worker or a process, that is the global object. */
+/** Returns the outermost window whose documents this one may access. In a worker or a process, it is the global object. */
 export function outermostWindow(): Window {
   let view = globalThis as unknown as Window;
   try {

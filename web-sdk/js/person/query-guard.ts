@@ -1,4 +1,7 @@
-/** Keeps page tools from asking the agent in the person's name: where they are on, a query needs an action of the person. */
+/**
+ * Prevents page tools from sending queries on the person's behalf: while page tools are enabled, a query needs an action of
+ * the person.
+ */
 
 import { isPersonActing, watchPerson } from "./activation.ts";
 import { outermostWindow } from "./outermost-window.ts";
@@ -7,7 +10,10 @@ import { type GuardedWindow, REFUSE_QUERY } from "./refuse-query.ts";
 const REFUSAL =
   "page tools are on, and the person at the page has not just done something: call query() in the handler of a click or a key, or give new McpWeb() the option approvals: \"app\"";
 
-/** Guards the queries of all windows of the tab, and returns a function that ends that. `views` are those that page tools use. */
+/**
+ * Guards the queries of all windows of the tab, and returns a function that ends that. `views` are the windows that page
+ * tools use.
+ */
 export function guardQueries(views: Iterable<Window>): () => void {
   watchPerson(views);
   const owner = outermostWindow() as GuardedWindow;

@@ -1,10 +1,10 @@
-/** Whether a query may be sent. Page tools decide about it where they are on. */
+/** Decides whether a query may be sent. Page tools make this decision while they are enabled. */
 
 import { outermostWindow } from "./outermost-window.ts";
 
 /**
- * The property of the outermost window of the tab where page tools put a function that returns why a query may not be sent now, or
- * `undefined`. Options of a query that have the property were checked before: it is the reason, or an empty text.
+ * The property of the tab's outermost window in which page tools store a function that returns why a query may not be sent
+ * now, or `undefined`. Options of a query with this property were checked before: it is the reason, or an empty text.
  */
 export const REFUSE_QUERY = Symbol.for("mcp-web.refuseQuery");
 

@@ -1,19 +1,22 @@
 /**
- * A modal dialog in a closed shadow root: what the person sees of it, and its events, which the page does not get. It stays in
- * front, also where the page removes it or opens a dialog itself.
+ * A modal dialog in a closed shadow root: it controls the visibility to the person, and its events, which the page does not
+ * receive. It stays in front even if the page removes it or opens another dialog.
  */
 
 import { createElement } from "../dialog/element.ts";
 import { invoke, read } from "../dom/native.ts";
 import { outermostWindow } from "./outermost-window.ts";
 
-/** How long a dialog must be visible before it takes an answer, in milliseconds: an earlier one was meant for something else. */
+/**
+ * How long a dialog must be visible before it accepts an answer, in milliseconds. An earlier input was meant for something
+ * else.
+ */
 const MIN_VISIBLE_MS = 500;
-/** How often it is checked that the dialog is still in front, in milliseconds. */
+/** Interval at which the dialog is checked to be in front, in milliseconds. */
 const CHECK_MS = 250;
 /**
- * Events of the dialog, which the page does not get: its shortcuts are not meant, and what keeps the focus in a dialog of the page
- * would take the clicks.
+ * Events of the dialog that the page does not receive: they are not meant for its shortcuts, and a focus trap of a page's
+ * dialog would intercept the clicks.
  */
 const EVENTS = [
   "click", "dblclick", "auxclick", "contextmenu", "keydown", "keypress", "keyup", "pointerdown", "pointerup", "mousedown", "mouseup", "touchstart",
@@ -28,7 +31,7 @@ export class ShownDialog {
   readonly #focused: HTMLElement | null;
   readonly #end = new AbortController();
   readonly #timer: ReturnType<typeof setInterval>;
-  /** Since when the person can see the dialog, as a time of `performance.now()`; `Infinity` while they cannot. */
+  /** Since when the dialog has been visible to the person, as a time of `performance.now()`; `Infinity` while it is not. */
   #visibleSince = Infinity;
 
   constructor(
@@ -44,7 +47,7 @@ export class ShownDialog {
     this.#dialog = dialog;
     this.#focused = read(document, "activeElement") as HTMLElement | null;
     this.#host = invoke(document, "importNode", createElement("div", { "data-mcp-web": kind, "data-mcp-person": "" })) as HTMLDivElement;
-    // A page that has no colour scheme of its own gets the one that the person prefers.
+    // A page without its own colour scheme gets the one that the person prefers.
     const scheme = view.getComputedStyle(read(document, "documentElement")).colorScheme;
     const shown = !scheme || scheme === "normal" ? "light dark" : scheme;
     // Rules of the page for all elements, such as `div { display: none !important }`, do not apply.
@@ -56,7 +59,7 @@ export class ShownDialog {
     this.#root.append(dialog);
     const { signal } = this.#end;
     invoke(document, "addEventListener", "visibilitychange", () => this.#look(), { signal });
-    // A click that brings the window to the front is no answer.
+    // A click that brings the window to the front is not an answer.
     view.addEventListener("focus", ({ target }) => target === view && this.#look(), { signal });
     for (const type of EVENTS) {
       const take = (event: Event) => {
@@ -70,12 +73,12 @@ export class ShownDialog {
     this.#timer = setInterval(() => (view.closed ? onWindowClosed() : this.#check()), CHECK_MS);
   }
 
-  /** Whether the person has had the time to see the dialog. */
+  /** Returns whether the dialog has been visible long enough. */
   isVisible(): boolean {
     return performance.now() - this.#visibleSince >= MIN_VISIBLE_MS;
   }
 
-  /** Whether the person can see the dialog, and nothing is in front of this button. */
+  /** Returns whether the dialog is visible, and nothing is in front of this button. */
   isInFront(button: Element): boolean {
     const { document } = this.view;
     return this.isVisible() && invoke(document, "hasFocus") && this.#root.activeElement !== null && this.#isHit(button);
@@ -91,7 +94,7 @@ export class ShownDialog {
     if (focused && read(this.view.document, "activeElement") !== focused) read(focused, "focus")?.call(focused, { preventScroll: true });
   }
 
-  /** Returns what an event is for, which is not visible outside of the shadow root. */
+  /** Returns the target of an event, which is hidden outside of the shadow root. */
   #targetOf(event: Event): Element | null {
     const { clientX = 0, clientY = 0, detail } = event as MouseEvent;
     const hit = event.type === "click" && detail ? this.#root.elementFromPoint(clientX, clientY) : null;
@@ -101,7 +104,7 @@ export class ShownDialog {
   #show(parent: HTMLElement): void {
     if (this.#host.parentElement !== parent) invoke(parent, "append", this.#host);
     this.#dialog.close();
-    // With styles in between, the button is grey anew.
+    // With a style calculation in between, the animation of the button restarts.
     this.#dialog.getBoundingClientRect();
     this.#dialog.showModal();
     this.#look();
@@ -111,7 +114,7 @@ export class ShownDialog {
     this.#visibleSince = read(this.view.document, "visibilityState") === "visible" ? performance.now() : Infinity;
   }
 
-  /** The page may have removed the dialog, or have opened another one in front of it. */
+  /** The page may have removed the dialog, or opened another one in front of it. */
   #check(): void {
     const { document } = this.view;
     if (this.#host.isConnected && this.#dialog.matches(":modal") && this.#isHit(this.#dialog)) {
@@ -119,12 +122,12 @@ export class ShownDialog {
       return;
     }
     this.#visibleSince = Infinity;
-    // That of another copy of the SDK is answered first.
+    // A dialog of another copy of the SDK is answered first.
     const hit = this.#hit(this.#dialog);
     if (read(document, "visibilityState") === "visible" && !(hit && invoke(hit, "matches", "[data-mcp-web]"))) this.#show(read(document, "documentElement"));
   }
 
-  /** Whether the centre of an element of the dialog is what a mouse hits there. */
+  /** Returns whether a mouse would hit an element of the dialog at its centre. */
   #isHit(element: Element): boolean {
     return this.#hit(element) === this.#host && invoke(element, "contains", this.#hit(element, this.#root));
   }

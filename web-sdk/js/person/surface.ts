@@ -1,11 +1,11 @@
 /**
- * The surface on which the person at the page answers: everything of the SDK that asks them is shown here, and nothing but
- * their own events answers. It is a modal dialog in a closed shadow root, so that scripts and page tools neither find nor
- * use what is in it, and page tools wait as long as it is open.
+ * The surface on which the person at the page answers: all questions of the SDK are shown here, and only the person's own
+ * events answer them. It is a modal dialog in a closed shadow root, so that scripts and page tools can neither find nor use
+ * its content. Page tools wait while it is open.
  *
- * An answer counts if the browser says that the event is the person's (`isTrusted`), the dialog has been visible for half a
- * second, nothing is in front of the button, and the window has the focus. In a frame of another origin, whose page could draw
- * over the dialog, it is shown in a separate window.
+ * An answer counts if the browser marks the event as the person's (`isTrusted`), the dialog has been visible for half a
+ * second, nothing is in front of the button, and the window has the focus. In a frame of another origin, whose page could
+ * draw over the dialog, it is shown in a separate window.
  */
 
 import { createElement } from "../dialog/element.ts";
@@ -19,43 +19,43 @@ const WINDOW_FEATURES = "popup,width=560,height=700";
 
 /** A question to the person, with answers of some type. */
 export interface Question<Answer> {
-  /** What is asked, in a short text. */
+  /** The question in a short text. */
   text: string;
-  /** What kind of question it is, for the styles and tests of the app: the value of `data-mcp-web` of the host element. */
+  /** The kind of the question, for the styles and tests of the app: the value of `data-mcp-web` of the host element. */
   kind: string;
   /** The style sheet of the dialog. */
   css: string;
   /** Creates the dialog. */
   create(surface: Surface<Answer>): HTMLDialogElement;
-  /** The answer of a person who closes the dialog. */
+  /** The answer for a person who closes the dialog. */
   cancelled: Answer;
-  /** The words for a person in a frame of another origin. */
+  /** The texts for a person in a frame of another origin. */
   frame: FrameStrings;
 }
 
-/** The words of the dialog that opens a window. */
+/** The texts of the dialog that opens a window. */
 export interface FrameStrings {
   explanation: string;
   open: string;
   decline: string;
 }
 
-/** What a dialog may do. */
+/** The operations of a dialog. */
 export interface Surface<Answer> {
-  /** Creates a button that answers, if the event counts. The function may return nothing, and the dialog stays open then. */
+  /** Creates a button that answers, if the event counts. The function may return nothing; the dialog then stays open. */
   answerButton(text: string, attributes: object, answer: () => Answer | undefined): HTMLButtonElement;
-  /** Answers by Enter in a field as the button does. */
+  /** Makes Enter in a field answer like the button. */
   answersByEnter(field: HTMLElement, button: HTMLButtonElement, answer: () => Answer | undefined): void;
-  /** Creates a button that refuses. Something may be in front of it. */
+  /** Creates a button that refuses. It also works when covered. */
   refuseButton(text: string, attributes: object, answer: Answer): HTMLButtonElement;
 }
 
-/** Questions are asked one after the other. */
+/** Questions are asked one at a time. */
 let previous: Promise<unknown> = Promise.resolve();
 
-/** Asks the person. Rejected with the signal's reason when that fires. */
+/** Asks the person. Rejected with the signal's reason when the signal fires. */
 export function askPerson<Answer>(question: Question<Answer>, signal: AbortSignal): Promise<Answer> {
-  // Page tools wait from now on, and not only when it is this question's turn.
+  // Page tools wait from now on, and not only while this question is shown.
   const close = openQuestion(question.text);
   const answer = previous.then(() => new OpenSurface(question, signal).answer).finally(close);
   previous = answer.catch(() => {});
@@ -66,7 +66,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
   readonly answer: Promise<Answer>;
   readonly #question: Question<Answer>;
   readonly #end = new AbortController();
-  /** What a click on each button does, and Enter in each field. */
+  /** The effect of a click on each button, and of Enter in each field. */
   readonly #clicks = new Map<Element, (event: Event) => void>();
   readonly #enters = new Map<Element, (event: Event) => void>();
   #shown: ShownDialog | undefined;
@@ -85,7 +85,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
       this.#settle = end(resolve);
       const until = { signal: this.#end.signal };
       signal.addEventListener("abort", () => end(reject)(signal.reason), until);
-      // What is shown in another window would stay when this one goes away. Nobody has answered it.
+      // A dialog in another window would stay when this window closes, so the question ends without an answer.
       const leave = () => this.#shown?.view !== window && end(reject)(new Error("the window that asks has gone away"));
       addEventListener("pagehide", leave, until);
     });
@@ -96,7 +96,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
   answerButton(text: string, attributes: object, answer: () => Answer | undefined): HTMLButtonElement {
     const button = createElement("button", { type: "button", ...attributes }, [text]);
     this.#clicks.set(button, (event) => {
-      // Some browsers do not focus a button that is clicked.
+      // Some browsers do not focus a clicked button.
       button.focus({ preventScroll: true });
       this.#takeAnswer(event, button, answer);
     });
@@ -116,14 +116,14 @@ class OpenSurface<Answer> implements Surface<Answer> {
     return button;
   }
 
-  /** An event of the dialog that the window has caught. `target` is what it is for. */
+  /** Handles an event of the dialog that the window has caught. `target` is its target. */
   #onEvent(event: Event, target: Element | null): void {
     if (event.type === "click") return void (target && this.#clicks.get(invoke(target, "closest", "button") as Element)?.(event));
     const { key, isComposing, shiftKey, repeat } = event as KeyboardEvent;
     const enter = event.type === "keydown" && key === "Enter" && !isComposing && !shiftKey && this.#enters.get(target!);
     if (!enter) return;
     event.preventDefault();
-    // A key that is held was pressed for something else.
+    // A key that is held down was pressed for something else.
     if (!repeat) enter(event);
   }
 
@@ -148,7 +148,7 @@ class OpenSurface<Answer> implements Surface<Answer> {
     this.#shown = new ShownDialog(view, dialog, kind, css, onEvent, () => this.#settle(cancelled));
   }
 
-  /** Creates the dialog in a frame of another origin, whose page may draw over it: it only opens a window. */
+  /** Creates the dialog for a frame of another origin, whose page may draw over it: the dialog only opens a window. */
   #createOpener(view: Window): HTMLDialogElement {
     const { text, frame, cancelled } = this.#question;
     const open = createElement("button", { type: "button", class: "accept" }, [frame.open]);

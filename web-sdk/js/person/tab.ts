@@ -1,6 +1,6 @@
 /**
- * What is known of the person in front of this tab: what they are asked now, and when a script last acted in their place.
- * All copies of the SDK in all windows of the tab that have the same origin share it.
+ * The state of the person in front of this tab: the open questions, and when a script last acted on the person's behalf. It
+ * is shared by all copies of the SDK in all windows of the tab that have the same origin.
  */
 
 import { nextTask } from "../mcp-web/next-task.ts";
@@ -10,15 +10,15 @@ const TAB = Symbol.for("mcp-web.tab");
 
 /** The state of a tab. It is plain data, because copies of several versions use it. */
 interface Tab {
-  /** The questions that are open, the oldest first. */
+  /** The open questions, the oldest first. */
   readonly questions: Set<{ text: string }>;
-  /** Called when the last open question was answered. */
+  /** Called when the last open question has been answered. */
   readonly waiting: Set<() => void>;
-  /** The actions of page tools that are running. */
+  /** The running actions of page tools. */
   readonly actions: Set<object>;
-  /** How often scripts have acted in place of the person. */
+  /** The number of times that scripts have acted on the person's behalf. */
   scripts: number;
-  /** When a script last acted in place of the person, in milliseconds since 1970. */
+  /** When a script last acted on the person's behalf, in milliseconds since 1970. */
   scriptedAt: number;
 }
 
@@ -27,7 +27,7 @@ function tab(): Tab {
   return (owner[TAB] ??= { questions: new Set(), waiting: new Set(), actions: new Set(), scripts: 0, scriptedAt: -Infinity });
 }
 
-/** Returns a function that runs `end` once. In a frame, that is done at the latest when the frame goes away. */
+/** Returns a function that runs `end` once. In a frame, it runs at the latest when the frame is removed. */
 function endsWithWindow(end: () => void): () => void {
   if (outermostWindow() === (globalThis as unknown)) return end;
   const ended = new AbortController();
@@ -54,7 +54,7 @@ export function openQuestion(text: string): () => void {
 /** Returns the question that has been open for the longest time. */
 export const openedQuestion = (): string | undefined => [...tab().questions][0]?.text;
 
-/** Fulfilled when no question is open, or the signal fires: never in the task of the answer, which is the person's own. */
+/** Fulfilled when no question is open, or the signal fires; never in the task of the answer, which is the person's own. */
 export async function whenAnswered(signal: AbortSignal): Promise<void> {
   const { questions, waiting } = tab();
   while (questions.size && !signal.aborted) {
@@ -78,17 +78,17 @@ export function beginAction(): () => void {
   });
 }
 
-/** A script acts in place of the person. */
+/** Records that a script acts on the person's behalf. */
 export function noteScript(): void {
   const state = tab();
   state.scripts += 1;
   state.scriptedAt = Date.now();
 }
 
-/** Returns how often scripts have acted in place of the person. */
+/** Returns how often scripts have acted on the person's behalf. */
 export const scriptCount = (): number => tab().scripts;
 
-/** Returns when a script last acted in place of the person, in milliseconds since 1970. */
+/** Returns when a script last acted on the person's behalf, in milliseconds since 1970. */
 export function scriptedAt(): number {
   const { actions, scriptedAt } = tab();
   return actions.size ? Infinity : scriptedAt;

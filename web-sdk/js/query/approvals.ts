@@ -1,4 +1,6 @@
-/** The calls of one query that the user of the page is asked about: in a dialog of the SDK, or by the app's own buttons. */
+/**
+ * The calls of one query that need the approval of the page's user: in a dialog of the SDK, or with the app's own buttons.
+ */
 
 import type { ApprovalRequest } from "../dialog/request.ts";
 import { isPersonActing, watchPerson } from "../person/activation.ts";
@@ -7,10 +9,10 @@ import type { ElicitAnswer } from "../types/calls.ts";
 import type { QueryEvent } from "../types/query.ts";
 import { MAX_TIMER_MS } from "./messages.ts";
 
-/** Asks in a dialog, which `signal` closes. */
+/** Asks in a dialog, which is closed by `signal`. */
 export type RequestApproval = (request: ApprovalRequest, signal: AbortSignal) => Promise<ElicitAnswer<object>>;
 
-/** Who asks the person: a dialog of the SDK, the app's own buttons, or an app that answers by itself. */
+/** The way in which the person is asked: a dialog of the SDK, the app's own buttons, or an app that answers by itself. */
 export type Asker = "dialog" | "person" | "app";
 
 type ApprovalEvent = QueryEvent & { type: "approval-requested" };
@@ -19,35 +21,35 @@ type ApprovalEvent = QueryEvent & { type: "approval-requested" };
 interface OpenRequest {
   /** When it arrived, in milliseconds since 1970. */
   requestedAt: number;
-  /** Fires when it is closed. */
+  /** Fires when the request is closed. */
   controller: AbortController;
 }
 
-/** The requests of one query. The dialogs of all queries are shown one after the other. */
+/** The requests of one query. The dialogs of all queries are shown one at a time. */
 export class Approvals {
   readonly #request: RequestApproval;
   readonly #answer: (id: string, approved: boolean) => void;
   /** By the ids of their calls. */
   readonly #open = new Map<string, OpenRequest>();
 
-  /** `answer` gets the answers of the dialogs. */
+  /** `answer` receives the answers of the dialogs. */
   constructor(request: RequestApproval, answer: (id: string, approved: boolean) => void) {
     this.#request = request;
     this.#answer = answer;
   }
 
-  /** An event of the query. */
+  /** Handles an event of the query. */
   onEvent(event: QueryEvent, asker: Asker): void {
     if (event.type === "approval-requested") {
       // The agent may ask about the same call again.
       this.close(event.id);
       this.#onRequest(event, asker);
     }
-    // Somebody else has answered, or nobody in time.
+    // The request was answered elsewhere, or expired.
     if (event.type === "tool-started" || event.type === "tool-finished") this.close(event.id);
   }
 
-  /** Whether the person has done something since a call was requested, and it is for that that the app allows it. */
+  /** Returns whether the app allows a call because of an action of the person after the call was requested. */
   isAnsweredByPerson(id: string): boolean {
     return isPersonActing(this.#open.get(id)?.requestedAt);
   }
@@ -73,7 +75,7 @@ export class Approvals {
       signal.addEventListener("abort", () => clearTimeout(timer));
     }
     if (asker === "dialog") void this.#ask(event, expiresAt, signal);
-    // The buttons of the app are in the page: page tools wait until the person has used them.
+    // The app's buttons are in the page, so page tools wait until the person has used them.
     if (asker === "person") signal.addEventListener("abort", openQuestion(`whether the AI may use ${tool}`));
   }
 

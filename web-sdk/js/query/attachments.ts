@@ -1,12 +1,12 @@
-/** Pictures and files of a prompt. */
+/** Encodes the pictures and files of a prompt. */
 
 import { base64 } from "../mcp-web/base64.ts";
 import type { QueriesPort } from "./messages.ts";
 
-/** The most pixels of an edge. Providers scale larger pictures down, too. */
+/** Maximum length of an edge in pixels. Providers also scale larger pictures down. */
 const MAX_EDGE = 1568;
 
-/** What this file uses of the page. */
+/** The part of the page that this file uses. */
 type AttachmentPort = Pick<QueriesPort, "importImages">;
 
 interface Encoded {
@@ -15,7 +15,7 @@ interface Encoded {
   data: string;
 }
 
-/** Returns an attachment as it is sent: pictures no larger than models use. */
+/** Returns an attachment in the form in which it is sent, with pictures no larger than models use. */
 export async function encodeAttachment(
   given: unknown,
   port: AttachmentPort,
@@ -35,7 +35,7 @@ async function encode(given: unknown): Promise<{ name?: unknown; mimeType?: unkn
   return { name: (given as File).name, mimeType: given.type.replace(/;.*/, ""), data: base64(bytes) };
 }
 
-/** A picture is sent as it is where it cannot be scaled. */
+/** A picture that cannot be scaled is sent unchanged. */
 async function scaleDown(picture: { mimeType: string; data: string }, { importImages }: AttachmentPort) {
   const images = await importImages().catch(() => undefined);
   const url = `data:${picture.mimeType};base64,${picture.data}`;

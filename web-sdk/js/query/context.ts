@@ -1,12 +1,12 @@
-/** What a tool of the page returns, for an agent to know before it begins. */
+/** Collects the results of the page's tools for an agent, before it begins. */
 
 import type { CallContext } from "../types/calls.ts";
 import type { CreateError, PageTool, QueriesPort, ToolOutcome } from "./messages.ts";
 
-/** What this file uses of the page. */
+/** The part of the page that this file uses. */
 export type ContextPort = Pick<QueriesPort, "McpWebError" | "parseWith" | "toolResult" | "elicitInPage" | "dialog"> & { createError: CreateError };
 
-/** Runs the tool's handler, and returns an item of context. No AI client takes part. */
+/** Runs the tool's handler, and returns an item of context. No AI client is involved. */
 export async function contextFromTool({ id, definition, json }: PageTool, args: object, port: ContextPort, signal: AbortSignal) {
   const outcome = await runTool(id, definition, args, port, signal);
   const { value, isStructured } = parseOutcome(outcome);
@@ -39,10 +39,10 @@ function toolError(name: string, reason: string, { createError }: ContextPort, o
   return createError("HandlerFailed", `query(): the tool "${name}", which context names, has failed: ${reason}`, remedy, options);
 }
 
-/** A block of content, as far as it is looked into. */
+/** A block of content, with the fields that are read. */
 type Block = { type: string; text?: string; mimeType?: string; uri?: string; resource?: { text?: string; mimeType?: string } };
 
-/** Context is JSON: images and bytes are only named. */
+/** Context is JSON, so images and bytes are only named. */
 function parseOutcome({ result, content, structuredContent }: ToolOutcome): { value: unknown; isStructured: boolean } {
   if (content === undefined) return { value: JSON.parse(result ?? "null"), isStructured: true };
   if (structuredContent !== undefined) return { value: JSON.parse(structuredContent), isStructured: true };
@@ -52,7 +52,7 @@ function parseOutcome({ result, content, structuredContent }: ToolOutcome): { va
   return { value: texts.join("\n"), isStructured: false };
 }
 
-/** Returns what the handler gets: there is no client behind this call, but the user of the page may be asked. */
+/** Returns the context of the handler: the call has no client, but the user of the page may be asked. */
 function createContext(name: string, port: ContextPort, signal: AbortSignal): CallContext {
   const refuse = (what: string) =>
     Promise.reject(new port.McpWebError("ClientCapabilityMissing", `the page itself calls "${name}" for a query: there is no client to ${what}`));

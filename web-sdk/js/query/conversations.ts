@@ -1,4 +1,4 @@
-/** The conversations that the agent keeps, over HTTP. */
+/** The conversations that the agent stores, over HTTP. */
 
 import type { ConversationMessage, ConversationSummary } from "../types/conversation.ts";
 import type { McpWeb } from "../mcp-web.ts";
@@ -6,10 +6,10 @@ import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type CreateError } from "./messages.ts";
 
-/** How long a request may take, in milliseconds: longer than a bridge waits for its agent by default. */
+/** Maximum duration of a request, in milliseconds: longer than a bridge waits for its agent by default. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** What this file uses of the page. */
+/** The part of the page that this file uses. */
 export type ConversationsPage = Pick<McpWeb, "bridgeUrl" | "authToken" | "sessionId">;
 
 export class Conversations {
@@ -40,7 +40,7 @@ export class Conversations {
     return `/${encodeURIComponent(id)}`;
   }
 
-  /** Returns the answer of the bridge; nothing for a conversation that does not exist. */
+  /** Returns the response of the bridge, or nothing if the conversation does not exist. */
   async #fetch(method: string, path: string): Promise<any> {
     const { bridgeUrl, authToken, sessionId } = this.#page;
     if (authToken === undefined) throw this.#failure("MissingAuthentication", "wait until mcpWeb.status is connected");
@@ -68,7 +68,7 @@ export class Conversations {
   }
 }
 
-/** Returns the object of a JSON text; `undefined` if it is none. */
+/** Parses a JSON text as an object; `undefined` if it is not one. */
 function parseObject(text: string): { [field: string]: any } | undefined {
   try {
     const value: unknown = JSON.parse(text);

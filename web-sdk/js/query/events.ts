@@ -1,15 +1,15 @@
-/** The progress of a query: stored for those who read it later, within a limit. */
+/** The progress of a query, stored for later readers, within a limit. */
 
 import { parse } from "partial-json";
 
 import type { QueryEvent } from "../types/query.ts";
 
-/** As much as a bridge stores for a page that is away, in characters of JSON. */
+/** The same amount that a bridge stores for a disconnected page, in characters of JSON. */
 export const MAX_STORED_CHARS = 256 * 1024;
 
 const MISSED: QueryEvent = Object.freeze({ type: "note", text: "Earlier progress is not kept." });
 
-/** The texts that an event of this project has, by its type. Other agents send what they like. */
+/** The text fields of this project's events, by their type. Other agents may send any fields. */
 const KNOWN_EVENTS = new Map<unknown, string[]>([
   ["text", ["text"]],
   ["thinking", ["text"]],
@@ -21,7 +21,7 @@ const KNOWN_EVENTS = new Map<unknown, string[]>([
   ["usage", []],
 ]);
 
-/** The texts that an event of this project may have: those of tools that are the agent's own. */
+/** The optional text fields of this project's events, which tools of the agent itself have. */
 const OPTIONAL_TEXTS = ["source", "result"];
 
 /** Returns the event for the content of a `query_progress` message. */
@@ -32,13 +32,13 @@ export function parseEvent(content: any): QueryEvent {
   return isKnown ? content : { type: "progress", content };
 }
 
-/** The arguments of calls that the model writes, as the pieces of their texts, by the ids of the calls. */
+/** The arguments of calls while the model writes them: the pieces of their texts, by the ids of the calls. */
 class WrittenArguments {
   readonly #pieces = new Map<string, string[]>();
 
   /**
-   * Completes an event. All events of a call share its pieces, and the value is parsed whenever somebody looks at it: a
-   * text or a value for each event would need memory that grows with the square of the text.
+   * Completes an event. All events of a call share its pieces, and the value is parsed only when it is read: a text or a
+   * value per event would need memory that grows with the square of the text.
    */
   complete(event: QueryEvent): QueryEvent {
     if (event.type === "tool-started") this.#pieces.delete(event.id);
@@ -50,13 +50,13 @@ class WrittenArguments {
     return Object.defineProperty(event, "arguments", { get, enumerable: false });
   }
 
-  /** Nothing more is written. Events that are stored still have their pieces. */
+  /** Discards the pieces when no more will follow. Stored events still have theirs. */
   clear(): void {
     this.#pieces.clear();
   }
 }
 
-/** Returns the value as far as it is written; an empty object before there is one. */
+/** Parses the arguments written so far; an empty object if there are none. */
 function parseWritten(text: string): unknown {
   try {
     return parse(text);
@@ -65,7 +65,7 @@ function parseWritten(text: string): unknown {
   }
 }
 
-/** A stored event, and a link to the next one. The first entry has no size, dropped ones have no event. */
+/** A stored event, and a link to the next one. The first entry has no size, and dropped entries have no event. */
 interface Entry {
   event?: QueryEvent | undefined;
   size?: number;
@@ -73,11 +73,11 @@ interface Entry {
 }
 
 /**
- * A linked list that each reader goes through at its own pace. What is dropped at its beginning is freed as soon as no
- * reader stands before it.
+ * A linked list that each reader traverses at its own pace. Entries dropped at its beginning are freed as soon as all
+ * readers have passed them.
  */
 export class QueryEvents {
-  /** Stands before the first event that is stored: an empty entry, or the last one that was dropped. */
+  /** The entry before the first stored event: an empty one, or the last dropped one. */
   #before: Entry = {};
   #last: Entry = this.#before;
   #size = 0;
@@ -103,7 +103,7 @@ export class QueryEvents {
     this.#before = dropped;
   }
 
-  /** `error`: why the query failed, if it did. */
+  /** `error` is the reason if the query failed. */
   end(error?: unknown): void {
     this.#end = { error };
     this.#arguments.clear();
@@ -135,7 +135,7 @@ export class QueryEvents {
   }
 }
 
-/** A promise that is fulfilled from outside. */
+/** Creates a promise that is fulfilled from outside. */
 function signal(): { promise: Promise<void>; resolve: () => void } {
   let resolve!: () => void;
   const promise = new Promise<void>((settle) => (resolve = settle));

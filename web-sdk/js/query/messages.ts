@@ -1,4 +1,4 @@
-/** What the files about queries share: the bridge's messages, and what they use of the page. */
+/** Types that the files about queries share: the bridge's messages, and the part of the page that queries use. */
 
 import type { McpWebError, McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { CoreConnection } from "../mcp-web/core.ts";
@@ -14,7 +14,7 @@ export type QueryMessage = { type: string; uuid: string; [field: string]: unknow
 export const CONVERSATION_ID = /^(?!\.{1,2}$)[!-~]{1,64}$/;
 export const CONVERSATION_ID_REMEDY = "pass 1 to 64 visible ASCII characters but not . or .., or use mcpWeb.conversation()";
 
-/** Browsers fire a timer that is longer at once. */
+/** Browsers fire a longer timer immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A tool of the page. */
@@ -25,7 +25,7 @@ export interface PageTool {
   definition: { [field: string]: any };
 }
 
-/** What a tool's handler returned, as JSON texts. */
+/** The result of a tool's handler, as JSON texts. */
 export interface ToolOutcome {
   result?: string | undefined;
   content?: string | undefined;
@@ -33,19 +33,19 @@ export interface ToolOutcome {
   message?: string;
 }
 
-/** What queries use of the page. */
+/** The part of the page that queries use. */
 export interface QueriesPort {
   McpWebError: McpWebErrorConstructor;
-  /** Returns what a schema's library makes of a value. */
+  /** Returns the value as transformed by the schema's library. */
   parseWith(schema: unknown, value: unknown, code: McpWebErrorCode, subject: string): Promise<unknown>;
   toolResult(value: unknown, limit: { maxEdge: undefined; load: never }): Promise<ToolOutcome>;
-  /** Returns everything that the page offers at this moment. */
+  /** Returns all current definitions of the page. */
   tools(): PageTool[];
   /** Returns the wasm connection. */
   connection(): Pick<CoreConnection, "query">;
-  /** Returns who may allow calls. */
+  /** Returns how approvals are requested. */
   approvals(): McpWebOptions["approvals"];
-  /** Returns the largest message that the bridge takes, once that is known. */
+  /** Returns the maximum size of a message that the bridge accepts, once it is known. */
   maxBytes(): number | undefined;
   elicitInPage(): McpWebOptions["elicitInPage"];
   /** Returns the JSON Schema of a schema, if it has one. */
@@ -54,5 +54,5 @@ export interface QueriesPort {
   dialog(request: PageDialogRequest, signal: AbortSignal): Promise<ElicitAnswer<object>>;
 }
 
-/** Makes an error with a remedy. */
+/** Creates an error with a remedy. */
 export type CreateError = (code: McpWebErrorCode, what: string, remedy: string, options?: ErrorOptions) => McpWebError;

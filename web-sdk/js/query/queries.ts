@@ -1,4 +1,4 @@
-/** All queries of a page, over the connections that it has one after the other. */
+/** All queries of a page, across its successive connections. */
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
@@ -9,13 +9,13 @@ import { Conversations, type ConversationsPage } from "./conversations.ts";
 import { type RequestPort, buildQueryRequest } from "./query-request.ts";
 import { QueryRun } from "./query-run.ts";
 
-/** The `McpWeb`, as far as queries use it. */
+/** The part of `McpWeb` that queries use. */
 export interface QueriesPage extends ConversationsPage {
   readonly status: Status;
   onStatusChange(listener: (status: Status) => void): void;
 }
 
-/** The session of the tab: its queries are stored for the document after this one. */
+/** The session of the tab, which stores its queries for the next document. */
 export interface QueriesSession {
   readonly queries: Set<string>;
 }
@@ -26,9 +26,9 @@ export class Queries {
   readonly #port: QueriesPort & RequestPort;
   /** The queries that have not ended, by their uuids. */
   readonly #runs = new Map<string, QueryRun>();
-  /** Cancellations that could not be sent yet: uuid → text. */
+  /** Cancellations that could not be sent yet, by uuid. */
   readonly #unsentCancellations = new Map<string, string>();
-  /** Answers to requests for approval that could not be sent yet, in their order: uuid → texts. */
+  /** Answers to requests for approval that could not be sent yet, in order, by uuid. */
   readonly #unsentAnswers = new Map<string, string[]>();
 
   constructor(page: QueriesPage, session: QueriesSession, port: QueriesPort) {
@@ -38,7 +38,7 @@ export class Queries {
     page.onStatusChange((status) => this.#onStatusChange(status));
   }
 
-  /** The conversations that the agent keeps for this user and app. */
+  /** The conversations that the agent stores for this user and app. */
   get conversations(): Conversations {
     return new Conversations(this.#page, this.#port.createError);
   }
@@ -47,7 +47,7 @@ export class Queries {
     return !this.#runs.size;
   }
 
-  /** `options` as the app has passed them, `json` as they were then. */
+  /** `options` are those that the app has passed, and `json` is their content at that time. */
   start(uuid: string, options: QueryOptions, json: string, { signal }: QuerySignal = {}): QueryRun {
     const run = this.#create(uuid, signal);
     if (run.hasEnded) return run;
@@ -63,7 +63,7 @@ export class Queries {
     return run;
   }
 
-  /** Returns what the library of `responseSchema` makes of the answer. */
+  /** Returns a function that passes the answer through the library of `responseSchema`. */
   #valueParser({ responseSchema }: QueryOptions) {
     const subject = "the answer does not fit responseSchema";
     return responseSchema && ((value: unknown) => this.#port.parseWith(responseSchema, value, "ModelAnswerInvalid", subject));
@@ -102,12 +102,12 @@ export class Queries {
     return run;
   }
 
-  /** A message of the bridge about a query. */
+  /** Handles a message of the bridge about a query. */
   onMessage(message: QueryMessage): void {
     this.#runs.get(message.uuid)?.onMessage(message);
   }
 
-  /** The app disconnects. */
+  /** Ends all queries, because the app disconnects. */
   disconnect(): void {
     const error = this.#error("Disconnected", "disconnect() was called");
     for (const run of [...this.#runs.values()]) run.cancel(error.message, error);
@@ -117,7 +117,7 @@ export class Queries {
     const { state } = status;
     if (state === "connected") return this.#onConnected();
     const error = "error" in status ? status.error : undefined;
-    // The bridge knows the queries as those of a session that belongs to another tab now.
+    // The bridge assigns the queries to a session that now belongs to another tab.
     const isAnotherSession = error?.code === "SessionSuperseded";
     for (const run of [...this.#runs.values()]) {
       if (state === "failed" || (isAnotherSession && run.mayBeKnown)) run.fail(error);
@@ -138,7 +138,7 @@ export class Queries {
     return this.#page.status.state === "connected" && this.#port.connection().query(json);
   }
 
-  /** Sends what this connection has to carry of the query, once. */
+  /** Sends what the query needs on this connection, once. */
   #send(run: QueryRun): void {
     const message = this.#page.status.state === "connected" && !run.isSent && run.message();
     if (!message) return;
@@ -151,14 +151,14 @@ export class Queries {
     this.#session.queries.add(run.uuid);
   }
 
-  /** The cancellation is sent if a bridge may know the query. */
+  /** Sends the cancellation if a bridge may know the query. */
   #cancel(run: QueryRun, reason: string | undefined): void {
     if (!run.mayBeKnown) return;
     const json = JSON.stringify({ type: "query_cancel", uuid: run.uuid, reason });
     if (!this.#sendNow(json)) this.#unsentCancellations.set(run.uuid, json);
   }
 
-  /** The person may answer while the page has no connection. */
+  /** Stores the answer if there is no connection, because the person may answer meanwhile. */
   #answer(uuid: string, json: string): void {
     if (!this.#sendNow(json)) this.#unsentAnswers.set(uuid, [...(this.#unsentAnswers.get(uuid) ?? []), json]);
   }

@@ -1,4 +1,4 @@
-/** From what an app passes to `query()` to what an agent is asked. */
+/** Builds the message to an agent from the app's arguments of `query()`. */
 
 import { type ContextPort, contextFromTool } from "./context.ts";
 import { encodeAttachment } from "./attachments.ts";
@@ -23,13 +23,13 @@ const OPTIONS = [
 /** The name of a profile of the agent's own tools. */
 const PROFILE = /^[a-zA-Z0-9_-]{1,32}$/;
 
-/** An object whose fields are not known yet. */
+/** An object with unknown fields. */
 type UnknownObject = { [field: string]: any };
 
-/** Makes the error for what is wrong with the options. */
+/** Creates the error for invalid options. */
 type CreateInvalid = (what: string, remedy: string) => Error;
 
-/** What this file uses of the page. */
+/** The part of the page that this file uses. */
 export type RequestPort = ContextPort & Pick<QueriesPort, "importImages" | "jsonSchema"> & { tools(): PageTool[] };
 
 /** The fields of the `query` message. */
@@ -50,12 +50,12 @@ export interface QueryRequest {
 
 const isObject = (value: unknown): value is UnknownObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What is `undefined` inside of the options is `null` in their JSON. */
+/** Values that are `undefined` inside of the options are `null` in their JSON. */
 const isMissing = (value: unknown): boolean => value === null || value === undefined;
 
 /**
- * Returns the fields of the message. `given`: the options as the app has passed them; `options`: the same as they were
- * then, as JSON, with `null` for what is missing. `signal` fires when the query has ended.
+ * Returns the fields of the message. `given` are the options that the app has passed; `options` are the same at that time,
+ * as JSON, with `null` for missing values. `signal` fires when the query has ended.
  */
 export async function buildQueryRequest(
   given: UnknownObject,
@@ -109,7 +109,7 @@ export async function buildQueryRequest(
     ...(profile && { profile }),
     localTime: localTime(),
   };
-  // All items are checked first: no tool runs for a query that is refused.
+  // All items are checked first, so that no tool runs for a rejected query.
   const items = ((context ?? []) as unknown[]).map((item, index) => parseItem(item, given.context?.[index], tools, invalid));
   const values = items.map((item) => ("tool" in item ? contextFromTool(item.tool, item.arguments, port, signal) : item));
   const files = attachments?.map((attachment: unknown) => encodeAttachment(attachment, port, invalid));
@@ -142,7 +142,7 @@ function valueItem({ name, value, schema, description }: UnknownObject, given: u
   };
 }
 
-/** Describes what cannot be sent: functions, and objects that JSON leaves empty, such as a `Blob` or a `Map`. */
+/** Describes a value that cannot be sent: functions, and objects whose JSON is empty, such as a `Blob` or a `Map`. */
 function describeNonJson(value: unknown, given: unknown): string | undefined {
   if (["function", "symbol"].includes(typeof given)) return `a ${typeof given}`;
   const isEmptied = isObject(value) && !Object.keys(value).length;
@@ -150,7 +150,7 @@ function describeNonJson(value: unknown, given: unknown): string | undefined {
   return prototype && Object.getPrototypeOf(prototype) ? `a ${(given as object).constructor?.name ?? "special object"}` : undefined;
 }
 
-/** What the agent is sent about a tool. Of its own tools, the page only knows names. */
+/** The information about a tool for the agent. Of the agent's own tools, the page only knows names. */
 interface ToolInfo {
   name: string;
   description?: string;
@@ -158,32 +158,32 @@ interface ToolInfo {
   outputSchema?: object;
 }
 
-/** The tools that the page has at this moment. */
+/** The current tools of the page. */
 class Tools {
   readonly #port: RequestPort;
   readonly #tools: PageTool[];
   readonly #hasProfile: boolean;
 
-  /** `hasProfile`: whether the app may name tools of the agent, too. */
+  /** `hasProfile` says whether the app may also name tools of the agent. */
   constructor(port: RequestPort, hasProfile: boolean) {
     this.#port = port;
     this.#tools = port.tools().filter(({ kind }) => kind === "tool");
     this.#hasProfile = hasProfile;
   }
 
-  /** `tool`: its name, or its handle; `option`: where the app names it. */
+  /** `tool` is its name or its handle; `option` is where the app names it. */
   find(tool: unknown, option: string): PageTool {
     const known = this.#known(tool);
     if (!known) throw this.#notFound(tool, option);
     return known;
   }
 
-  /** Returns what the agent is sent about a tool of the page. */
+  /** Returns the information for the agent about a tool of the page. */
   describe(tool: unknown, option: string): ToolInfo {
     return describe(this.find(tool, option));
   }
 
-  /** Returns what the agent is sent about a tool, which may be one of its own. Only the agent knows those. */
+  /** Returns the information for the agent about a tool, which may be one of its own. Only the agent knows those. */
   describeAny(tool: unknown, option: string): ToolInfo {
     const known = this.#known(tool);
     if (known) return describe(known);

@@ -1,10 +1,10 @@
-/** How queries end, as the app sees it. */
+/** The outcomes of queries, as the app sees them. */
 
 import type { QueryResult, QueryToolCall, QueryUsage } from "../types/query.ts";
 import type { McpWebErrorConstructor } from "../mcp-web/error.ts";
 import type { QueryMessage } from "./messages.ts";
 
-/** The tool whose call is the answer. Of a query of another document, nobody here knows which it is. */
+/** The tool whose call is the answer. For a query of another document, it is unknown here. */
 type KnownRequest = { responseTool?: { name: string } | undefined; responseSchema?: object };
 
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
@@ -21,7 +21,8 @@ function parseAnswer(result: unknown, calls: QueryToolCall[], request: KnownRequ
   if (typeof result === "string") return { text: result };
   if (result !== undefined) return { value: result };
   const name = request?.responseTool?.name;
-  // Without a request, the last call of the page's tools has ended the query. Those of the agent's own come after them.
+  // Without a request, the last call of the page's tools has ended the query. Calls of the agent's own tools come after
+  // them.
   const last = calls.filter(({ tool, source }) => source === undefined && (!request || tool === name)).at(-1);
   return last ? { response: { arguments: last.arguments, result: last.result } } : {};
 }

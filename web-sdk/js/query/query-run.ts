@@ -1,4 +1,4 @@
-/** One query, from what the app asks to its end. */
+/** One query, from its start to its end. */
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryResult } from "../types/query.ts";
@@ -10,29 +10,32 @@ import { MAX_TIMER_MS, type QueryMessage } from "./messages.ts";
 import type { QueryRequest } from "./query-request.ts";
 import { parseQueryFailure, parseQueryResult } from "./query-result.ts";
 
-/** What a query reports to the page. */
+/** The callbacks of a query to the page. */
 export interface QueryRunPage {
   onAccepted(): void;
   /** The user has answered a request for approval. */
   onApproved(id: string, approved: boolean): void;
   /** Asks the user of the page in a dialog. */
   requestApproval: RequestApproval;
-  /** Returns who may allow calls. */
+  /** Returns how approvals are requested. */
   approvals(): McpWebOptions["approvals"];
   /** The app or its signal has cancelled the query. */
   onCancelled(reason: string | undefined): void;
-  /** The query has ended, however it did. */
+  /** The query has ended in any way. */
   onEnded(): void;
 }
 
 export class QueryRun {
   readonly uuid: string;
   state: Query["state"] = "waiting";
-  /** Whether this connection has carried the query. */
+  /** Whether the query was sent on this connection. */
   isSent = false;
   /** Whether a bridge may know the query. */
   mayBeKnown = false;
-  /** Whether the SDK asks about calls that must be approved; if the app does not say, until it reads the events. */
+  /**
+   * Whether the SDK asks about calls that need approval. If the app does not decide, the SDK does until the app reads the
+   * events.
+   */
   approvalDialog: boolean | undefined;
   readonly result: Promise<QueryResult>;
   readonly #page: QueryRunPage;
@@ -41,9 +44,9 @@ export class QueryRun {
   readonly #approvals: Approvals;
   /** Whether the app has begun to read the events. */
   #isRead = false;
-  /** Fires when the query has ended: its context is not collected any more. */
+  /** Fires when the query has ended, so that its context is no longer collected. */
   readonly #controller = new AbortController();
-  /** The fields of the message; `undefined` as long as the context is being collected. */
+  /** The fields of the message; `undefined` while the context is being collected. */
   #request: QueryRequest | undefined;
   #parseValue: ((value: unknown) => Promise<unknown>) | undefined;
   #isAttached = false;
@@ -70,13 +73,13 @@ export class QueryRun {
     return this.#controller.signal;
   }
 
-  /** The progress, from the beginning as far as that is stored. Throws what `result` is rejected with. */
+  /** Yields the progress from the beginning, as far as it is stored. Throws the error that `result` is rejected with. */
   events(): AsyncGenerator<QueryEvent, void, undefined> {
     this.#isRead = true;
     return this.#events.all();
   }
 
-  // What the page does.
+  // The methods that the page calls.
 
   setRequest(request: QueryRequest, parseValue?: (value: unknown) => Promise<unknown>): void {
     if (this.hasEnded) return;
@@ -87,12 +90,12 @@ export class QueryRun {
     this.#timer = setTimeout(() => this.#onTimeout(), Math.min(request.timeout, MAX_TIMER_MS));
   }
 
-  /** Another document has sent the query: this one only attaches to it. */
+  /** Attaches to the query, which another document has sent. */
   attach(): void {
     this.#isAttached = true;
   }
 
-  /** Returns what a new connection has to send. A bridge that has accepted the query must not be asked twice. */
+  /** Returns the message for a new connection. A query that a bridge has accepted must not be sent again. */
   message(): object | undefined {
     const { uuid } = this;
     if (this.#isAttached) return { type: "query_attach", uuid };
@@ -117,7 +120,7 @@ export class QueryRun {
     this.#end("cancelled", error);
   }
 
-  /** The app answers. @throws McpWebError when it allows a call in place of the person. */
+  /** Sends the answer of the app. @throws McpWebError if it allows a call on the person's behalf. */
   approve(id: string, approved = true): void {
     if (approved && this.#page.approvals() !== "app" && !this.hasEnded && !this.#approvals.isAnsweredByPerson(id)) {
       const message = `the person at the page has not allowed the call: call approve() in the handler of a click or a key, or give new McpWeb() the option approvals: "app"`;
@@ -135,7 +138,7 @@ export class QueryRun {
     this.#end("failed", error);
   }
 
-  // What the bridge sends.
+  // The messages of the bridge.
 
   onMessage(message: QueryMessage): void {
     const { type, content, number, reason } = message;
@@ -148,7 +151,7 @@ export class QueryRun {
     }
   }
 
-  /** The library of the schema has its say about the answer. */
+  /** The library of the schema validates the answer. */
   async #onComplete(result: QueryResult): Promise<void> {
     try {
       if (this.#parseValue) result.value = await this.#parseValue(result.value);
@@ -165,7 +168,7 @@ export class QueryRun {
     this.#page.onAccepted();
   }
 
-  /** What is sent again after a broken connection may have been received before. */
+  /** Events that are sent again after a broken connection may have been received before. */
   #onProgress(content: unknown, number: number | undefined): void {
     if (number !== undefined && number <= this.#number) return;
     this.#number = number ?? this.#number;
@@ -173,7 +176,7 @@ export class QueryRun {
     this.#approvals.onEvent(this.#events.push(content), asker);
   }
 
-  /** No agent has accepted the query in time. Once it is accepted, the bridge has the timer. */
+  /** No agent has accepted the query in time. Once it is accepted, the bridge runs the timer. */
   #onTimeout(): void {
     const timeout = this.#request?.timeout;
     const message = `no agent took the query within ${timeout} ms: see mcpWeb.status, and whether the bridge has an agent`;

@@ -1,4 +1,4 @@
-/** Reads and changes the app's state, one call after the other. */
+/** Reads and changes the app's state, one call at a time. */
 
 import { McpWebError } from "../mcp-web/error.ts";
 import type { CallArguments, Edit, Editor, Origin } from "./edit.ts";
@@ -12,18 +12,18 @@ export interface StateFunctions {
   set(value: any): unknown;
 }
 
-/** What is wrong with a state, as libraries say it. */
+/** A validation error of a state, as libraries report it. */
 interface Issue {
   message: string;
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
 }
 
-/** What a schema's library makes of a value, or what is wrong with it. */
+/** A value after validation by a schema's library, or its validation errors. */
 type Validated = { value?: unknown; issues?: readonly Issue[] | undefined };
 
 type Validate = (value: unknown) => Promise<Validated>;
 
-/** How often a change is decided again because the app has changed its state meanwhile. */
+/** Maximum number of attempts of a change, because the app may change its state meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 /** The state of one `createStateTools()`, and the calls that wait for it. */
@@ -40,7 +40,7 @@ export class StateAccess {
     this.#onChange = onChange;
   }
 
-  /** Answers with what a function makes of the state, which its library has completed if `isChecked`. */
+  /** Returns the result of a function of the state. If `isChecked`, the library has completed the state. */
   read(reader: (state: unknown) => unknown, isChecked: boolean, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#afterOthers(signal, async () => {
       const state = await this.#functions.get();
@@ -51,7 +51,7 @@ export class StateAccess {
     });
   }
 
-  /** Changes the state, or throws and leaves it as it is. */
+  /** Changes the state, or throws without changing it. */
   change(editor: Editor, args: CallArguments, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#afterOthers(signal, async () => {
       const validate = await this.#validator();
@@ -67,7 +67,7 @@ export class StateAccess {
           this.#onChange();
           return edit.answer(next);
         }
-        // The app has changed its state while the library checked the change.
+        // The app has changed its state during the validation.
         if (attempt === MAX_ATTEMPTS) throw new McpWebError("HandlerFailed", "the app keeps changing the state: try again");
         state = now;
       }
@@ -75,8 +75,8 @@ export class StateAccess {
   }
 
   /**
-   * Runs after the calls before it. A call that is cancelled while it waits does not run; one that is cancelled while it
-   * runs lets the next one go on.
+   * Runs after earlier calls. A call that is cancelled while it waits does not run; one that is cancelled while it runs
+   * lets the next one start.
    */
   #afterOthers<Result>(signal: AbortSignal | undefined, run: () => Promise<Result>): Promise<Result> {
     const cancelled = new Promise<never>((_resolve, reject) => {
@@ -92,7 +92,7 @@ export class StateAccess {
     return Promise.race([running, cancelled]);
   }
 
-  /** Returns the validation, once it is loaded: between `get` and `set`, nothing should take long. */
+  /** Returns the validation, once it is loaded, because the time between `get` and `set` should be short. */
   async #validator(): Promise<Validate> {
     const { validator, input } = this.#schema;
     if (isStandardSchema(validator)) return async (value) => (await validator["~standard"].validate(value)) as Validated;
@@ -108,14 +108,14 @@ export class StateAccess {
   }
 }
 
-/** Returns what the schema's library makes of a candidate, or throws an error in words of the call. */
+/** Returns the candidate after validation by the schema's library, or throws an error that refers to the call. */
 async function accepted(validate: Validate, { candidate, origins }: Edit): Promise<unknown> {
   const { issues, value } = await validate(candidate);
   if (issues) throw new McpWebError("InvalidArguments", describe(issues, origins));
   return value;
 }
 
-/** Names each problem by the parameter that it comes from, or by its place in the state. */
+/** Describes each problem by the parameter that it comes from, or by its path in the state. */
 function describe(issues: readonly Issue[], origins: readonly Origin[]): string {
   const texts = issues.map(({ message, path = [] }) => {
     const keys = path.map((part) => String(typeof part === "object" ? part.key : part));

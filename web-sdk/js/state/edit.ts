@@ -1,4 +1,4 @@
-/** What the calls of state tools read and change, as functions of the state and the arguments. */
+/** The reads and changes of the calls of state tools, as functions of the state and the arguments. */
 
 import { McpWebError } from "../mcp-web/error.ts";
 import { isObject } from "../mcp-web/type-guards.ts";
@@ -8,20 +8,20 @@ import { type Fields, type Path, fieldsIn, getIn, isSame, itemsIn, merge, pick, 
 /** The arguments of a call. */
 export type CallArguments = { readonly [name: string]: any };
 
-/** Where a value of the arguments is in the state, so that what is wrong with it can be told in words of the call. */
+/** The position of an argument's value in the state, so that errors can refer to the call. */
 export interface Origin {
   readonly place: Path;
   readonly parameter: Path;
 }
 
-/** A change that is not made yet. */
+/** A prepared change. */
 export interface Edit {
-  /** The state that the schema's library has to accept. */
+  /** The state that the schema's library must accept. */
   readonly candidate: unknown;
   readonly origins: readonly Origin[];
-  /** Returns the new state, from what the library made of the candidate. */
+  /** Returns the new state, from the library's result for the candidate. */
   commit(parsed: unknown): unknown;
-  /** Returns the answer for the client. */
+  /** Returns the answer to the client. */
   answer(next: unknown): unknown;
 }
 
@@ -30,10 +30,10 @@ export interface NoEdit {
   readonly result: unknown;
 }
 
-/** Decides on a change. */
+/** Prepares a change. */
 export type Editor = (state: unknown, args: CallArguments) => Edit | NoEdit;
 
-/** Answers with a part of the state. */
+/** Returns a part of the state. */
 export type Reader = (state: unknown, args: CallArguments) => unknown;
 
 /** An error in the arguments. `path` is a parameter. */
@@ -62,7 +62,7 @@ export function replaceFields(node: SchemaNode): Editor {
   });
 }
 
-/** Changes those fields of an object that the arguments have. The answer has the fields that `isShown` names. */
+/** Changes the fields of an object that are in the arguments. The answer has the fields in `shown`. */
 export function changeFields(path: Path, fields: readonly FieldNode[], shown: readonly string[] | undefined): Editor {
   return (state, args) => {
     const current = getIn(state, path);
@@ -78,7 +78,7 @@ export function changeFields(path: Path, fields: readonly FieldNode[], shown: re
       commit(parsed) {
         const made = getIn(parsed, path);
         if (!isObject(made) || !isObject(current)) return setIn(state, path, made);
-        // What the call does not change stays as it is: the library may give it defaults.
+        // Fields that are not in the call stay unchanged, because the library may give them defaults.
         const names = Object.keys(made).filter((name) => !Object.hasOwn(base, name) || given.some((field) => field.name === name));
         return setIn(state, path, names.reduce((object, name) => withEntry(object, name, made[name]), base));
       },
@@ -90,7 +90,7 @@ export function changeFields(path: Path, fields: readonly FieldNode[], shown: re
   };
 }
 
-/** Sets one field, and takes it away if the argument is missing: then the library fills in its default. */
+/** Sets one field, or removes it if the argument is missing, so that the library fills in its default. */
 export function setField(path: Path, field: FieldNode): Editor {
   const place = [...path, field.name];
   return (state, args) => {
@@ -111,7 +111,7 @@ export function setField(path: Path, field: FieldNode): Editor {
   };
 }
 
-/** The list at a place, and what identifies its items. */
+/** The position of a list, and the field that identifies its items. */
 export interface ListPlace {
   readonly name: string;
   readonly path: Path;
@@ -120,7 +120,7 @@ export interface ListPlace {
   readonly idField: FieldNode | undefined;
 }
 
-/** Returns what the tools of a list need to know. */
+/** Returns the data that the tools of a list need. */
 export function listPlace(name: string, path: Path, node: SchemaNode): ListPlace {
   const item = elementOf(node);
   const ids = item.kind === "object" ? fieldsOf(item).filter(({ isId }) => isId) : [];
@@ -145,7 +145,7 @@ function checkedIndex(index: unknown): number {
 
 const keyOf = ({ idField }: ListPlace) => (idField ? "id" : "index");
 
-/** Answers with one item, or with all of them. A missing one is nothing. */
+/** Returns one item, or all of them. A missing one is `undefined`. */
 export function readItems(list: ListPlace): Reader {
   return (state, args) => {
     const items = getIn(state, list.path);
@@ -153,7 +153,7 @@ export function readItems(list: ListPlace): Reader {
   };
 }
 
-/** Adds an item, at the end unless an index says where. */
+/** Adds an item: at the end, unless an index is given. */
 export function addItem(list: ListPlace): Editor {
   return (state, args) => {
     const items = itemsAt(state, list.path);
@@ -175,7 +175,7 @@ export function changeItem(list: ListPlace): Editor {
   };
 }
 
-/** Puts a value in the place of `removed` items. */
+/** Replaces `removed` items by a value. */
 function editItem(list: ListPlace, state: unknown, items: readonly unknown[], at: number, removed: 0 | 1, value: unknown): Edit {
   const place = [...list.path, at];
   const changed = items.toSpliced(at, removed, value);
@@ -189,7 +189,7 @@ function editItem(list: ListPlace, state: unknown, items: readonly unknown[], at
         Array.isArray(made) && made.length === changed.length && made.every((item, index) => index === at || isSame(item, changed[index]));
       answered = isInPlace ? made[at] : value;
       checkId(list, items, at, removed, answered);
-      // A library that sorts or filters the list makes all of it.
+      // A library that sorts or filters the list determines all of it.
       return setIn(state, list.path, isInPlace ? items.toSpliced(at, removed, answered) : made);
     },
     answer: () => ({ success: true, value: answered }),
@@ -219,7 +219,7 @@ export function deleteItems(list: ListPlace): Editor {
   };
 }
 
-/** A missing item is deleted already. */
+/** A missing item is already deleted. */
 const NOTHING_DELETED: NoEdit = { result: { success: true, deleted: 0 } };
 
 function isAll(args: CallArguments, key: string): boolean {
@@ -233,7 +233,7 @@ function replaceCollection(state: unknown, path: Path, value: unknown): Edit {
   return { candidate: next, origins: [], commit: () => next, answer: () => SUCCESS };
 }
 
-/** The record at a place. */
+/** The position of a record. */
 export interface RecordPlace {
   readonly name: string;
   readonly path: Path;
@@ -242,7 +242,7 @@ export interface RecordPlace {
 
 const entriesAt = (state: unknown, path: Path): Fields => fieldsIn(getIn(state, path));
 
-/** Answers with one entry, or with all of them. A missing one is nothing. */
+/** Returns one entry, or all of them. A missing one is `undefined`. */
 export function readEntries({ path }: RecordPlace): Reader {
   return (state, { key }) => (key === undefined ? getIn(state, path) : getIn(entriesAt(state, path), [checkedKey(key)]));
 }
@@ -252,7 +252,7 @@ function checkedKey(key: unknown): string {
   return key;
 }
 
-/** Sets an entry. One that is an object is changed, and everything else is replaced. */
+/** Sets an entry. An object is merged, and any other value is replaced. */
 export function setEntry({ path, entry }: RecordPlace): Editor {
   return (state, args) => {
     if (args.key === undefined) throw invalid("key", "is missing");
@@ -265,7 +265,7 @@ export function setEntry({ path, entry }: RecordPlace): Editor {
   };
 }
 
-/** Puts a value at a key. A key that the library leaves out is refused: nobody has checked its value. */
+/** Sets the value of a key. A key that the library drops is rejected, because its value was not validated. */
 function editEntry(state: unknown, path: Path, entries: Fields, key: string, value: unknown, isAnswered: boolean): Edit {
   const place = [...path, key];
   return {
@@ -292,7 +292,7 @@ export function deleteEntries({ path }: RecordPlace): Editor {
   };
 }
 
-/** Replaces one whole item of a list that exists. */
+/** Replaces one whole existing item of a list. */
 export function replaceItem(list: ListPlace): Editor {
   const { name, path } = list;
   return (state, args) => {
@@ -328,7 +328,7 @@ export function setChunk(path: Path, field: FieldNode, values: readonly unknown[
   };
 }
 
-/** Sets several fields of one object, or of several: the last name of each path is its parameter. */
+/** Sets several fields of one or more objects: the last name of each path is its parameter. */
 export function setGroup(members: readonly { path: Path; field: FieldNode }[], isPartial: boolean): Editor {
   return (state, args) => {
     const given = members.filter(({ field }) => Object.hasOwn(args, field.name) && args[field.name] !== undefined);

@@ -4,7 +4,7 @@ import type { InferInput, JsonSchema, StandardSchema, ToolSchema } from "../type
 import { getIn, isSame } from "./values.ts";
 import { encodePointerPart, isStandardSchema, readStateSchema } from "./markers.ts";
 
-/** A value of an app: how it is read, how it is set, and its schema. */
+/** A value of an app: its getter, its setter, and its schema. */
 export type GroupMember<Schema extends ToolSchema = any> = readonly [
   get: () => InferInput<Schema> | Promise<InferInput<Schema>>,
   set: (value: InferInput<Schema>) => unknown,
@@ -14,18 +14,18 @@ export type GroupMember<Schema extends ToolSchema = any> = readonly [
 /** The values of a group, by the schemas of its members. */
 export type GroupState<Schemas> = { [Name in keyof Schemas]?: InferInput<Schemas[Name]> };
 
-/** What {@link groupState} returns: options of `addStateTools`. */
+/** The result of {@link groupState}: options of `addStateTools`. */
 export interface Group<Schemas> {
   /** The schema of an object with all values, each of them optional. */
   schema: StandardSchema<GroupState<Schemas>, GroupState<Schemas>>;
   /** Reads all values. */
   get(): Promise<GroupState<Schemas>>;
-  /** Sets those values that are not `undefined`, and no others. */
+  /** Sets only the values that are not `undefined`. */
   set(values: GroupState<Schemas>): Promise<void>;
 }
 
 /**
- * Joins values that an app keeps apart, such as atoms, into one state for `addStateTools`.
+ * Joins values that an app stores separately, such as atoms, into one state for `addStateTools`.
  *
  * @example
  * ```ts
@@ -70,14 +70,14 @@ export function groupState<const Schemas extends { readonly [name: string]: Tool
     async set(values) {
       for (const [name, [get, set]] of entries) {
         const value = getIn(values, [name]);
-        // A state that is divided is set as a whole: what a call has not changed is as it was read.
+        // A divided state is set as a whole, so values that a call has not changed are unchanged since the read.
         if (value !== undefined && !isSame(value, await get())) await set(value);
       }
     },
   };
 }
 
-/** Validates one value. One that is not given is not there. */
+/** Validates one value. A missing one is left out. */
 async function validateMember(name: string, given: object, value: unknown) {
   if (value === undefined) return { name };
   const { validator } = readStateSchema(given);
@@ -91,7 +91,7 @@ async function validateMember(name: string, given: object, value: unknown) {
   return issues ? { name, issues } : { name, value: result.value };
 }
 
-/** Returns a schema that has moved to a place in another one: its references follow. */
+/** Returns a schema after moving it into another one, with adapted references. */
 function relocate(schema: unknown, place: string): unknown {
   if (Array.isArray(schema)) return schema.map((inner) => relocate(inner, place));
   if (typeof schema !== "object" || schema === null) return schema;

@@ -1,4 +1,4 @@
-/** What a schema says of fields beyond their types: which one identifies an item, and which ones the app sets itself. */
+/** Marks of fields beyond their types: which one identifies an item, and which ones the app sets itself. */
 
 import type { JsonSchema, StandardSchema } from "../types/infer.ts";
 import { toJsonSchema } from "../mcp-web/schemas.ts";
@@ -7,10 +7,10 @@ import { isPlainObject } from "../mcp-web/type-guards.ts";
 /** The keywords of JSON Schema that carry the marks. They are not published. */
 export const ID_KEYWORD = "x-mcp-web-id";
 export const SYSTEM_KEYWORD = "x-mcp-web-system";
-/** Marks a field that the library fills in when it is left out, for libraries that do not publish the default. */
+/** Marks a field that the library fills in if it is missing, for libraries that do not publish the default. */
 export const FILLED_KEYWORD = "x-mcp-web-filled";
 
-/** What Zod's schemas have. */
+/** The fields of Zod's schemas. */
 interface ZodSchema {
   meta?(metadata: object): unknown;
   clone(): object;
@@ -21,10 +21,10 @@ interface ZodRegistry {
 }
 
 /**
- * Marks the field that identifies an item of a list, for schemas of Zod. The tools of the list then take an `id` of the
- * field's type instead of an `index`. Other libraries name such fields with {@link state}.
+ * Marks the field that identifies an item of a list, for schemas of Zod. The tools of the list then have a parameter `id`
+ * of the field's type instead of `index`. For other libraries, mark such fields with {@link state}.
  *
- * @returns a schema with the mark. The given one stays as it is, so that it can be used elsewhere without it.
+ * @returns a schema with the mark. The given one stays unchanged, so that it can be used elsewhere without the mark.
  *
  * @example
  * ```ts
@@ -36,10 +36,10 @@ export function id<Schema extends object>(schema: Schema): Schema {
 }
 
 /**
- * Marks a field that the app fills in itself, for schemas of Zod: clients see it and cannot set it. It needs a default.
- * Other libraries name such fields with {@link state}.
+ * Marks a field that the app fills in itself, for schemas of Zod: clients can see it but not set it. It needs a default.
+ * For other libraries, mark such fields with {@link state}.
  *
- * @returns a schema with the mark. The given one stays as it is.
+ * @returns a schema with the mark. The given one stays unchanged.
  */
 export function system<Schema extends object>(schema: Schema): Schema {
   return mark(schema, SYSTEM_KEYWORD);
@@ -53,13 +53,15 @@ function mark<Schema extends object>(schema: Schema, keyword: string): Schema {
     throw new TypeError("id() and system() mark schemas of Zod 4.2 or later: name the fields of others with state(schema, { ids, system })");
   }
   const marked = zod.clone() as Schema & { _zod: { parent?: object } };
-  // What was known of the schema is known of its copy.
+  // The metadata of the schema also applies to its copy.
   marked._zod.parent = schema;
   registry.add(marked, { [keyword]: true });
   return marked;
 }
 
-/** Which fields of a state are marked, by their paths: `todos[].id` for items of a list, `projects{}.id` for values of a record. */
+/**
+ * The marked fields of a state, by their paths: `todos[].id` for items of a list, `projects{}.id` for values of a record.
+ */
 export interface StateMarks {
   /** The fields that identify items: see {@link id}. */
   ids?: readonly string[];
@@ -94,17 +96,17 @@ export function state<const Schema extends object>(schema: Schema, marks: StateM
   return result;
 }
 
-/** What a state's schema is, once the marks are in it. */
+/** The schema of a state, including the marks. */
 export interface StateSchema {
-  /** The schema that validates, as its library has it. */
+  /** The schema that validates, as its library created it. */
   readonly validator: object;
-  /** What clients send, with the marks. */
+  /** The schema of clients' values, with the marks. */
   readonly input: JsonSchema;
-  /** What the state looks like. */
+  /** The schema of the state's values. */
   readonly output: JsonSchema | undefined;
 }
 
-/** Returns what a schema, marked or not, describes. */
+/** Returns the schemas that a schema, marked or not, describes. */
 export function readStateSchema(given: unknown): StateSchema {
   const { schema, marks } = unwrap(given);
   const input = marks.jsonSchema ?? convert(schema, "input");
@@ -145,7 +147,7 @@ function convert(schema: object, side: "input" | "output"): unknown {
   }
 }
 
-/** Takes away defaults that are others each time, such as new ids, and marks their fields as filled in. */
+/** Removes defaults that differ each time, such as new ids, and marks their fields as filled in. */
 function removeGeneratedDefaults(schema: { [keyword: string]: any }, again: unknown): void {
   if (!isPlainObject(again)) return;
   for (const [keyword, value] of Object.entries(schema)) {
@@ -161,7 +163,7 @@ function removeGeneratedDefaults(schema: { [keyword: string]: any }, again: unkn
 
 /**
  * Returns a schema whose references are JSON pointers, and whose tuples are those of JSON Schema 2020-12. Identifiers of
- * schemas would have no meaning in the parameters of a tool.
+ * schemas have no meaning in the parameters of a tool.
  */
 function withPointers(root: { [keyword: string]: any }): { [keyword: string]: any } {
   const pointers = new Map<string, string>();
@@ -195,10 +197,11 @@ function withPointers(root: { [keyword: string]: any }): { [keyword: string]: an
 
 /** Returns a key as a part of a JSON pointer in a reference. */
 export const encodePointerPart = (key: string): string =>
-  // Only what a fragment of a URI cannot have (RFC 3986): validators compare pointers as they are written.
+  // Escapes only the characters that a URI fragment cannot contain (RFC 3986), because validators compare pointers
+  // literally.
   key.replaceAll("~", "~0").replaceAll("/", "~1").replace(/[^\w.~!$&'()*+,;=:@?-]/gu, encodeURIComponent);
 
-/** Marks the fields that a client may leave out and that the state has nevertheless. */
+/** Marks the fields that a client may leave out although the state always has them. */
 function markFilled(input: { [keyword: string]: any }, output: JsonSchema): void {
   const required: unknown = output.required;
   for (const [name, field] of Object.entries<any>(input.properties ?? {})) {
@@ -219,7 +222,7 @@ function outputSide(schema: object, { jsonSchema }: StateMarks): JsonSchema | un
     const output = toJsonSchema(schema, "output");
     return isPlainObject(output) ? withPointers(structuredClone(output)) : undefined;
   } catch {
-    // A transform has no JSON Schema: what the getter answers is not described.
+    // A transform has no JSON Schema, so the result of the getter is not described.
     return undefined;
   }
 }
@@ -228,7 +231,7 @@ function outputSide(schema: object, { jsonSchema }: StateMarks): JsonSchema | un
 export const isStandardSchema = (schema: object): schema is StandardSchema =>
   typeof (schema as Partial<StandardSchema>)["~standard"]?.validate === "function";
 
-/** Marks one field in a schema of its own. */
+/** Marks one field, after copying its schema. */
 function markPath(root: { [keyword: string]: any }, path: string, keyword: string): void {
   const fail = () => new TypeError(`state(): the schema has no field "${path}"`);
   let schema: { [keyword: string]: any } = root;
@@ -245,14 +248,14 @@ function markPath(root: { [keyword: string]: any }, path: string, keyword: strin
   schema[keyword] = true;
 }
 
-/** Returns a property that is a schema, as a copy that only this place uses. */
+/** Returns a property that is a schema, as a copy for this position only. */
 function own(parent: { [key: string]: any } | undefined, key: string, fail: () => TypeError): { [keyword: string]: any } {
   const value = parent?.[key];
   if (!isPlainObject(value)) throw fail();
   return (parent![key] = { ...value });
 }
 
-/** Returns the schema of an object, list or record below references and `null`, all of them copied into this place. */
+/** Returns the schema of an object, list or record below references and `null`, after copying them for this position. */
 function objectOf(schema: { [keyword: string]: any }, root: { [keyword: string]: any }): { [keyword: string]: any } {
   if (typeof schema.$ref === "string") {
     const target = schema.$ref.split("/").slice(1).reduce<any>((value, part) => value?.[part.replaceAll("~1", "/").replaceAll("~0", "~")], root);

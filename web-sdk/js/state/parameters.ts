@@ -1,4 +1,4 @@
-/** The JSON Schemas of tools' parameters, which follow from the schema of the state. */
+/** The JSON Schemas of tools' parameters, derived from the schema of the state. */
 
 import { isPlainObject } from "../mcp-web/type-guards.ts";
 import { FILLED_KEYWORD, ID_KEYWORD, SYSTEM_KEYWORD } from "./markers.ts";
@@ -7,20 +7,20 @@ import { type Keywords, type SchemaNode, branchesOf, fieldsOf, isNullSchema, rea
 
 type Draft = { [keyword: string]: any };
 
-/** Where a parameter's schema has the whole schema of the state, for references to it. */
+/** The definition in a parameter's schema that contains the whole schema of the state, for references to it. */
 const STATE_DEFINITION = "state";
 
-/** Returns the schema of a whole value, with the fields that the app fills in. */
+/** Returns the schema of a whole value, including the fields that the app fills in. */
 export function complete(node: SchemaNode): Draft {
   return published(node.written, node.root, false);
 }
 
-/** Returns the schema of a whole value as clients may set it. */
+/** Returns the schema of a whole value that clients may set. */
 export function whole(node: SchemaNode): Draft {
   return published(node.written, node.root, true);
 }
 
-/** Returns the schema of a change: all fields of objects are optional, on every level. */
+/** Returns the schema of a change: all fields of objects are optional, at every level. */
 export function partial(node: SchemaNode): Draft {
   return published(relaxed(node.written, node.root, new Set()), node.root, true);
 }
@@ -43,17 +43,17 @@ function published(written: Keywords, root: Keywords, hidesSystem: boolean): Dra
   const printer: Printer = { root, hidesSystem, isReferring: false, isExact: false };
   const schema = strip(written, printer) as Draft;
   if (!printer.isReferring) return schema;
-  // References stay as they are written: the whole schema of the state is a definition, and they point into it.
+  // References stay unchanged: the whole schema of the state is a definition, and they point into it.
   return { ...schema, $defs: { [STATE_DEFINITION]: strip(root, printer) } };
 }
 
-/** How a schema is published. */
+/** Options for publishing a schema. */
 interface Printer {
   readonly root: Keywords;
   readonly hidesSystem: boolean;
   /** Whether a reference was found. */
   isReferring: boolean;
-  /** Whether what the schema refuses matters: a branch of `oneOf` must not accept the values of another. */
+  /** Whether rejections matter: a branch of `oneOf` must not accept the values of another. */
   isExact: boolean;
 }
 
@@ -62,7 +62,7 @@ const SCHEMAS = new Set(["items", "additionalProperties", "not", "if", "then", "
 const LISTS = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
-/** What the library or this module writes for itself. */
+/** Keywords that only the library or this module uses. */
 const OWN_KEYWORDS = new Set([FILLED_KEYWORD, ID_KEYWORD, SYSTEM_KEYWORD, "$schema", "$id", "id", "~standard"]);
 
 function strip(schema: unknown, printer: Printer): unknown {
@@ -79,14 +79,14 @@ function strip(schema: unknown, printer: Printer): unknown {
   const result: Draft = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (OWN_KEYWORDS.has(keyword) && !(keyword === "id" && typeof value !== "string")) continue;
-    // What a client sends beside the parameters is dropped, and not refused.
+    // Additional fields from a client are dropped, and not rejected.
     if (keyword === "additionalProperties" && value === false && !printer.isExact) continue;
     if (keyword === "unevaluatedProperties" && value === false && !printer.isExact) continue;
     if (keyword === "$ref" && typeof value === "string" && /^#(\/|$)/.test(value)) {
       printer.isReferring = true;
       result.$ref = `#/$defs/${STATE_DEFINITION}${value.slice(1)}`;
     } else if (keyword === "required" && Array.isArray(value)) {
-      // What has a default may be left out, whatever the schema says.
+      // A field with a default may be left out, whatever the schema says.
       const required = value.filter((name) => !hidden.has(name) && !hasDefault(schema, name));
       if (required.length) result.required = required;
     } else if (MAPS.has(keyword) && isPlainObject(value)) {
@@ -109,7 +109,7 @@ function systemFields(schema: Keywords, root: Keywords): Set<string> {
   return new Set(fields.filter(({ isSystem }) => isSystem).map(({ name }) => name));
 }
 
-/** What an object must have: the whole state is checked for it, and a change may leave it out. */
+/** Keywords about missing fields: the whole state is validated with them, but a change may leave fields out. */
 const ABSENCE_KEYWORDS = ["required", "minProperties", "dependentRequired", "dependentSchemas", "dependencies", "allOf", "not", "if", "then", "else"];
 
 /** Returns a schema whose objects may leave out fields. Lists and unions stay whole. */

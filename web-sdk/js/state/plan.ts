@@ -1,4 +1,4 @@
-/** Which tools a state has, by its schema and the options. Pure: nothing is registered, read or set here. */
+/** Plans the tools of a state from its schema and the options. Pure: nothing is registered, read or set here. */
 
 import type { JsonSchema } from "../types/infer.ts";
 import {
@@ -28,12 +28,12 @@ export interface ToolPlan {
   readonly inputSchema: JsonSchema | undefined;
   readonly outputSchema: JsonSchema | undefined;
   readonly run: { readonly read: Reader } | { readonly edit: Editor };
-  /** Whether the whole state has to fit its schema to be answered. */
+  /** Whether the whole state must match its schema before the tool answers. */
   readonly isChecked?: boolean;
   readonly annotations: { readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean; readonly idempotentHint?: boolean };
 }
 
-/** What the tools are named after, and what their descriptions say. */
+/** The base of the tools' names, and the text of their descriptions. */
 export interface Subject {
   readonly name: string;
   readonly description: string;
@@ -50,7 +50,7 @@ const ALL = (what: string) => ({ const: true, description: `true deletes all ${w
 
 const SUCCESS_SCHEMA = { type: "object", properties: { success: { type: "boolean" } }, required: ["success"] };
 
-/** Returns a description: what the state is, and what the tool does. */
+/** Returns a description: that of the state, and that of the tool. */
 export const describe = ({ description }: Subject, does: string): string => `${withoutEnd(description)}: ${does}.`;
 
 /** Returns a text without the punctuation at its end. */
@@ -60,12 +60,12 @@ function withoutEnd(text: string): string {
   return text.slice(0, end);
 }
 
-/** The tool that answers the whole state, and the one that replaces it. */
+/** The tool that returns the whole state, and the one that replaces it. */
 export function basicTools(subject: Subject, schema: StateSchema): ToolPlan[] {
   return [basicGetter(subject, schema), basicSetter(subject, schema)];
 }
 
-/** The tool that answers the whole state. */
+/** The tool that returns the whole state. */
 export function basicGetter(subject: Subject, { output }: StateSchema): ToolPlan {
   const described = output && readNode(output, output);
   const isObject = described && !described.isNullable && (described.kind === "object" || described.kind === "record");
@@ -94,7 +94,7 @@ function basicSetter(subject: Subject, { input }: StateSchema): ToolPlan {
   };
 }
 
-/** The tools of a value: of the whole state, or of a part of it. Nothing if its shape has none. */
+/** The tools of a value: of the whole state or a part of it. Empty if its kind has none. */
 export function expandedTools(subject: Subject, path: Path, node: SchemaNode): ToolPlan[] {
   switch (node.kind) {
     case "array":
@@ -137,7 +137,7 @@ export function getter(subject: Subject, path: Path): ToolPlan {
   };
 }
 
-/** The tools of an object with these fields: one for those that are values, and those of each list and record. */
+/** The tools of an object with these fields: one for plain values, and those of each list and record. */
 export function objectTools(subject: Subject, path: Path, node: SchemaNode, fields: readonly FieldNode[]): ToolPlan[] {
   const collections = fields.filter(isCollection);
   const fixed = fields.filter((field) => !isCollection(field));
@@ -162,7 +162,7 @@ export function rootGetter(subject: Subject, path: Path, fixed: readonly FieldNo
   };
 }
 
-/** The tools of an object but its getter. */
+/** The tools of an object except its getter. */
 export function remainderTools(subject: Subject, path: Path, node: SchemaNode, fields: readonly FieldNode[]): ToolPlan[] {
   const collections = fields.filter(isCollection);
   const fixed = fields.filter((field) => !isCollection(field));
@@ -275,20 +275,20 @@ function recordTools(subject: Subject, path: Path, node: SchemaNode): ToolPlan[]
   ];
 }
 
-/** A default would be taken for what happens without the parameter. */
+/** A default would be mistaken for the effect of omitting the parameter. */
 const withoutDefault = ({ default: _default, ...schema }: { [keyword: string]: unknown }) => schema;
 
-/** The argument that picks a page, which the bridge adds to every tool. */
+/** The argument that selects a page, which the bridge adds to every tool. */
 const SESSION_PARAMETER = "session_id";
 
-/** Refuses parameters that would never reach the tool. */
+/** Rejects parameters that would never reach the tool. */
 export function checkParameters({ name }: Subject, fields: readonly FieldNode[]): void {
   if (fields.some((field) => field.name === SESSION_PARAMETER)) {
     throw new TypeError(`state "${name}": a field cannot be called "${SESSION_PARAMETER}", because clients pick a page with this argument`);
   }
 }
 
-/** Refuses fields that nobody could ever set, on every level. */
+/** Rejects fields that could never be set, at every level. */
 export function checkSystem(subject: Subject, node: SchemaNode, seen = new Set<unknown>()): void {
   if (seen.has(node.schema.properties ?? node.schema)) return;
   seen.add(node.schema.properties ?? node.schema);

@@ -1,10 +1,10 @@
-/** Reads a JSON Schema as the shape of a state: objects with fields, lists, records and everything else. */
+/** Reads a JSON Schema as the structure of a state: objects with fields, lists, records and other values. */
 
 import type { JsonSchema } from "../types/infer.ts";
 import { isPlainObject } from "../mcp-web/type-guards.ts";
 import { FILLED_KEYWORD, ID_KEYWORD, SYSTEM_KEYWORD } from "./markers.ts";
 
-/** What tools can do with a value. */
+/** The kinds of values, by the operations of tools on them. */
 export type NodeKind =
   /** An object with named fields. */
   | "object"
@@ -12,7 +12,7 @@ export type NodeKind =
   | "array"
   /** An object whose keys are data. */
   | "record"
-  /** Values of several shapes, or of any. */
+  /** Values of several kinds, or of any kind. */
   | "union"
   /** Objects that several schemas describe together. */
   | "intersection"
@@ -22,10 +22,10 @@ export type NodeKind =
 /** A JSON Schema whose keywords are read. */
 export type Keywords = { readonly [keyword: string]: any };
 
-/** The shape of one place in a state. */
+/** The structure of one position in a state. */
 export interface SchemaNode {
   readonly kind: NodeKind;
-  /** The schema as it is written, with its references. */
+  /** The schema as it is written, including references. */
   readonly written: Keywords;
   /** The schema without `null` and without a reference at its root. */
   readonly schema: Keywords;
@@ -45,13 +45,13 @@ export interface FieldNode extends SchemaNode {
   readonly isSystem: boolean;
 }
 
-/** Returns the shape that a schema describes. */
+/** Returns the structure that a schema describes. */
 export function readNode(written: unknown, root: Keywords): SchemaNode {
   const { schema, isNullable } = withoutNull(keywordsOf(written), root);
   return { kind: kindOf(schema), written: keywordsOf(written), schema, isNullable, root };
 }
 
-/** The fields of objects, by their `properties`: a call looks for each of them. */
+/** The fields of objects, by their `properties`: a cache, because each call looks them up. */
 const knownFields = new WeakMap<object, readonly FieldNode[]>();
 
 /** Returns the fields of an object, in the order of the schema. */
@@ -73,12 +73,12 @@ function readFields(properties: Keywords, required: readonly unknown[], root: Ke
   }));
 }
 
-/** Returns a field of an object, if it has one of this name. */
+/** Returns a field of an object by its name. */
 export function fieldOf(node: SchemaNode, name: string): FieldNode | undefined {
   return fieldsOf(node).find((field) => field.name === name);
 }
 
-/** Returns the shape of the items of a list, or of the values of a record. */
+/** Returns the structure of the items of a list, or of the values of a record. */
 export function elementOf({ kind, schema, root }: SchemaNode): SchemaNode {
   return readNode(kind === "array" ? schema.items : recordValues(schema), root);
 }
@@ -87,18 +87,18 @@ export function elementOf({ kind, schema, root }: SchemaNode): SchemaNode {
 export const idFieldOf = (item: SchemaNode): FieldNode | undefined =>
   item.kind === "object" ? fieldsOf(item).find(({ isId }) => isId) : undefined;
 
-/** Returns the shapes of a union. */
+/** Returns the structures of a union. */
 export const branchNodes = ({ schema, root }: SchemaNode): SchemaNode[] =>
   (branchesOf(schema) ?? []).map((branch) => readNode(branch, root));
 
-/** Returns the shapes of a tuple's elements. */
+/** Returns the structures of a tuple's elements. */
 export const tupleNodes = ({ schema, root }: SchemaNode): SchemaNode[] | undefined =>
   Array.isArray(schema.prefixItems) ? schema.prefixItems.map((element: unknown) => readNode(element, root)) : undefined;
 
-/** Returns whether a value is the schema's place for lists and records. */
+/** Returns whether a value is a list or a record. */
 export const isCollection = ({ kind }: SchemaNode): boolean => kind === "array" || kind === "record";
 
-/** Returns whether an object takes fields that its schema does not name. */
+/** Returns whether an object accepts fields that its schema does not name. */
 export const isOpen = ({ schema }: SchemaNode): boolean => schema.additionalProperties !== false || "patternProperties" in schema;
 
 /** Follows a reference within the document; others are not followed. */
@@ -130,7 +130,7 @@ export function decodePointerPart(part: string): string {
   try {
     decoded = decodeURIComponent(part);
   } catch {
-    // A key with a percent sign that nobody has encoded.
+    // A key with a percent sign that was not encoded.
   }
   return decoded.replaceAll("~1", "/").replaceAll("~0", "~");
 }
@@ -141,10 +141,10 @@ export function branchesOf(schema: Keywords): readonly Keywords[] | undefined {
   return Array.isArray(branches) ? branches.map(keywordsOf) : undefined;
 }
 
-/** Returns whether a schema accepts nothing but `null`. */
+/** Returns whether a schema accepts only `null`. */
 export const isNullSchema = (schema: Keywords): boolean => schema.type === "null" || schema.const === null;
 
-/** Takes `null` out of what a schema accepts. */
+/** Removes `null` from the values that a schema accepts. */
 function withoutNull(written: Keywords, root: Keywords): { schema: Keywords; isNullable: boolean } {
   const schema = resolve(written, root);
   const { anyOf, oneOf, ...siblings } = schema;
@@ -168,7 +168,7 @@ function kindOf(schema: Keywords): NodeKind {
   if (branchesOf(schema) || Array.isArray(schema.type)) return "union";
   const { type, properties, items, prefixItems } = schema;
   if (type === "array" || (type === undefined && items)) {
-    // A list that may not be changed has no tools for its items.
+    // A read-only list has no tools for its items.
     return isPlainObject(items) && !prefixItems && !schema.readOnly ? "array" : "scalar";
   }
   if (type === "object" || properties) {
@@ -186,7 +186,7 @@ function recordValues({ additionalProperties, patternProperties, propertyNames }
   return additionalProperties === true || propertyNames ? {} : undefined;
 }
 
-/** Returns whether a schema, or what is below its wrappers, has a keyword. */
+/** Returns whether a schema, or the one inside its wrappers, has a keyword. */
 function hasKeyword(written: unknown, keyword: string, root: Keywords): boolean {
   const schema = resolve(keywordsOf(written), root);
   if (keyword in schema) return true;

@@ -1,4 +1,4 @@
-/** Splits a state into parts, each with tools of its own: the option `schemaSplit`. */
+/** Splits a state into parts with separate tools: the option `schemaSplit`. */
 
 import { listPlace, replaceEntry, replaceItem, setChunk, setField, setGroup } from "./edit.ts";
 import type { StateSchema } from "./markers.ts";
@@ -22,7 +22,7 @@ import { type Path, getIn } from "./values.ts";
 /** One part of the split: a path, or several paths whose fields are set together. */
 export type SplitEntry = string | readonly string[];
 
-/** What an entry means, by the schema. */
+/** The meaning of an entry, by the schema. */
 type Part =
   | { kind: "field"; place: Path; parent: Path; field: FieldNode }
   | { kind: "items"; place: Path; field: FieldNode }
@@ -30,13 +30,13 @@ type Part =
   | { kind: "chunk"; place: Path; parent: Path; field: FieldNode; label: string; values: readonly unknown[] }
   | { kind: "group"; name: string; members: { place: Path; parent: Path; field: FieldNode }[] };
 
-/** The tools of a state that is split, without `expand`: the getter of the whole, and a setter for each part. */
+/** The tools of a split state without `expand`: the getter of the whole state, and a setter for each part. */
 export function splitTools(subject: Subject, schema: StateSchema, node: SchemaNode, split: readonly SplitEntry[]): ToolPlan[] {
   const setters = withoutSwallowed(readParts(subject, node, split)).map((part) => partSetter(subject, part));
   return [basicGetter(subject, schema), ...setters];
 }
 
-/** The tools of a state that is split and expanded: a getter of the whole, the tools of each part, and those of the rest. */
+/** The tools of a split and expanded state: a getter of the whole state, the tools of each part, and those of the rest. */
 export function expandedSplitTools(subject: Subject, node: SchemaNode, split: readonly SplitEntry[]): ToolPlan[] {
   const parts = withoutSwallowed(readParts(subject, node, split));
   const fields = fieldsOf(node);
@@ -51,7 +51,7 @@ export function expandedSplitTools(subject: Subject, node: SchemaNode, split: re
   ];
 }
 
-/** The fields of the state that a part covers as a whole. The others stay among the rest. */
+/** The fields of the state that a part covers entirely. The others belong to the rest. */
 function topFields(part: Part): string[] {
   const places = part.kind === "group" ? part.members.map(({ place }) => place) : [part.place];
   return places.filter(({ length }) => length === 1).map(([name]) => String(name));
@@ -125,7 +125,7 @@ function readEntry(subject: Subject, node: SchemaNode, entry: string, slices: Ma
   return [{ kind: "chunk", ...found, label, values: values.slice(range.from, range.to) }];
 }
 
-/** Slices of an enum must have each of its values once. */
+/** Slices of an enum must contain each of its values once. */
 function checkSlices(subject: Subject, node: SchemaNode, slices: Map<string, { from: number; to: number }[]>): void {
   for (const [path, ranges] of slices) {
     const values: unknown[] = findField(subject, node, path).field.schema.enum;
@@ -153,7 +153,7 @@ function readGroup(subject: Subject, node: SchemaNode, entries: readonly string[
   return { kind: "group", name: hasCommonParent ? first.parent.join("-") : names.join("_"), members };
 }
 
-/** A part whose parent is a part, too, is set with it. */
+/** A part whose parent is also a part is set with it. */
 function withoutSwallowed(parts: readonly Part[]): Part[] {
   const wholes = parts.filter((part) => part.kind === "field").map(({ place }) => place);
   const isBelow = (place: Path, parent: Path) => place.length > parent.length && parent.every((name, index) => name === place[index]);
@@ -161,7 +161,7 @@ function withoutSwallowed(parts: readonly Part[]): Part[] {
   return parts.filter((part) => part.kind === "group" || !isSwallowed(part.place));
 }
 
-/** Returns whether a call must give a field. */
+/** Returns whether a call must contain a field. */
 const isNeeded = ({ isRequired, hasDefault }: FieldNode) => isRequired && !hasDefault;
 
 const dashed = (place: Path) => place.join("-");
@@ -217,7 +217,7 @@ function partSetter(subject: Subject, part: Part): ToolPlan {
   }
 }
 
-/** Returns what makes a schema accept some values only. */
+/** Returns the keywords that limit a schema to some values. */
 const chunkOf = ({ isNullable }: FieldNode, values: readonly unknown[]) =>
   isNullable ? { anyOf: undefined, type: undefined, enum: [...values, null] } : { enum: values };
 

@@ -1,26 +1,29 @@
-/** The tools of a state: its plan, checked as a whole. */
+/** Creates the tools of a state: plans and checks them. */
 
 import { readStateSchema, type StateSchema } from "./markers.ts";
 import { type Subject, type ToolPlan, basicTools, checkSystem, expandedTools } from "./plan.ts";
 import { readNode } from "./schema-node.ts";
 import { type SplitEntry, expandedSplitTools, splitTools } from "./split.ts";
 
-/** How a state is divided into tools. */
+/** The division of a state into tools. */
 export interface Division {
   readonly expand?: boolean | undefined;
   readonly schemaSplit?: readonly SplitEntry[] | undefined;
 }
 
-/** More tools than this of one state are a warning: clients limit how many they take, and models choose worse among many. */
+/**
+ * A higher number of tools for one state causes a warning: clients limit the number that they accept, and models choose
+ * worse among many.
+ */
 const MANY_TOOLS = 25;
 
-/** Returns whether the page comes from another machine: its users can do nothing about warnings for developers. */
+/** Returns whether the page was loaded from another machine, whose users cannot act on warnings for developers. */
 function isDeployed(): boolean {
   const hostname = globalThis.location?.hostname;
   return hostname !== undefined && !/^(localhost$|127\.|\[::1\])/.test(hostname);
 }
 
-/** Returns the schema of a state, its tools in their order, and whether they are more than a getter and a setter. */
+/** Returns the schema of a state, its tools in order, and whether there are more than a getter and a setter. */
 export function planState(subject: Subject, given: unknown, { expand = false, schemaSplit }: Division) {
   const schema = read(subject, given);
   const isSplit = Array.isArray(schemaSplit) && readNode(schema.input, schema.input).kind === "object";

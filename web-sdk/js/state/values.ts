@@ -1,16 +1,16 @@
-/** Values of a state: reading and replacing places, merging, comparing. Nothing is changed in place. */
+/** Operations on values of a state: reading and replacing by path, merging, comparing. Nothing is modified in place. */
 
 import { McpWebError } from "../mcp-web/error.ts";
 import { isObject, isPlainObject } from "../mcp-web/type-guards.ts";
 import { type FieldNode, type SchemaNode, branchNodes, elementOf, fieldOf, fieldsOf, idFieldOf, isOpen, tupleNodes } from "./schema-node.ts";
 
-/** The way to a place in a state: names of fields, keys of records and indexes of lists. */
+/** The path to a position in a state: names of fields, keys of records and indexes of lists. */
 export type Path = readonly (string | number)[];
 
 /** An object whose fields are data. */
 export type Fields = { [name: string]: unknown };
 
-/** Returns the value at a place, or `undefined`. What is inherited is not there. */
+/** Returns the value at a path, or `undefined`. Inherited properties are ignored. */
 export function getIn(state: unknown, path: Path): unknown {
   let value = state;
   for (const key of path) {
@@ -20,7 +20,7 @@ export function getIn(state: unknown, path: Path): unknown {
   return value;
 }
 
-/** Returns the state with another value at a place. What is on the way and not there is made. */
+/** Returns the state with another value at a path. Missing containers on the path are created. */
 export function setIn(state: unknown, [key, ...rest]: Path, value: unknown): unknown {
   if (key === undefined) return value;
   const inner = setIn(getIn(state, [key]), rest, value);
@@ -28,7 +28,7 @@ export function setIn(state: unknown, [key, ...rest]: Path, value: unknown): unk
   return withEntry(fieldsIn(state), String(key), inner);
 }
 
-/** Returns an object with one more property of its own, whatever its name. */
+/** Returns an object with one more own property, whatever its name. */
 export function withEntry(object: Fields, key: string, value: unknown): Fields {
   const copy = { ...object };
   // An assignment to `__proto__` would set the prototype.
@@ -36,7 +36,7 @@ export function withEntry(object: Fields, key: string, value: unknown): Fields {
   return copy;
 }
 
-/** Returns the fields of an object, also of a class, or none if there is no value. */
+/** Returns the fields of an object or class instance; none if there is no value. */
 export function fieldsIn(value: unknown): Fields {
   if (value === undefined || value === null) return {};
   if (isObject(value) && !(value instanceof Map) && !(value instanceof Set)) return value;
@@ -53,8 +53,8 @@ export function itemsIn(value: unknown): readonly unknown[] {
 const unsuitable = (what: string) => new McpWebError("InvalidResult", `the app's state is not what its schema says: there should be ${what}`);
 
 /**
- * Returns a value with what a call changes in it: fields that the call leaves out keep their values, objects are merged,
- * lists and everything else are replaced. Fields of the app stay as they are.
+ * Returns a value with the changes of a call: fields that the call leaves out keep their values, objects are merged, and
+ * lists and other values are replaced. Fields of the app stay unchanged.
  */
 export function merge(node: SchemaNode, current: unknown, given: unknown): unknown {
   const { kind } = node;
@@ -74,7 +74,7 @@ export function merge(node: SchemaNode, current: unknown, given: unknown): unkno
 
 const isSystem = (node: SchemaNode | FieldNode) => "isSystem" in node && node.isSystem;
 
-/** Merges what the schema does not describe. */
+/** Merges values that the schema does not describe. */
 function mergeUnnamed(current: unknown, given: unknown): unknown {
   if (!isObject(current) || !isPlainObject(given)) return given;
   let result: Fields = { ...current };
@@ -86,8 +86,8 @@ function mergeUnnamed(current: unknown, given: unknown): unknown {
 }
 
 /**
- * Returns what stands for a value that a call gives as a whole: without fields that the schema does not allow, and with the
- * fields of the app that were there before. Items of lists are found again by their ids.
+ * Returns the value that replaces another as a whole: without fields that the schema does not allow, and with the former
+ * fields of the app. Items of lists are matched by their ids.
  */
 export function replace(node: SchemaNode, former: unknown, given: unknown): unknown {
   if (Array.isArray(given)) return replaceList(node, Array.isArray(former) ? former : [], given);
@@ -149,12 +149,12 @@ export function withDefaults(node: SchemaNode, value: unknown): unknown {
   return result;
 }
 
-/** Returns an object with only some of its properties, in their order. */
+/** Returns an object with some of its properties, in their order. */
 export function pick(object: unknown, names: readonly string[]): Fields {
   return isObject(object) ? Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name))) : {};
 }
 
-/** Returns whether two JSON values are the same. */
+/** Returns whether two JSON values are equal. */
 export function isSame(left: unknown, right: unknown): boolean {
   if (Object.is(left, right)) return true;
   if (Array.isArray(left) && Array.isArray(right)) {

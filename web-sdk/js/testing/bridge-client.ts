@@ -1,4 +1,4 @@
-/** The client of `TestBridge.connectTestClient`: that of the TypeScript SDK of MCP, with the methods of a test client. */
+/** The client of `TestBridge.connectTestClient`: that of MCP's TypeScript SDK, with the methods of a test client. */
 
 import { BUILTIN_RESOURCES, BUILTIN_TOOLS } from "./builtin-items.ts";
 import { ClientBase, type ListName, capabilitiesOf, completionParams, withIsError } from "./client-base.ts";
@@ -18,10 +18,10 @@ import type {
 
 const LISTS: ListName[] = ["tools", "prompts", "resources"];
 
-/** How long a call that wants the log waits for what is late. */
+/** How long a call that requests the log waits for late messages. */
 const LATE_LOG_MS = 100;
 
-/** MCP up to 2025-11-25; the package reports the code of later revisions. */
+/** The code of MCP up to 2025-11-25; the package reports the code of later revisions. */
 const RESOURCE_NOT_FOUND = -32002;
 
 export class BridgeClient extends ClientBase implements TestClient {
@@ -137,10 +137,10 @@ export class BridgeClient extends ClientBase implements TestClient {
     } catch (error) {
       throw signal?.aborted ? signal.reason : toMcpError(error, this.#package.ResourceNotFoundError);
     } finally {
-      // The client delivers a notification after a result that came behind it.
+      // The client delivers a notification after a result that was sent later.
       await nextTask();
       if (onLog) {
-        // The log may come by another stream than the result.
+        // The log may arrive on another stream than the result.
         await new Promise((resolve) => setTimeout(resolve, LATE_LOG_MS));
         this.#logListeners.delete(onLog);
       }
@@ -148,7 +148,7 @@ export class BridgeClient extends ClientBase implements TestClient {
   }
 }
 
-/** Returns an error of the package as this module's. Others, such as those of the network, stay as they are. */
+/** Converts an error of the package to this module's. Others, such as network errors, stay unchanged. */
 function toMcpError(error: any, ResourceNotFoundError: any): unknown {
   if (typeof error?.code !== "number") return error;
   const code = error instanceof ResourceNotFoundError ? RESOURCE_NOT_FOUND : error.code;
@@ -156,7 +156,7 @@ function toMcpError(error: any, ResourceNotFoundError: any): unknown {
 }
 
 async function importClient(): Promise<any> {
-  // An app that does not use this module needs no such package.
+  // An app that does not use this module does not need the package.
   const name = "@modelcontextprotocol/client";
   try {
     return await import(/* @vite-ignore */ name);

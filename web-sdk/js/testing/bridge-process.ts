@@ -1,26 +1,26 @@
 /** The program `mcp-web-bridge`, as a child process of the test. */
 
-/** The bridge as long as it runs. */
+/** The bridge while it runs. */
 export interface BridgeProcess {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** How long the program may take to start. */
+/** Maximum time for the start of the program. */
 const START_TIMEOUT_MS = 10_000;
 
-/** How long the program may take to end, before it is ended. */
+/** Maximum time for the program to end before it is killed. */
 const STOP_TIMEOUT_MS = 5_000;
 
 /** Starts the program on a free port. */
 export async function startProcess(command: string, args: readonly string[]): Promise<BridgeProcess> {
-  // Bundlers must not look for this module.
+  // Bundlers must not resolve this module.
   const module = "node:child_process";
   const { spawn } = await import(/* @vite-ignore */ module);
   const child = spawn(command, ["--bind", "127.0.0.1:0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  // A program that is missing emits no `exit`.
+  // A missing program does not emit `exit`.
   const ended = new Promise<void>((resolve) => child.once("exit", resolve).once("error", resolve));
-  // A test that has failed or was ended may not close its bridge.
+  // A test that has failed or was aborted may not close its bridge.
   const kill = () => child.kill("SIGKILL");
   const { process } = globalThis as any;
   process.once("exit", kill);
@@ -55,7 +55,7 @@ function readUrl(child: any, command: string): Promise<string> {
       clearTimeout(timer);
       fail(`has ended with ${code}: ${log}`);
     });
-    // A pipe that nobody reads would block the program.
+    // An unread pipe would block the program.
     child.stderr.on("data", (text: unknown) => (log = `${log}${text}`.slice(-4096)));
     child.stdout.on("data", (text: unknown) => {
       output = `${output}${text}`.slice(-4096);

@@ -15,7 +15,7 @@
  * });
  * ```
  *
- * Runs in Node and needs the package `@modelcontextprotocol/client`, whose client it uses.
+ * Runs in Node and requires the package `@modelcontextprotocol/client`, whose client it uses.
  *
  * @packageDocumentation
  */
@@ -30,7 +30,7 @@ import type { TestClient, TestClientOptions } from "./types.ts";
 
 export type * from "./types.ts";
 
-/** How the bridge is started. */
+/** Options for starting the bridge. */
 export interface BridgeOptions {
   /**
    * The program.
@@ -38,11 +38,11 @@ export interface BridgeOptions {
    * @defaultValue `"mcp-web-bridge"`, from the `PATH`
    */
   command?: string;
-  /** Arguments for the program, besides its address. `mcp-web-bridge --help` lists them. */
+  /** Additional arguments for the program. `mcp-web-bridge --help` lists them. */
   args?: readonly string[];
 }
 
-/** Who the client is, and which page it is for. */
+/** The name of the client, and the page that it is for. */
 export interface BridgeClientOptions extends TestClientOptions {
   /**
    * How long to wait for the page, in milliseconds.
@@ -51,14 +51,14 @@ export interface BridgeClientOptions extends TestClientOptions {
    */
   timeout?: number;
   /**
-   * The `name` of the `McpWeb`, where a page makes several.
+   * The `name` of the `McpWeb`, if a page creates several.
    *
    * @defaultValue The first one.
    */
   app?: string;
 }
 
-/** A tab of Playwright: what this module uses of its `Page`. */
+/** A tab of Playwright: the part of its `Page` that this module uses. */
 export interface BrowserPage {
   /** Adds a script that runs in each document before its own scripts. */
   addInitScript(script: any, argument?: any): Promise<unknown>;
@@ -66,12 +66,12 @@ export interface BrowserPage {
   evaluate(script: any, argument?: any): Promise<any>;
 }
 
-/** An app of `mcp-web-sdk/node`: what this module uses of its `McpWeb`. */
+/** An app of `mcp-web-sdk/node`: the part of its `McpWeb` that this module uses. */
 export type ProcessApp = Pick<McpWeb, "authToken" | "bridgeUrl" | "connect"> & { addTool(definition: ToolDefinition): ToolHandle };
 
 /** A bridge that runs for a test. */
 export class TestBridge implements AsyncDisposable {
-  /** Where the bridge listens, such as `http://127.0.0.1:40123`. */
+  /** The address of the bridge, such as `http://127.0.0.1:40123`. */
   readonly url: string;
   readonly #process: BridgeProcess;
   readonly #clients: BridgeClient[] = [];
@@ -83,19 +83,19 @@ export class TestBridge implements AsyncDisposable {
   }
 
   /**
-   * Makes the documents that a tab loads from now on connect to this bridge, whatever `bridgeUrl` they have. Call it
-   * before `page.goto()`. A tab can be attached to another bridge later.
+   * Makes later documents of a tab connect to this bridge, whatever their `bridgeUrl` is. Call it before `page.goto()`. A
+   * tab can be attached to another bridge later.
    */
   async attach(page: BrowserPage): Promise<void> {
     await page.addInitScript(redirectSockets, this.url);
   }
 
   /**
-   * Connects an MCP client to the page of a tab, or to the `McpWeb` of a program in Node that has {@link TestBridge.url} as
-   * its `bridgeUrl`. What it has added when the client connects is there when the promise is fulfilled.
+   * Connects an MCP client to the page of a tab, or to the `McpWeb` of a program in Node whose `bridgeUrl` is
+   * {@link TestBridge.url}. Items that were added before the call are available when the promise is fulfilled.
    *
-   * @throws Error when the page makes no `McpWeb` within `timeout`, when it or the program cannot connect, or when the
-   * program has another bridge.
+   * @throws Error if the page creates no `McpWeb` within `timeout`, if it or the program cannot connect, or if the program
+   * uses another bridge.
    */
   async connectTestClient(page: BrowserPage | ProcessApp, options: BridgeClientOptions = {}): Promise<TestClient> {
     const { timeout = 10_000, app, ...clientOptions } = options;
@@ -113,7 +113,7 @@ export class TestBridge implements AsyncDisposable {
     await this.#process.stop();
   }
 
-  /** As {@link TestBridge.close}, for `await using`. */
+  /** Like {@link TestBridge.close}, for `await using`. */
   [asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -122,7 +122,7 @@ export class TestBridge implements AsyncDisposable {
 /**
  * Starts a bridge on a free port of this machine.
  *
- * @throws Error when the program is missing, or does not start.
+ * @throws Error if the program is missing or does not start.
  */
 export async function startBridge({ command = "mcp-web-bridge", args = [] }: BridgeOptions = {}): Promise<TestBridge> {
   return new TestBridge(await startProcess(command, args));
@@ -132,14 +132,16 @@ export async function startBridge({ command = "mcp-web-bridge", args = [] }: Bri
 async function connectApp(app: ProcessApp, bridgeUrl: string): Promise<{ token?: string; error?: string }> {
   if (app.bridgeUrl !== bridgeUrl) return { error: `the app's bridge is ${app.bridgeUrl}: give it the bridgeUrl ${bridgeUrl}` };
   await app.connect();
-  // The bridge takes registrations in their order: when it has answered this one, it has those before.
+  // The bridge processes registrations in order: when it has answered this one, it has processed the earlier ones.
   const last = app.addTool({ name: "test_client_is_connecting", description: "A test waits until the tools before it are registered", handler() {} });
   await last.registered.catch(() => {});
   await last.remove();
   return { token: app.authToken! };
 }
 
-/** Runs in the page before its scripts: sockets of the SDK go to the bridge that the tab was attached to last. */
+/**
+ * Runs in the page before its scripts, and redirects sockets of the SDK to the bridge that the tab was last attached to.
+ */
 function redirectSockets(bridgeUrl: string): void {
   const [pages, testBridge] = [Symbol.for("mcp-web.pages"), Symbol.for("mcp-web.test-bridge")];
   const global = globalThis as any;
@@ -159,7 +161,7 @@ function redirectSockets(bridgeUrl: string): void {
   });
 }
 
-/** What the function below needs to know. */
+/** The arguments of the function below. */
 interface PageSearch {
   bridgeUrl: string;
   timeout: number;
@@ -178,14 +180,14 @@ async function waitForPage({ bridgeUrl, timeout, name }: PageSearch): Promise<{ 
     const pages: [string, { page: any }][] = [...(global[Symbol.for("mcp-web.pages")] ?? [])];
     const page = pages.find(([key]) => name === undefined || JSON.parse(key)[1] === name)?.[1].page;
     if (page?.status.state === "connected") {
-      // The bridge takes registrations in their order: when it has answered this one, it has those before.
+      // The bridge processes registrations in order: when it has answered this one, it has processed the earlier ones.
       const description = "A test waits until the tools before it are registered";
       const last = page.addTool({ name: "test_client_is_connecting", description, handler() {} });
       await last.registered.catch(() => {});
       await last.remove();
       return { token: page.authToken };
     }
-    // A page with `autoConnect: false` waits for this.
+    // A page with `autoConnect: false` waits for this call.
     if (page?.status.state === "idle") page.connect().catch(() => {});
     if (page?.status.state === "failed") return { error: `the page cannot connect: ${page.status.error.message}` };
     if (performance.now() > end) {

@@ -1,4 +1,4 @@
-/** What bridges offer besides the items of pages. A test compares the lists with the bridge's. */
+/** Items of bridges besides those of pages. A test compares the lists with the bridge's. */
 
 /** The names of the bridge's tools: `builtin_tools.json` of the crate `bridge-protocol`. */
 export const BUILTIN_TOOLS: readonly string[] = [

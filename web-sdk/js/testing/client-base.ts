@@ -1,4 +1,4 @@
-/** What the clients in memory and over HTTP have in common. */
+/** The common part of the clients in memory and over HTTP. */
 
 import { asyncDispose } from "./dispose.ts";
 import { callListener } from "./environment.ts";
@@ -8,10 +8,10 @@ import type { CallToolResult, TestClientOptions } from "./types.ts";
 /** A list of the server that may change. */
 export type ListName = "tools" | "prompts" | "resources";
 
-/** The result of a tool as MCP has it. */
+/** The result of a tool in MCP's format. */
 type WireResult<Structured> = Omit<CallToolResult<Structured>, "isError"> & { isError?: boolean };
 
-/** A listener of a resource. The same function may be given several times. */
+/** A listener of a resource. The same function may be added several times. */
 interface ResourceListener {
   listener: () => void;
 }
@@ -20,7 +20,7 @@ interface ResourceListener {
 interface ResourceSubscription {
   listeners: Set<ResourceListener>;
   isSubscribed: boolean;
-  /** Settled when the server has answered the last change. */
+  /** Settled when the server has answered the latest change. */
   last: Promise<unknown>;
 }
 
@@ -47,7 +47,7 @@ export abstract class ClientBase implements AsyncDisposable {
       throw error;
     }
     return () => {
-      // Where the client is closed, nothing is left to end.
+      // After the client is closed, there is no subscription to end.
       if (resource.listeners.delete(entry)) this.#synchronize(uri, resource).catch(() => {});
     };
   }
@@ -70,7 +70,7 @@ export abstract class ClientBase implements AsyncDisposable {
     for (const { listener } of [...(this.#resources.get(uri)?.listeners ?? [])]) callListener(listener);
   }
 
-  /** Lets the server know whether the resource has listeners, one change after the other. */
+  /** Subscribes or unsubscribes at the server as the listeners require, one change at a time. */
   #synchronize(uri: string, resource: ResourceSubscription): Promise<void> {
     const synchronized = resource.last.then(async () => {
       const isNeeded = resource.listeners.size > 0;
@@ -83,14 +83,14 @@ export abstract class ClientBase implements AsyncDisposable {
   }
 }
 
-/** Returns the MCP `ClientCapabilities` of a client: what it has answers for. */
+/** Returns the MCP `ClientCapabilities` of a client, from its answer functions. */
 export const capabilitiesOf = ({ elicit, sample, roots }: TestClientOptions): object => ({
   ...(elicit && { elicitation: { form: {}, url: {} } }),
   ...(sample && { sampling: {} }),
   ...(roots && { roots: {} }),
 });
 
-/** Returns a result that says whether it is an error, which MCP leaves out if it is none. */
+/** Returns a result with an explicit `isError`, which MCP leaves out if it is false. */
 export const withIsError = <Structured>(result: WireResult<Structured>): CallToolResult<Structured> => ({
   ...result,
   isError: result.isError ?? false,

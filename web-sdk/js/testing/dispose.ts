@@ -1,4 +1,4 @@
-/** Disposal, also where the platform does not have it. */
+/** Disposal, including on platforms without it. */
 
-/** The key of the method that `await using` calls. Compilers look for the same one where there is no `Symbol.asyncDispose`. */
+/** The key of the method that `await using` calls. Compilers use the same key if `Symbol.asyncDispose` does not exist. */
 export const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");

@@ -1,21 +1,21 @@
-/** The test's own clocks and tasks, as they were before a test replaced them by fake ones. */
+/** The real clocks and tasks, saved before a test replaces them by fake ones. */
 
 const { setTimeout, clearTimeout, performance, setImmediate } = globalThis as typeof globalThis & {
   setImmediate?: (task: () => void) => unknown;
 };
 
-/** Whether the test had replaced the clock before this module was there. Nothing would ever happen then. */
+/** Whether the test replaced the clock before this module was loaded. In that case, nothing would ever happen. */
 export const hasFakeClock: boolean = "clock" in setTimeout;
 
-/** Runs a function in a task of its own, after those that were queued before. */
+/** Runs a function in a separate task, after those already queued. */
 export const runInTask: (task: () => void) => void = setImmediate
   ? (task) => void setImmediate(task)
   : (task) => void setTimeout(task);
 
-/** Waits until the tasks that are queued have run. */
+/** Waits until the queued tasks have run. */
 export const nextTask = (): Promise<void> => new Promise((resolve) => runInTask(resolve));
 
-/** Calls the listener of a test. What it throws is an error of the test, and not of what called it. */
+/** Calls a listener of the test. An exception in it is an error of the test, and not of the caller. */
 export function callListener<Args extends unknown[]>(listener: ((...args: Args) => unknown) | undefined, ...args: Args): void {
   try {
     listener?.(...args);
@@ -26,10 +26,10 @@ export function callListener<Args extends unknown[]>(listener: ((...args: Args) 
   }
 }
 
-/** Returns milliseconds that only grow. */
+/** Returns monotonic milliseconds. */
 export const now = (): number => performance.now();
 
-/** Runs a function later, unless nothing else keeps the process running. Returns a function that prevents it. */
+/** Runs a function later, without keeping the process alive. Returns a function that cancels it. */
 export function runLater(task: () => void, ms: number): () => void {
   // Timers are limited to 31 bits.
   const timer: any = setTimeout(task, Math.min(ms, 2 ** 31 - 1));

@@ -20,7 +20,7 @@ export class InMemoryClient extends ClientBase implements TestClient {
   readonly #server: Server;
   readonly #options: TestClientOptions;
   readonly #client: number;
-  /** Reject the requests that run. */
+  /** Functions that reject the running requests. */
   readonly #running = new Set<(reason: unknown) => void>();
   #isClosed = false;
 
@@ -33,9 +33,9 @@ export class InMemoryClient extends ClientBase implements TestClient {
     this.#client = server.connect(name, version, capabilitiesOf(options), listener);
   }
 
-  /** Waits until what the page has sent in this task is there. */
+  /** Waits until the messages that the page has sent in this task have arrived. */
   async settle(): Promise<void> {
-    // The page registers in a microtask, and hears of the client in a task.
+    // The page registers in a microtask, and is notified of the client in a task.
     await nextTask();
     await nextTask();
   }
@@ -91,7 +91,7 @@ export class InMemoryClient extends ClientBase implements TestClient {
 
   protected override async subscribeAtServer(uri: string): Promise<void> {
     await this.#request("resources/subscribe", { uri });
-    // The page hears of it in a task.
+    // The page is notified in a task.
     await nextTask();
   }
 
@@ -145,7 +145,7 @@ export class InMemoryClient extends ClientBase implements TestClient {
     });
   }
 
-  /** Answers what a handler asks. */
+  /** Answers a request of a handler. */
   async #answer(request: ClientRequest): Promise<void> {
     const { elicit, sample, roots } = this.#options;
     try {

@@ -1,6 +1,6 @@
 /**
- * Tests an app's tools without a bridge, a browser or a network: the pages of a test connect to a bridge in its memory,
- * which routes, validates and answers as the real one does.
+ * Tests an app's tools without a bridge, a browser or a network. The pages of a test connect to a bridge in memory, which
+ * routes, validates and answers like the real one.
  *
  * ```ts
  * import { connectTestClient } from "mcp-web-sdk/testing";
@@ -10,8 +10,8 @@
  * const { structuredContent } = await client.callTool("add_task", { title: "Milk" });
  * ```
  *
- * Needs a document: jsdom or happy-dom in Node (`environment: "jsdom"` in Vitest), or a browser. Importing the module
- * is enough to keep the test's pages from looking for a real bridge.
+ * Requires a document: jsdom or happy-dom in Node (`environment: "jsdom"` in Vitest), or a browser. Importing the module is
+ * enough to prevent the test's pages from connecting to a real bridge.
  *
  * @packageDocumentation
  */
@@ -25,11 +25,11 @@ export type * from "./types.ts";
 export { McpError } from "./mcp-error.ts";
 
 /**
- * Connects an MCP client to a page, and the page to the bridge in memory. What was added before is there when the
- * promise is fulfilled; what is added later is there at the next request.
+ * Connects an MCP client to a page, and the page to the bridge in memory. Items that were added before are available when
+ * the promise is fulfilled; items that are added later are available at the next request.
  *
  * @param mcpWeb the page's `McpWeb`
- * @throws Error when the page cannot connect here, such as without a document.
+ * @throws Error if the page cannot connect, for example without a document.
  *
  * @example
  * ```ts

@@ -1,10 +1,10 @@
 /** The error of a request. */
 
-/** A JSON-RPC error, as MCP clients get it. */
+/** A JSON-RPC error, as MCP clients receive it. */
 export class McpError extends Error {
-  /** The JSON-RPC code, such as -32602 for wrong parameters. */
+  /** The JSON-RPC code, such as -32602 for invalid parameters. */
   readonly code: number;
-  /** The bridge's error code as `code`, and what belongs to it. */
+  /** The bridge's error code as `code`, with its details. */
   readonly data: any;
 
   /** Creates an error. */

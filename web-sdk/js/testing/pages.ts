@@ -19,7 +19,7 @@ function findServer(token: string): Promise<Server> {
   return server;
 }
 
-/** Returns whether the SDK opens this socket, for one of its pages. */
+/** Returns whether a socket is one that the SDK opens for its pages. */
 function isBridgeSocket(url: URL): boolean {
   if (!url.searchParams.has("session")) return false;
   return [...pageRegistry().values()].some(({ page }) => {
@@ -28,7 +28,7 @@ function isBridgeSocket(url: URL): boolean {
   });
 }
 
-/** The sockets of pages stay in the test, all others are as they were. */
+/** Sockets of pages stay in the test; all others work normally. */
 function replaceWebSocket(): void {
   const Replaced: unknown = globalThis.WebSocket;
   const base = typeof Replaced === "function" ? Replaced : function WebSocket() {};
@@ -54,7 +54,7 @@ export async function serverOf(mcpWeb: McpWeb): Promise<Server> {
   await connect(mcpWeb);
   let server = await findServer(mcpWeb.authToken!);
   if (!server.hasSession(mcpWeb.sessionId)) {
-    // It has found a real bridge, before this module was there.
+    // It has connected to a real bridge before this module was loaded.
     await mcpWeb.disconnect();
     await connect(mcpWeb);
     server = await findServer(mcpWeb.authToken!);
@@ -76,13 +76,13 @@ async function connect(mcpWeb: McpWeb): Promise<void> {
   }
 }
 
-/** Connects, or is rejected when attempts fail: nothing will have changed at the next one. */
+/** Waits for the connection. Rejected if an attempt fails, because nothing would change for the next one. */
 async function untilConnected(mcpWeb: McpWeb): Promise<void> {
   let stop = () => {};
   const failed = new Promise<never>((_resolve, reject) => {
     let failures = 0;
     stop = mcpWeb.onStatusChange((status) => {
-      // The first failure may be that of an attempt at a real bridge, before this module was there.
+      // The first failure may be that of an attempt to connect to a real bridge, before this module was loaded.
       const hasFailed = status.state === "reconnecting" && status.retryInMs !== undefined;
       if (hasFailed && ++failures > 1) reject(status.error);
     });

@@ -1,10 +1,10 @@
-/** A bridge in memory: delivers what the wasm emits to the sockets of pages and to clients. */
+/** A bridge in memory: it delivers the events of the wasm to the sockets of pages and to clients. */
 
 import { now, runInTask, runLater } from "./environment.ts";
 import type { InMemorySocket } from "./socket.ts";
 import { type WasmServer, loadWasm } from "./wasm.ts";
 
-/** What the wasm emits: the crate's `event.rs`. */
+/** The events of the wasm: the crate's `event.rs`. */
 type Event =
   | { type: "frame"; connection: number; text: string }
   | { type: "closed"; connection: number; code: number }
@@ -20,7 +20,7 @@ export interface RequestFailure {
   data?: unknown;
 }
 
-/** What a handler asks the client of its call. */
+/** A request of a handler to the client of its call. */
 export interface ClientRequest {
   type: "clientRequest";
   /** The request of the client that runs the handler. */
@@ -38,7 +38,7 @@ export interface OpenRequest {
   onClientRequest(request: ClientRequest): void;
 }
 
-/** What a client hears that belongs to no request. */
+/** Receives the messages to a client that belong to no request. */
 type NotificationListener = (method: string, params: any) => void;
 
 /** The bridge of one token. */
@@ -60,13 +60,13 @@ export class Server {
     return new Server(new TestServer(Date.now()));
   }
 
-  /** A page has opened a connection. */
+  /** Accepts a connection of a page. */
   accept(socket: InMemorySocket): void {
     this.#sockets.set(socket.connection, socket);
     this.#wasm.connectionOpened(socket.connection, socket.session);
   }
 
-  /** Whether a session has a connection. */
+  /** Returns whether a session has a connection. */
   hasSession(session: string | undefined): boolean {
     return [...this.#sockets.values()].some((socket) => socket.session === session);
   }
@@ -105,12 +105,12 @@ export class Server {
     this.#deliver(this.#wasm.cancel(id, this.#time()));
   }
 
-  /** Sends the answer of a client to what a handler has asked. */
+  /** Sends the answer of a client to a request of a handler. */
   respond({ id, key }: ClientRequest, result: unknown): void {
     this.#deliver(this.#wasm.respond(id, key, JSON.stringify(result ?? {}), "", this.#time()));
   }
 
-  /** Sends that a client failed to answer. */
+  /** Reports that a client failed to answer. */
   respondError({ id, key }: ClientRequest, message: string): void {
     this.#deliver(this.#wasm.respond(id, key, undefined, message, this.#time()));
   }

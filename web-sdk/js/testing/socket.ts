@@ -6,12 +6,12 @@ import type { Server } from "./server.ts";
 /** Returns the bridge of a token. */
 type FindServer = (token: string) => Promise<Server>;
 
-/** What a browser reports when a connection has ended without a close frame (RFC 6455, section 7.1.5). */
+/** The close code that a browser reports if a connection has ended without a close frame (RFC 6455, section 7.1.5). */
 const ABNORMAL_CLOSURE = 1006;
 
 let connectionCount = 0;
 
-/** What the SDK uses of `WebSocket`. The token, and with it the bridge, is in the first frame. */
+/** The part of `WebSocket` that the SDK uses. The token, and with it the bridge, is in the first frame. */
 export class InMemorySocket {
   readonly connection = ++connectionCount;
   readonly url: string;
@@ -24,7 +24,7 @@ export class InMemorySocket {
   onclose: ((event: object) => void) | null = null;
   readonly #findServer: FindServer;
   #server: Server | undefined;
-  /** What was sent before the bridge was there. */
+  /** The frames that were sent before the bridge was loaded. */
   #waiting: string[] | undefined;
 
   constructor(url: URL, findServer: FindServer) {
@@ -45,7 +45,7 @@ export class InMemorySocket {
       return;
     }
     this.#waiting = [frame];
-    // `connectTestClient` loads the bridge, too, and says why it cannot be loaded.
+    // `connectTestClient` also loads the bridge, and reports why it cannot be loaded.
     this.#accept(frame).catch(() => this.closeByServer(ABNORMAL_CLOSURE));
   }
 
@@ -55,14 +55,14 @@ export class InMemorySocket {
     this.#server?.onClose(this.connection, code);
   }
 
-  /** A frame of the bridge has arrived. */
+  /** Receives a frame of the bridge. */
   receive(text: string): void {
     runInTask(() => {
       if (this.readyState === 1) this.onmessage?.({ type: "message", data: text });
     });
   }
 
-  /** The bridge has closed the connection, after its frames. */
+  /** Handles that the bridge has closed the connection, after its frames. */
   closeByServer(code: number): void {
     runInTask(() => {
       if (this.readyState > 1) return;

@@ -1,4 +1,4 @@
-/** What tests use: a client, and what it gets. */
+/** The types of tests: a client, and its results. */
 
 import type { LogLevel, Root } from "../types/calls.ts";
 import type { ContentBlock } from "../types/content.ts";
@@ -6,14 +6,14 @@ import type { Unsubscribe } from "../types/options.ts";
 
 /** An MCP client for tests. */
 export interface TestClient extends AsyncDisposable {
-  /** Lists the tools of the pages, as clients get them. Those of the bridge itself are left out. */
+  /** Lists the tools of the pages, as clients receive them. Those of the bridge itself are left out. */
   listTools(): Promise<ListedTool[]>;
   /**
    * Calls a tool.
    *
    * A failure of the tool is a result with `isError`, as for every MCP client.
    *
-   * @throws McpError when there is no such tool.
+   * @throws McpError if there is no such tool.
    */
   callTool<Structured = any>(name: string, args?: object, options?: RequestOptions): Promise<CallToolResult<Structured>>;
   /** The resources of the pages. */
@@ -23,7 +23,7 @@ export interface TestClient extends AsyncDisposable {
   /**
    * Reads a resource.
    *
-   * @throws McpError when no page serves the URI, or its handler fails.
+   * @throws McpError if no page serves the URI, or its handler fails.
    */
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
   /** Calls the listener at every change of a resource, until the returned function is called. */
@@ -34,7 +34,7 @@ export interface TestClient extends AsyncDisposable {
   /**
    * Gets a prompt.
    *
-   * @throws McpError when there is no such prompt, an argument is missing, or the handler fails.
+   * @throws McpError if there is no such prompt, an argument is missing, or the handler fails.
    */
   getPrompt(name: string, args?: object, options?: RequestOptions): Promise<GetPromptResult>;
   /**
@@ -49,11 +49,11 @@ export interface TestClient extends AsyncDisposable {
   ): Promise<CompleteResult>;
   /** Calls the listener at every change of a list, until the returned function is called. */
   onListChanged(listener: (list: "tools" | "prompts" | "resources") => void): Unsubscribe;
-  /** Disconnects. Calls that run are cancelled. */
+  /** Disconnects. Running calls are cancelled. */
   close(): Promise<void>;
 }
 
-/** Who the client is, and how it answers what handlers ask it. What it has no answer for it does not declare. */
+/** The name of the client, and its answers to requests of handlers. It does not declare capabilities without an answer. */
 export interface TestClientOptions {
   /**
    * The name of the client.
@@ -67,9 +67,9 @@ export interface TestClientOptions {
    * @defaultValue `"1.0.0"`
    */
   version?: string;
-  /** Answers `ctx.elicit()`: gets the parameters of MCP's `elicitation/create`. */
+  /** Answers `ctx.elicit()`: receives the parameters of MCP's `elicitation/create`. */
   elicit?: (params: any) => Answer<ElicitResult>;
-  /** Answers `ctx.sample()`: gets the parameters of MCP's `sampling/createMessage`. */
+  /** Answers `ctx.sample()`: receives the parameters of MCP's `sampling/createMessage`. */
   sample?: (params: any) => Answer<SampleResult>;
   /** Answers `ctx.listRoots()`. */
   roots?: () => Answer<Root[]>;
@@ -77,19 +77,19 @@ export interface TestClientOptions {
 
 type Answer<Result> = Result | Promise<Result>;
 
-/** How a person answers a form or a link. */
+/** The answer of a person to a form or a link. */
 export interface ElicitResult {
-  /** What the person does: sends the form or opens the link, declines, or closes the question. */
+  /** The person's decision: sends the form or opens the link, declines, or closes the question. */
   action: "accept" | "decline" | "cancel";
   /** The values of the form, if it is sent. */
   content?: object;
 }
 
-/** What a client's model says. */
+/** The answer of a client's model. */
 export interface SampleResult {
-  /** Whose message it is: `assistant`. */
+  /** The role of the author: `assistant`. */
   role: "user" | "assistant";
-  /** The content, as MCP has it: a block, or an array of blocks. */
+  /** The content in MCP's format: a block, or an array of blocks. */
   content: object | object[];
   /** The name of the model. */
   model: string;
@@ -97,18 +97,18 @@ export interface SampleResult {
   stopReason?: string;
 }
 
-/** What a request may have besides its parameters. */
+/** The options of a request besides its parameters. */
 export interface RequestOptions {
-  /** The id or the name of a page, where several have what is asked for. */
+  /** The id or the name of a page, if several pages have the item. */
   session?: string;
   /** Cancels the request; its promise is rejected with the signal's reason. */
   signal?: AbortSignal;
-  /** Gets the progress. Without it, the handler's `ctx.progress` does nothing. */
+  /** Receives the progress. Without it, the handler's `ctx.progress` does nothing. */
   onProgress?: (progress: { progress: number; total?: number; message?: string }) => void;
-  /** Gets the log of the handler. Over a real bridge, also that of other calls of the client that run. */
+  /** Receives the log of the handler. Over a real bridge, it also receives that of other running calls of the client. */
   onLog?: (entry: { level: LogLevel; data: any; logger?: string }) => void;
   /**
-   * The least grave level of the log.
+   * The minimum severity of the log.
    *
    * @defaultValue `"debug"`
    */
@@ -117,11 +117,11 @@ export interface RequestOptions {
 
 /** The result of a tool. */
 export interface CallToolResult<Structured = any> {
-  /** What model and person see. */
+  /** The content for the model and the person. */
   content: ContentBlock[];
-  /** What programs see. */
+  /** The content for programs. */
   structuredContent?: Structured;
-  /** Whether the tool failed; the content says why, and the code is in `_meta["mcp-web/error"].code`. */
+  /** Whether the tool failed. The content has the reason, and the code is in `_meta["mcp-web/error"].code`. */
   isError: boolean;
   /** Further fields of the page and the bridge. */
   _meta?: { [key: string]: any };
@@ -137,19 +137,19 @@ export interface ReadResourceResult {
 
 /** A prompt with its arguments filled in. */
 export interface GetPromptResult {
-  /** What the prompt is for. */
+  /** The purpose of the prompt. */
   description?: string;
-  /** The messages, in their order. */
+  /** The messages, in order. */
   messages: { role: "user" | "assistant"; content: any }[];
   /** Further fields of the page and the bridge. */
   _meta?: object;
 }
 
-/** What a page proposes. */
+/** The suggestions of a page. */
 export interface CompleteResult {
   /** The values, best first: at most 100. */
   values: string[];
-  /** How many values there are in total. */
+  /** The total number of values. */
   total?: number;
   /** Whether there are more values. */
   hasMore?: boolean;
@@ -161,7 +161,7 @@ export interface ListedTool {
   name: string;
   /** A name for people. */
   title?: string;
-  /** What it is for, for the model. */
+  /** The description for the model. */
   description?: string;
   /** The JSON Schema of the arguments. */
   inputSchema: any;
@@ -179,7 +179,7 @@ export interface ListedItem {
   name: string;
   /** A name for people. */
   title?: string;
-  /** What it is for, for the model. */
+  /** The description for the model. */
   description?: string;
   /** The URI of a resource. */
   uri?: string;

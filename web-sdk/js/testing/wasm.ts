@@ -25,7 +25,7 @@ let glue: Promise<Glue> | undefined;
 
 /** Returns the JavaScript of the wasm, ready to use. */
 export function loadWasm(): Promise<Glue> {
-  // What could not be loaded may be there at the next attempt.
+  // A failed load may succeed at the next attempt.
   glue ??= load().catch((error) => {
     glue = undefined;
     throw error;
@@ -45,8 +45,8 @@ async function readWasm(): Promise<BufferSource> {
   if (!here.startsWith("file:")) {
     return (await fetch(new URL("./mcp_web_testing_bg.wasm", import.meta.url))).arrayBuffer();
   }
-  // Node's `fetch` reads no files. Bundlers must not look for these modules, and must not replace the address of the file
-  // by that of a server, which is not there in a test.
+  // Node's `fetch` cannot read files. Bundlers must not resolve these modules, and must not replace the address of the file
+  // by one on a server, which does not exist in a test.
   const [files, urls] = ["node:fs/promises", "node:url"];
   const [{ readFile }, { fileURLToPath }] = await Promise.all([
     import(/* @vite-ignore */ files!),

@@ -2,7 +2,7 @@
 
 const CONNECTING = 0;
 
-/** Matches the type of a message, which comes first. */
+/** Matches the type of a message, which is its first field. */
 const TYPE = /^{"type":"([^"]+)"/;
 
 const typeOf = (frame: unknown) => (typeof frame === "string" ? TYPE.exec(frame)?.[1] : undefined);
@@ -21,14 +21,14 @@ export class HeldSocket {
     this.#send = socket.send;
     socket.onmessage = (event) => this.#received.push(event);
     socket.send = (frame) => {
-      // The document ends, and hands its calls over.
+      // The document ends, and hands over its calls.
       if (typeOf(frame) === "leaving") this.#send.call(socket, frame);
       else this.#sent.push(frame as string);
     };
   }
 
   /**
-   * Makes a token that of the connection. Rejected when the bridge refuses it; never settled when it is that of another user,
+   * Changes the token of the connection. Rejected if the bridge rejects it; never settled if it belongs to another user,
    * because the bridge then ends the session.
    */
   async changeToken(authToken: string): Promise<void> {
@@ -48,20 +48,20 @@ export class HeldSocket {
       let answers = 0;
       socket.onmessage = (event) => {
         const type = typeOf(event.data);
-        // What has arrived before is no longer awaited.
+        // Earlier messages are no longer awaited.
         if (type === "session-closed") return this.#receive!.call(socket, event);
         this.#received.push(event);
         if (type === "renewal-failed") reject();
         if (type === "renewed" && (answers += 1) === 2) resolve();
       };
-      // Twice, because the first answer may be about a token that was on its way.
+      // Sent twice, because the first answer may refer to an earlier renewal.
       const renewal = JSON.stringify({ type: "renew", authToken });
       this.#send.call(socket, renewal);
       this.#send.call(socket, renewal);
     });
   }
 
-  /** Sends and receives what has waited, and everything else at once. */
+  /** Sends and receives the waiting messages, and all others immediately from then on. */
   release(): void {
     const socket = this.#socket;
     if (this.#isGivenUp) return;
@@ -71,7 +71,7 @@ export class HeldSocket {
     for (const event of this.#received) socket.onmessage?.(event);
   }
 
-  /** Whether the wasm has abandoned the socket: it has removed its listeners. */
+  /** Whether the wasm has abandoned the socket by removing its listeners. */
   get #isGivenUp(): boolean {
     return !this.#socket.onmessage;
   }

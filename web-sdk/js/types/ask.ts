@@ -1,20 +1,20 @@
-/** What `<mcp-web-ask>` takes, shows and reports. */
+/** The options, texts and events of `<mcp-web-ask>`. */
 
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { Query, QueryEvent, QueryOptions, QueryResult } from "./query.ts";
 
-/** What `mcpWeb.query()` takes besides the prompt. The element itself asks about calls that must be approved. */
+/** The options of `mcpWeb.query()` besides the prompt. The element itself asks about calls that need approval. */
 export type AskOptions = Omit<QueryOptions, "prompt" | "approvalDialog">;
 
-/** A value, or a function that returns it for each question. It gets the prompt. */
+/** A value, or a function that returns it for each question. It receives the prompt. */
 export type ForEachQuestion<Value> = Value | ((prompt: string) => Value | Promise<Value>);
 
-/** A button that asks a question. */
+/** A button that sends a question. */
 export interface AskSuggestion {
-  /** The text of the button, and the question that the conversation shows. */
+  /** The text of the button, and of the question in the conversation. */
   label: string;
   /**
-   * What the agent is asked. Where it differs from `label`, the conversation shows it below the question on request.
+   * The prompt for the agent. If it differs from `label`, the conversation shows it below the question on request.
    *
    * @defaultValue `label`
    */
@@ -24,23 +24,23 @@ export interface AskSuggestion {
 }
 
 /**
- * The words of `<mcp-web-ask>`, such as a translation. Those that are not given are English.
+ * The texts of `<mcp-web-ask>`, such as a translation. Missing ones are English.
  *
  * The element takes the rest from the page: the colour scheme and the font are those of its parent, and these custom
  * properties replace colours and corners: `--mcp-web-font` (a value of the CSS property `font`), `--mcp-web-accent`,
  * `--mcp-web-accent-text`, `--mcp-web-background`, `--mcp-web-text`, `--mcp-web-muted`, `--mcp-web-border`,
- * `--mcp-web-error`, `--mcp-web-radius`. `--mcp-web-ask-max-height` is the largest height of the conversation.
+ * `--mcp-web-error`, `--mcp-web-radius`. `--mcp-web-ask-max-height` is the maximum height of the conversation.
  */
 export interface AskStrings {
   /** The name of the whole box, and of its input. @defaultValue `Ask AI` */
   label?: string;
-  /** Stands in the empty input. @defaultValue `Ask, or say what to change` */
+  /** The placeholder of the empty input. @defaultValue `Ask, or say what to change` */
   placeholder?: string;
-  /** The button that asks. @defaultValue `Ask AI` */
+  /** The button that sends a question. @defaultValue `Ask AI` */
   send?: string;
   /** The button that stops the answer. @defaultValue `Stop` */
   stop?: string;
-  /** The button that asks a question again. @defaultValue `Try again` */
+  /** The button that sends a question again. @defaultValue `Try again` */
   retry?: string;
   /** The button that copies an answer. @defaultValue `Copy` */
   copy?: string;
@@ -54,13 +54,13 @@ export interface AskStrings {
   conversation?: string;
   /** The name of the group of suggestions. @defaultValue `Suggestions` */
   suggestions?: string;
-  /** What screen readers say before a question. @defaultValue `You asked:` */
+  /** The text that screen readers announce before a question. @defaultValue `You asked:` */
   question?: string;
-  /** The prompt of a question, which is closed at first. @defaultValue `Prompt` */
+  /** The prompt of a question, which is collapsed at first. @defaultValue `Prompt` */
   prompt?: string;
-  /** What the model thinks, which is closed at first. @defaultValue `Thinking` */
+  /** The thoughts of the model, which are collapsed at first. @defaultValue `Thinking` */
   thinking?: string;
-  /** The state of a question that no agent has taken yet. @defaultValue `Waiting for the agent` */
+  /** The state of a question that no agent has accepted yet. @defaultValue `Waiting for the agent` */
   waiting?: string;
   /** The state of a question that is being answered. @defaultValue `Working` */
   running?: string;
@@ -68,61 +68,69 @@ export interface AskStrings {
   done?: string;
   /** The state of a question that was stopped. @defaultValue `Stopped` */
   cancelled?: string;
-  /** The error of a question whose answer is not known any more after a reload. @defaultValue `The page was left before the answer came.` */
+  /**
+   * The error of a question whose answer is no longer known after a reload.
+   *
+   * @defaultValue `The page was left before the answer came.`
+   */
   interrupted?: string;
   /**
-   * The name that a tool is shown with. `source` is that of a tool which is the agent's own, whose name usually begins with
-   * it, such as `notes-read_file`.
+   * The displayed name of a tool. `source` is that of one of the agent's own tools, whose name usually begins with it, such
+   * as `notes-read_file`.
    *
-   * @defaultValue the name of the tool, and with a source the name without the source, and the source, such as
+   * @defaultValue the name of the tool; with a source, the name without the source, followed by the source, such as
    * `read_file (notes)`
    */
   tool?: (name: string, source?: string) => string;
   /** The state of a call, after the name of its tool. @defaultValue the state in English */
   callState?: (state: AskCallState) => string;
-  /** Asks whether a tool may be called. `tool` is its name as it is shown. @defaultValue `May the AI use ${tool}?` */
+  /** The question whether a tool may be called. `tool` is its displayed name. @defaultValue `May the AI use ${tool}?` */
   approval?: (tool: string) => string;
   /**
-   * Stands below the question whether a tool of the agent may be called. `source` is the source of the tool.
+   * The text below the question whether a tool of the agent may be called. `source` is the source of the tool.
    *
    * @defaultValue `It is not a tool of this page, but of “${source}”.`
    */
   sourceTool?: (source: string) => string;
-  /** Stands above what a tool of the agent has returned, which is closed at first. @defaultValue `Result` */
+  /** The heading of the result of an agent's tool, which is collapsed at first. @defaultValue `Result` */
   result?: string;
-  /** The link to a picture whose data is not in the answer: it is not loaded. @defaultValue `Picture: ${text}` */
+  /**
+   * The link to a picture whose data is not in the answer, and which is therefore not loaded.
+   *
+   * @defaultValue `Picture: ${text}`
+   */
   image?: (text: string) => string;
   /**
-   * What a failure means and what to do, for the person at the page. `undefined` for the English text of its code.
-   * The message of the error is shown below, in small print.
+   * The meaning of a failure with advice, for the person at the page. `undefined` for the English text of its code. The
+   * message of the error is shown below, in small print.
    */
   failure?: (error: AskFailure) => string | undefined;
 }
 
-/** The state of a call that the agent makes. `waiting`: for the person, who allows it or not. */
+/** The state of a call by the agent. `waiting` means that the person must allow or refuse it. */
 export type AskCallState = "waiting" | "running" | "done" | "failed" | "cancelled";
 
 /** Why a question was not answered. */
 export interface AskFailure {
-  /** {@link McpWebError.code}; `undefined` when something else than the SDK has failed. */
+  /** {@link McpWebError.code}; `undefined` if the failure is not from the SDK. */
   code?: McpWebError["code"] | undefined;
-  /** What happened. */
+  /** A description of the failure. */
   message: string;
-  /** What to do, where it is known. `message` has it, too. */
+  /** What to do, if that is known. `message` also contains it. */
   remedy?: string | undefined;
 }
 
-/** A question that was asked: the detail of the event `mcp-web-ask-start`, and a part of the others. */
+/** A question that was sent: the detail of the event `mcp-web-ask-start`, and a part of the others. */
 export interface AskDetail {
-  /** What the agent was asked. */
+  /** The prompt for the agent. */
   readonly prompt: string;
   /** The query, for its progress and its uuid. */
   readonly query: Query;
 }
 
-/** The events of `<mcp-web-ask>`. They bubble, also out of shadow roots, and cannot be cancelled. */
+/** The events of `<mcp-web-ask>`. They bubble, also out of shadow roots, and are not cancelable. */
 export interface AskEventMap {
-  /** A question was sent, or is taken up again after a reload. */
+  /** A question was sent, or is resumed after a reload. */
   "mcp-web-ask-start": CustomEvent<AskDetail>;
   /** The agent reports progress. */
   "mcp-web-ask-progress": CustomEvent<AskDetail & { readonly event: QueryEvent }>;

@@ -1,52 +1,52 @@
-/** What a handler gets besides its input, and what an app hears of calls. */
+/** The context of a handler, and the events of calls for an app. */
 
 import type { Message } from "./content.ts";
 import type { InferInput, JsonSchema } from "./infer.ts";
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { ClientInfo } from "./status.ts";
 
-/** What is known of a call. */
+/** The facts about a call. */
 export interface CallFacts {
-  /** The call; the same as in {@link CallEvent}. */
+  /** The id of the call; the same as in {@link CallEvent}. */
   readonly callId: string;
   /**
-   * Fires when nobody waits for the result any more: the client cancelled or went away, the deadline
-   * passed, the page disconnected, or the bridge was restarted. Its `reason` is a {@link McpWebError}.
+   * Fires when the result is no longer needed: the client cancelled or disconnected, the deadline passed, the page
+   * disconnected, or the bridge was restarted. Its `reason` is a {@link McpWebError}.
    */
   readonly signal: AbortSignal;
-  /** The AI client, by its own words, if it gave any. */
+  /** The AI client's description of itself, if it has one. */
   readonly client?: CallingClient | undefined;
-  /** On whose behalf the call is made, as the bridge has verified it. */
+  /** The user on whose behalf the call is made, as verified by the bridge. */
   readonly caller: Caller;
 }
 
-/** What a handler gets besides its input. */
+/** The context of a handler. */
 export interface CallContext extends CallFacts {
   /**
-   * Says how far the call is. Does nothing when the client does not want to know, while the connection is broken, or
-   * when `progress` has not grown.
+   * Reports progress. Does nothing if the client does not request it, while the connection is broken, or if `progress` has
+   * not increased.
    *
-   * @throws TypeError when a number is not finite.
+   * @throws TypeError if a number is not finite.
    */
   progress(progress: number, total?: number, message?: string): void;
   /**
-   * Sends a message to the client's log. Does nothing when the client wants no logs or only graver ones, or while the
+   * Sends a message to the client's log. Does nothing if the client requests no logs or only more severe ones, or while the
    * connection is broken. At most 256 KiB of JSON.
    *
-   * @param level how grave it is
+   * @param level the severity
    * @param data any JSON value
-   * @param logger which part of the app says it
-   * @throws TypeError when there is no such level, or `data` is not JSON.
+   * @param logger the part of the app that logs
+   * @throws TypeError if the level is unknown, or `data` is not JSON.
    */
   log(level: LogLevel, data: unknown, logger?: string): void;
   /**
-   * Asks the person in front of the client to fill in a form, or to visit a page (MCP elicitation). With
+   * Asks the user of the client to fill in a form, or to visit a page (MCP elicitation). With
    * {@link McpWebOptions.elicitInPage}, the user of this page may be asked instead.
    *
-   * What a handler asks in one task reaches the client as one round; at most 16 requests of a call may be open. The
-   * promise is rejected with a {@link McpWebError} that can be caught: `ClientCapabilityMissing` when the client cannot
-   * do it (`data.requiredCapabilities` says what it lacks; uncaught, the client hears of it), `ClientRequestFailed` when
-   * it answered with an error or not in time; the signal's reason when the call ends.
+   * The requests of a handler in one task reach the client as one round; at most 16 requests of a call may be open. The
+   * promise is rejected with a {@link McpWebError} that can be caught: `ClientCapabilityMissing` if the client does not
+   * support it (`data.requiredCapabilities` lists the missing capabilities; uncaught, the client receives this error),
+   * `ClientRequestFailed` if it answered with an error or not in time, or the signal's reason if the call ends.
    *
    * @example
    * ```js
@@ -58,19 +58,20 @@ export interface CallContext extends CallFacts {
    * ```
    */
   elicit<const Schema extends JsonSchema>(request: ElicitForm<Schema>): Promise<ElicitAnswer<InferInput<Schema>>>;
-  /** Asks the person to visit a page. Everything else is as with a form. */
+  /** Asks the person to visit a page. Everything else is the same as for a form. */
   elicit(request: ElicitUrl): Promise<{ action: "accept" | "decline" | "cancel" }>;
   /**
-   * Lets the next document of this session go on with the call if this one ends before the call: by a link, a form, a reload,
-   * or the way back and forward. Its handler of the same tool then gets the state as {@link CallContext.continuation}.
-   * Called again, it replaces the state; without a state, or with `null`, the call ends with its document, as if this was
-   * never called.
+   * Lets the next document of this session continue the call if this document ends before the call: by a link, a form, a
+   * reload, or going back or forward. The handler of the same tool then receives the state as
+   * {@link CallContext.continuation}. Another call of this method replaces the state. Without a state, or with `null`, the
+   * call ends with its document, as if this method was never called.
    *
-   * It counts at once: call it before what ends the document. It does nothing for calls that do not come through the bridge. A page may have 8 such calls with states of 256 KiB together,
-   * and a call may be handed over 5 times. A call that is beyond that fails when its document ends.
+   * It takes effect immediately: call it before the action that ends the document. It has no effect on calls that do not
+   * come through the bridge. A page may have 8 such calls with states of 256 KiB in total, and a call may be handed over 5
+   * times. A call beyond these limits fails when its document ends.
    *
-   * @param state any JSON value but `null`, at most 64 KiB of JSON
-   * @throws RangeError when the state is larger, TypeError when it is not JSON, or the call has ended.
+   * @param state any JSON value except `null`, at most 64 KiB of JSON
+   * @throws RangeError if the state is larger; TypeError if it is not JSON, or the call has ended.
    * @example
    * ```js
    * handler: async ({ address }, ctx) => {
@@ -82,51 +83,51 @@ export interface CallContext extends CallFacts {
    * ```
    */
   handOver(state?: unknown): void;
-  /** The state with which the document before has handed the call over; absent if this one is the first to run it. */
+  /** The state with which the previous document handed over the call; absent if this document is the first to run it. */
   readonly continuation?: any;
-  /** Has the client's model answer (MCP sampling). Rejected like {@link CallContext.elicit}. */
+  /** Asks the client's model for an answer (MCP sampling). Rejected like {@link CallContext.elicit}. */
   sample(request: SampleRequest): Promise<SampleAnswer>;
   /** The folders and files that the client works on (MCP roots). Rejected like {@link CallContext.elicit}. */
   listRoots(request?: { key?: string }): Promise<Root[]>;
 }
 
-/** The levels of RFC 5424, from the least grave to the gravest. */
+/** The levels of RFC 5424, from the least severe to the most severe. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 /** The AI client behind a call. */
 export interface CallingClient extends ClientInfo {
-  /** The MCP revision it speaks, such as `2025-11-25`; absent for plain HTTP. */
+  /** The MCP revision that it uses, such as `2025-11-25`; absent for plain HTTP. */
   readonly protocolVersion?: string;
-  /** What it can do: its MCP `ClientCapabilities`. */
+  /** Its abilities: its MCP `ClientCapabilities`. */
   readonly capabilities: {
     /** It can ask its user. */
     readonly elicitation?: object;
-    /** It can have its model answer. */
+    /** It can send requests to its model. */
     readonly sampling?: object;
     /** It can list the folders that it works on. */
     readonly roots?: object;
     readonly [capability: string]: unknown;
   };
-  /** What the bridge knows that it can take. */
+  /** The limits of the client that the bridge knows. */
   readonly limits?: ClientLimits;
 }
 
-/** How much a client can take, where there is a limit. */
+/** The limits of a client, as far as it has any. */
 export interface ClientLimits {
-  /** The most bytes of a result, as the client counts them. */
+  /** Maximum size of a result in bytes, as the client counts them. */
   readonly maxResultBytes?: number;
-  /** The most pixels of the longer edge of a picture. */
+  /** Maximum length of a picture's longer edge, in pixels. */
   readonly maxImageEdge?: number;
 }
 
-/** On whose behalf a call is made. */
+/** The user on whose behalf a call is made. */
 export interface Caller {
   /**
-   * Whether the call came over MCP or plain HTTP, was made by an agent of the browser through WebMCP, or by this page, for
+   * Whether the call came over MCP or plain HTTP, was made by an agent of the browser through WebMCP, or by this page for
    * the context of a query.
    */
   readonly via: "mcp" | "http" | "webmcp" | "page";
-  /** The subject of the credential; absent with an opaque token, which names nobody. */
+  /** The subject of the credential; absent for an opaque token, which has no subject. */
   readonly sub?: string;
   /** The roles that the credential grants. */
   readonly roles: readonly string[];
@@ -134,16 +135,17 @@ export interface Caller {
 
 interface ClientRequestFields {
   /**
-   * A name for the request, unique within the call: the same handler run again must ask the same under the same key.
+   * A name for the request, unique within the call. If the same handler runs again, it must use the same key for the same
+   * request.
    *
-   * @defaultValue `elicit-1`, `elicit-2` …, `sample-1` …, `roots-1` …, in order of asking
+   * @defaultValue `elicit-1`, `elicit-2` …, `sample-1` …, `roots-1` …, in order of the requests
    */
   key?: string;
 }
 
 /** A form for the person. */
 export interface ElicitForm<Schema = JsonSchema> extends ClientRequestFields {
-  /** What is wanted, and why. */
+  /** The requested information, and the reason. */
   message: string;
   /**
    * MCP's restricted schema: an object with properties of type `string` (with `format`, `enum`, `oneOf` …), `number`,
@@ -154,9 +156,9 @@ export interface ElicitForm<Schema = JsonSchema> extends ClientRequestFields {
   url?: never;
 }
 
-/** A page for the person to visit, for what must not pass through the client. */
+/** A page for the person to visit, for data that must not pass through the client. */
 export interface ElicitUrl extends ClientRequestFields {
-  /** What is wanted, and why. */
+  /** The requested action, and the reason. */
   message: string;
   /** The address of the page. */
   url: string | URL;
@@ -164,37 +166,37 @@ export interface ElicitUrl extends ClientRequestFields {
   schema?: never;
 }
 
-/** What the person did with a form. */
+/** The answer of a person to a form. */
 export type ElicitAnswer<Content> =
   | { action: "accept"; content: Content }
   | { action: "decline"; content?: undefined }
   | { action: "cancel"; content?: undefined };
 
-/** What to ask the client's model: `messages`, or a `prompt` as one message of the user. */
+/** A request to the client's model: `messages`, or a `prompt` as one message of the user. */
 export interface SampleRequest extends ClientRequestFields {
   /** One message of the user, instead of `messages`. */
   prompt?: string;
-  /** The messages. A text is a message of the user. */
+  /** The messages. A string is a message of the user. */
   messages?: string | readonly (string | Message)[];
   /**
-   * The most tokens that the answer may have.
+   * Maximum number of tokens of the answer.
    *
    * @defaultValue 1000
    */
   maxTokens?: number;
   /** Instructions for the model, before the messages. */
   systemPrompt?: string;
-  /** How random the answer may be, in the units of the model. */
+  /** The randomness of the answer, in the units of the model. */
   temperature?: number;
-  /** Which model to choose. The client decides. */
+  /** Preferences for the model. The client decides. */
   modelPreferences?: {
     /** Models in the order of preference. */
     hints?: readonly { name?: string }[];
-    /** How important low costs are, from 0 to 1. */
+    /** The importance of low costs, from 0 to 1. */
     costPriority?: number;
-    /** How important speed is, from 0 to 1. */
+    /** The importance of speed, from 0 to 1. */
     speedPriority?: number;
-    /** How important the abilities of the model are, from 0 to 1. */
+    /** The importance of the model's abilities, from 0 to 1. */
     intelligencePriority?: number;
   };
   /** Texts at which the model stops. */
@@ -209,15 +211,15 @@ export interface SampleRequest extends ClientRequestFields {
   metadata?: object;
 }
 
-/** What the client's model answered. */
+/** The answer of the client's model. */
 export interface SampleAnswer {
-  /** Whose message it is: `assistant`. */
+  /** The role of the author: `assistant`. */
   role: "user" | "assistant";
-  /** The content, as MCP has it: a block, or an array of blocks. */
+  /** The content in MCP's format: a block, or an array of blocks. */
   content: any;
-  /** Which model answered. */
+  /** The model that answered. */
   model: string;
-  /** Why it stopped. */
+  /** Why the model stopped. */
   stopReason?: string;
 }
 
@@ -231,29 +233,29 @@ export interface Root {
   _meta?: { [key: string]: unknown };
 }
 
-/** A call as {@link McpWeb.onCall} hears of it. */
+/** A call, as {@link McpWeb.onCall} reports it. */
 export type CallEvent = CallStarted | CallFinished | CallFailed | CallCancelled;
 
 interface CallEventFacts {
-  /** The call; the same in its start and its end. */
+  /** The id of the call; the same for its start and its end. */
   readonly callId: string;
-  /** What is called: `completion` is one of a prompt's arguments or a template's variables. */
+  /** The kind of the item: `completion` is that of a prompt's arguments or a template's variables. */
   readonly kind: "tool" | "prompt" | "resource" | "resource-template" | "completion";
-  /** The name, URI or URI template that it was added with. */
+  /** The name, URI or URI template with which it was added. */
   readonly name: string;
   /**
-   * Of a tool or prompt the object that the handler gets, too; `{ uri }`, `{ uri, variables }`,
-   * or `{ argument: { name, value }, arguments }`.
+   * For a tool or prompt, the object that the handler also receives; otherwise `{ uri }`, `{ uri, variables }`, or
+   * `{ argument: { name, value }, arguments }`.
    */
   readonly input: any;
-  /** The AI client, if it has given its name. */
+  /** The AI client, if it has provided its name. */
   readonly client?: CallingClient;
-  /** On whose behalf the call is made. */
+  /** The user on whose behalf the call is made. */
   readonly caller: Caller;
 }
 
 interface CallEnd extends CallEventFacts {
-  /** Milliseconds from the start of the handler. */
+  /** The time since the start of the handler, in milliseconds. */
   readonly durationMs: number;
 }
 
@@ -267,11 +269,11 @@ export interface CallStarted extends CallEventFacts {
 export interface CallFinished extends CallEnd {
   /** The call has a result. */
   readonly phase: "finished";
-  /** What it returned. */
+  /** The return value. */
   readonly result: unknown;
 }
 
-/** The handler threw, or its result is no JSON or too large. */
+/** The handler threw, or its result is not JSON or too large. */
 export interface CallFailed extends CallEnd {
   /** The call has failed. */
   readonly phase: "failed";
@@ -279,7 +281,7 @@ export interface CallFailed extends CallEnd {
   readonly error: McpWebError;
 }
 
-/** Nobody waits for the result any more. */
+/** The result is no longer needed. */
 export interface CallCancelled extends CallEnd {
   /** The call was cancelled. */
   readonly phase: "cancelled";

@@ -1,16 +1,17 @@
-/** What handlers return, and content blocks. */
+/** The results of handlers, and content blocks. */
 
 import type { InferOutput, ToolSchema, ToolValue } from "./infer.ts";
 
 /**
- * What a tool returns:
+ * The result of a tool:
  *
- * - any JSON value, or nothing: clients see it as text, and an object as `structuredContent` too;
+ * - any JSON value, or nothing: clients receive it as text, and an object also as `structuredContent`;
  * - bytes or a picture ({@link Binary}), a block made by {@link content}, or an array with one of these in it: content
  *   blocks. A picture becomes an image, a `Blob` of type `audio/…` audio, other bytes an embedded resource;
  * - {@link McpToolResult}: content blocks, structured content, or both. An object with any other field is a JSON value.
  *
- * With an `outputSchema`, what it describes, alone or as `structuredContent`. What JSON cannot carry is an error.
+ * With an `outputSchema`, the value that it describes, alone or as `structuredContent`. A value that is not JSON is an
+ * error.
  */
 export type ToolResult<OutputSchema = any, Value = any> = 0 extends 1 & OutputSchema
   ? any
@@ -18,32 +19,32 @@ export type ToolResult<OutputSchema = any, Value = any> = 0 extends 1 & OutputSc
     ? InferOutput<OutputSchema> | StructuredResult<InferOutput<OutputSchema>>
     : ToolValue<Value>;
 
-/** What a tool with an output schema may return besides the structured content alone. */
+/** The results that a tool with an output schema may return besides the plain structured content. */
 export type StructuredResult<Structured> =
   | (Omit<McpToolResult, "structuredContent"> & { structuredContent: Structured; isError?: false })
   | (Omit<McpToolResult, "structuredContent"> & { structuredContent?: Structured; isError: boolean });
 
-/** A tool's result in the shape of MCP's `CallToolResult`. */
+/** A tool's result in the format of MCP's `CallToolResult`. */
 export interface McpToolResult {
-  /** What model and person see. */
+  /** The content for the model and the person. */
   content: readonly (ContentBlock | Binary)[];
-  /** What programs see; must fit the tool's output schema. */
+  /** The content for programs; it must match the tool's output schema. */
   structuredContent?: object;
-  /** Whatever a client and this app agree on. */
+  /** Fields that a client and this app agree on. */
   _meta?: { [key: string]: unknown };
-  /** The tool failed, and the content says why. */
+  /** Whether the tool failed. The content has the reason. */
   isError?: boolean;
 }
 
 /**
- * What `read` returns: text, bytes, {@link ResourcePart}s, an object with `contents`, or any other JSON value, which
+ * The result of `read`: text, bytes, {@link ResourcePart}s, an object with `contents`, or any other JSON value, which
  * becomes text of type `application/json`.
  */
 export type ResourceContent = unknown;
 
 /** One part of a resource's content. */
 export interface ResourcePart {
-  /** Its own URI, if that is not the resource's. */
+  /** Its URI, if it differs from the resource's. */
   uri?: string;
   /** The type of the content. */
   mimeType?: string;
@@ -55,7 +56,7 @@ export interface ResourcePart {
   _meta?: { [key: string]: unknown };
 }
 
-/** What `get` returns: one message of the user as text, messages, or messages with a description. */
+/** The result of `get`: one message of the user as text, messages, or messages with a description. */
 export type PromptContent =
   | string
   | readonly (string | Message)[]
@@ -64,7 +65,7 @@ export type PromptContent =
 /** A message of a prompt or a sampling request. Several blocks become several messages, except those of tools. */
 export interface Message {
   /**
-   * Whose message it is.
+   * The role of the author.
    *
    * @defaultValue `"user"`
    */
@@ -76,14 +77,14 @@ export interface Message {
 /** Content of a message: text, a block, bytes, or in sampling the use of a tool and its result. */
 export type MessageContent = string | ContentBlock | Binary | ToolBlock;
 
-/** Of sampling with tools (MCP 2025-11-25): a model's use of a tool, or what came of it. */
+/** Blocks for sampling with tools (MCP 2025-11-25): a model's use of a tool, or its result. */
 export interface ToolBlock {
   /** The kind of the block: the use of a tool, or its result. */
   type: "tool_use" | "tool_result";
   [field: string]: unknown;
 }
 
-/** Bytes or a picture, as browsers hold them. Pictures are sent as PNG. */
+/** Bytes or a picture, in the browser's types. Pictures are sent as PNG. */
 export type Binary =
   | Blob
   | ArrayBuffer
@@ -93,21 +94,21 @@ export type Binary =
   | HTMLCanvasElement
   | OffscreenCanvas;
 
-/** Something to send as base64: bytes, a picture, a data URL, base64 itself, or base64 with its type. */
+/** A value to send as base64: bytes, a picture, a data URL, base64 itself, or base64 with its type. */
 export type Source = Binary | string | { data: string | Binary; mimeType?: string };
 
-/** Makes content blocks. What has to be converted is converted when the block is sent. */
+/** Creates content blocks. Values that must be converted are converted when the block is sent. */
 export interface ContentFactory {
-  /** Text for model and person. */
+  /** Text for the model and the person. */
   text(text: string, annotations?: Annotations): TextContent;
   /**
-   * A picture. The type is that of the source, or found in its first bytes, unless given.
+   * A picture. The type is that of the source, or detected from its first bytes, unless given.
    *
-   * For a client that takes only small pictures ({@link ClientLimits.maxImageEdge}), pictures in results are made
-   * smaller in the page, unless `keepSize` is set. What the browser cannot make smaller is sent as it is.
+   * For a client that accepts only small pictures ({@link ClientLimits.maxImageEdge}), pictures in results are scaled down
+   * in the page, unless `keepSize` is set. A picture that the browser cannot scale is sent unchanged.
    */
   image(source: Source, mimeType?: string, options?: { keepSize?: boolean }): ImageContent;
-  /** A sound. The type is that of the source, or found in its first bytes, unless given. */
+  /** A sound. The type is that of the source, or detected from its first bytes, unless given. */
   audio(source: Source, mimeType?: string): AudioContent;
   /** A resource's content, embedded. */
   resource(resource: { uri: string; mimeType?: string; text?: string; blob?: Source; _meta?: object }): EmbeddedResource;
@@ -125,7 +126,7 @@ interface BlockFields {
   _meta?: { [key: string]: unknown };
 }
 
-/** Text for model and person. */
+/** Text for the model and the person. */
 export interface TextContent extends BlockFields {
   /** The kind of the block. */
   type: "text";
@@ -139,7 +140,7 @@ export interface ImageContent extends BlockFields {
   type: "image";
   /** The picture. */
   data: Source;
-  /** The type of the picture. Without it, the type of `data` counts, or what its first bytes show. */
+  /** The type of the picture. By default, it is the type of `data`, or is detected from its first bytes. */
   mimeType?: string;
 }
 
@@ -149,7 +150,7 @@ export interface AudioContent extends BlockFields {
   type: "audio";
   /** The sound. */
   data: Source;
-  /** The type of the sound. Without it, the type of `data` counts, or what its first bytes show. */
+  /** The type of the sound. By default, it is the type of `data`, or is detected from its first bytes. */
   mimeType?: string;
 }
 
@@ -171,7 +172,7 @@ export interface ResourceLink extends BlockFields {
   name: string;
   /** A name for people. */
   title?: string;
-  /** What the resource is, for the model. */
+  /** A description of the resource, for the model. */
   description?: string;
   /** The type of the content. */
   mimeType?: string;
@@ -183,11 +184,11 @@ export interface ResourceLink extends BlockFields {
 
 /** Hints for clients about a block or resource. */
 export interface Annotations {
-  /** Who the content is for. */
+  /** The audience of the content. */
   audience?: readonly ("user" | "assistant")[];
-  /** From 0, the least important, to 1. */
+  /** The importance, from 0 (least) to 1. */
   priority?: number;
-  /** ISO 8601. */
+  /** A date in the format of ISO 8601. */
   lastModified?: string;
 }
 
@@ -197,8 +198,8 @@ export interface Icon {
   src: string;
   /** The type of the picture. */
   mimeType?: string;
-  /** The sizes that the picture is made for, such as `48x48`, or `any`. */
+  /** The sizes that the picture is designed for, such as `48x48`, or `any`. */
   sizes?: readonly string[];
-  /** The colour scheme that the icon is made for. */
+  /** The colour scheme that the icon is designed for. */
   theme?: "light" | "dark";
 }

@@ -1,4 +1,4 @@
-/** Conversations: queries that know what was said before. */
+/** Conversations: queries that know the earlier ones. */
 
 import type { InferInput, ToolSchema } from "./infer.ts";
 import type { Query, QueryOptions, QuerySignal } from "./query.ts";
@@ -6,14 +6,15 @@ import type { Query, QueryOptions, QuerySignal } from "./query.ts";
 /** Options of {@link McpWeb.conversation}. */
 export interface ConversationOptions {
   /**
-   * Names the conversation: 1 to 64 visible ASCII characters, but not `.` or `..`. Without one, a new conversation begins.
+   * The id of the conversation: 1 to 64 visible ASCII characters, but not `.` or `..`. Without one, a new conversation
+   * begins.
    */
   id?: string | undefined;
 }
 
 /**
- * A conversation with the agent: each query knows what was said, called and answered in those before it. The agent keeps
- * it for the user and the app.
+ * A conversation with the agent: each query knows the prompts, calls and answers of the earlier ones. The agent stores it
+ * for the user and the app.
  *
  * @example
  * ```js
@@ -23,16 +24,16 @@ export interface ConversationOptions {
  * ```
  */
 export interface Conversation {
-  /** Names the conversation. Keep it to continue later, also in another tab or after a reload. */
+  /** The id of the conversation. Store it to continue later, also in another tab or after a reload. */
   readonly id: string;
-  /** Asks the next question: see {@link McpWeb.query}. */
+  /** Sends the next query: see {@link McpWeb.query}. */
   query<const Schema extends ToolSchema>(
     options: QueryOptions & { responseSchema: Schema },
     signal?: QuerySignal,
   ): Query<any, InferInput<Schema>>;
-  /** Asks the next question, whose answer is a text or a call of a tool. */
+  /** Sends the next query, whose answer is a text or a call of a tool. */
   query<Arguments extends object = any>(options: QueryOptions, signal?: QuerySignal): Query<Arguments>;
-  /** Returns what was said so far; nothing if the agent does not know the conversation. */
+  /** Returns the messages so far; nothing if the agent does not know the conversation. */
   history(): Promise<ConversationMessage[]>;
   /** Deletes the conversation. The next query begins it again. */
   clear(): Promise<void>;
@@ -40,11 +41,11 @@ export interface Conversation {
 
 /** A conversation in the list of {@link McpWeb.conversations}. */
 export interface ConversationSummary {
-  /** Names the conversation. */
+  /** The id of the conversation. */
   id: string;
   /** The beginning of the first prompt. */
   title: string;
-  /** The number of queries that the agent has kept. */
+  /** The number of queries that the agent has stored. */
   queries: number;
   /** Their size. */
   bytes: number;

@@ -1,30 +1,30 @@
-/** What an app offers: tools, resources, prompts, apps. */
+/** The items that an app offers: tools, resources, prompts, apps. */
 
 import type { CallContext, CallFacts } from "./calls.ts";
 import type { Annotations, Icon, PromptContent, ResourceContent, ToolResult } from "./content.ts";
 import type { InferInput, UriTemplateVariables } from "./infer.ts";
 
 /**
- * What all definitions have in common: fields of the MCP object, which are passed on as they are, in their order.
+ * The common fields of all definitions: fields of the MCP object, which are passed on unchanged, in their order.
  *
- * A field that these types do not have is an error, because it is most likely misspelled. One of a newer MCP is passed on
- * all the same: `{ ...({ newField: 1 } as object), name, handler }`.
+ * An unknown field is a type error, because it is probably misspelled. A field of a newer MCP can still be passed:
+ * `{ ...({ newField: 1 } as object), name, handler }`.
  */
 export interface DefinitionFields {
   /** A name for people. */
   title?: string;
-  /** What it is for and when to use it, for the model. */
+  /** Its purpose and when to use it, for the model. */
   description?: string;
   /** Icons for people. */
   icons?: readonly Icon[];
-  /** Whatever a client and this app agree on. */
+  /** Fields that a client and this app agree on. */
   _meta?: { [key: string]: unknown };
 }
 
 /**
- * A tool: an MCP tool object and the function that does the work.
+ * A tool: an MCP tool object and its handler.
  *
- * The types of the input and of the result follow from the schemas: see {@link FromJsonSchema}.
+ * The types of the input and of the result are derived from the schemas: see {@link FromJsonSchema}.
  */
 export interface ToolDefinition<InputSchema = any, OutputSchema = any, Value = any> extends DefinitionFields {
   /**
@@ -33,33 +33,34 @@ export interface ToolDefinition<InputSchema = any, OutputSchema = any, Value = a
    */
   name: string;
   /**
-   * What the input must look like, always of type `object`: JSON Schema, or a schema of a library that converts itself to
-   * it (Standard JSON Schema). Calls that do not fit never reach the handler. The library's defaults and transforms do.
+   * The schema of the input, always of type `object`: JSON Schema, or a schema of a library that converts itself to it
+   * (Standard JSON Schema). Calls that do not match never reach the handler. The library's defaults and transforms are
+   * applied before the handler runs.
    */
   inputSchema?: InputSchema;
-  /** What an object returned by the handler looks like, as above. A result that does not fit is an error. */
+  /** The schema of an object that the handler returns, as above. A result that does not match is an error. */
   outputSchema?: OutputSchema;
   /** Hints about the tool's behaviour. */
   annotations?: ToolAnnotations;
   /**
-   * How long a call may take, in whole milliseconds from 1. More than the bridge's `max_call_timeout` (1 h unless
-   * configured otherwise) is cut to that. Travels as `_meta["mcp-web/timeout"]`.
+   * Maximum duration of a call, in whole milliseconds from 1. The bridge limits it to its `max_call_timeout` (1 h unless
+   * configured otherwise). It is sent as `_meta["mcp-web/timeout"]`.
    *
    * @defaultValue The bridge's `call_timeout`.
    */
   timeout?: number;
   /**
-   * Whether agents of the browser can use the tool, too, see {@link WebMcpOptions.mirror}. It is not sent to the bridge.
+   * Whether agents of the browser can also use the tool, see {@link WebMcpOptions.mirror}. It is not sent to the bridge.
    *
    * @defaultValue `true`
    */
   webmcp?: boolean;
   /**
-   * Does the work. What it returns, or what its promise is fulfilled with, is the result, see {@link ToolResult}.
-   * What it throws becomes an error result with the error's `message`, and `data` if it has that. Results are
-   * limited by the bridge, 10 MiB of JSON unless configured otherwise.
+   * Runs a call. The return value, or the value of its promise, is the result, see {@link ToolResult}. An exception becomes
+   * an error result with the error's `message`, and its `data` if it has that. The bridge limits results, to 10 MiB of JSON
+   * unless configured otherwise.
    *
-   * Each call runs at most once. The `client` and the input come from outside: treat them as such.
+   * Each call runs at most once. The `client` and the input are untrusted.
    */
   handler: (
     input: InferInput<InputSchema>,
@@ -69,35 +70,35 @@ export interface ToolDefinition<InputSchema = any, OutputSchema = any, Value = a
 
 /** A resource: an MCP resource object and the function that reads it. */
 export interface ResourceDefinition extends DefinitionFields {
-  /** Its absolute URI, of any scheme. */
+  /** Its absolute URI, with any scheme. */
   uri: string;
   /** A name for programs. */
   name: string;
-  /** The type of its content, unless {@link ResourceDefinition.read} says another. */
+  /** The type of its content, unless {@link ResourceDefinition.read} returns another. */
   mimeType?: string;
   /** The length of its content in bytes, before base64. */
   size?: number;
   /** Hints for clients. */
   annotations?: Annotations;
-  /** Reads it. Throw a {@link McpWebError} with code `ResourceNotFound` when it is not there. */
+  /** Reads it. Throw a {@link McpWebError} with code `ResourceNotFound` if it does not exist. */
   read(uri: URL, context: CallContext): ResourceContent | Promise<ResourceContent>;
-  /** A first client subscribed to it. */
+  /** Called when a first client subscribes to it. */
   onSubscribe?(): void;
-  /** No client is subscribed to it any more. */
+  /** Called when the last client has unsubscribed from it. */
   onUnsubscribe?(): void;
 }
 
-/** A resource template: an MCP template object and the function that reads what fits it. */
+/** A resource template: an MCP template object and the function that reads matching resources. */
 export interface ResourceTemplateDefinition<Template extends string = any> extends DefinitionFields {
   /** An RFC 6570 template with at least one variable, such as `board://cards/{id}`. */
   uriTemplate: Template;
   /** A name for programs. */
   name: string;
-  /** The type of the contents, if it is the same for all. */
+  /** The type of the contents, if it is the same for all of them. */
   mimeType?: string;
   /** Hints for clients. */
   annotations?: Annotations;
-  /** Reads one of them. Throw a {@link McpWebError} with code `ResourceNotFound` when it is not there. */
+  /** Reads one of them. Throw a {@link McpWebError} with code `ResourceNotFound` if it does not exist. */
   read(
     uri: URL,
     variables: { [name in UriTemplateVariables<Template>]: string },
@@ -111,9 +112,9 @@ export interface ResourceTemplateDefinition<Template extends string = any> exten
 export interface PromptDefinition<Argument extends string = any> extends DefinitionFields {
   /** The name that clients show; the rules of tool names apply. */
   name: string;
-  /** What a person can fill in. */
+  /** The arguments that a person can fill in. */
   arguments?: readonly PromptArgument<Argument>[];
-  /** Fills it in. Required arguments are there. */
+  /** Fills it in. Required arguments are present. */
   get(
     args: { [name in Argument]?: string },
     context: CallContext,
@@ -126,17 +127,17 @@ export interface PromptArgument<Name extends string = string> {
   name: Name;
   /** A name for people. */
   title?: string;
-  /** What to fill in, for people. */
+  /** A description of the argument, for people. */
   description?: string;
-  /** Whether the prompt cannot be filled in without it. */
+  /** Whether the argument is required. */
   required?: boolean;
-  /** Proposes values while a person types. */
+  /** Suggests values while a person types. */
   complete?: Completer;
 }
 
-/** Proposes values for an argument: at most 100 are passed on. */
+/** Suggests values for an argument: at most 100 are passed on. */
 export type Completer = (
-  /** What is written so far. */
+  /** The text typed so far. */
   value: string,
   context: CompletionContext,
 ) => Completion | Promise<Completion>;
@@ -144,9 +145,9 @@ export type Completer = (
 /** Values, best first. */
 export type Completion = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean };
 
-/** What a completer gets besides the value. */
+/** The context of a completer. */
 export interface CompletionContext extends CallFacts {
-  /** The arguments or variables that have their values already. */
+  /** The arguments or variables that already have values. */
   readonly arguments: { readonly [name: string]: string };
 }
 
@@ -158,7 +159,7 @@ export type AppDefinition<InputSchema = any, OutputSchema = any, Value = any> = 
 > &
   (
     | {
-        /** The page, whole, or a function that makes it each time it is read. */
+        /** The whole page, or a function that creates it each time it is read. */
         html: string | (() => string | Promise<string>);
         url?: never;
       }
@@ -168,22 +169,22 @@ export type AppDefinition<InputSchema = any, OutputSchema = any, Value = any> = 
         html?: never;
       }
   ) & {
-    /** What the page may load; nothing from elsewhere unless said here. */
+    /** The origins that the page may load from; none unless listed here. */
     csp?: {
       /** Origins for `fetch`, `XMLHttpRequest` and WebSocket. */
       connectDomains?: readonly string[];
       /** Origins for pictures, scripts, styles, fonts and media. */
       resourceDomains?: readonly string[];
-      /** Origins of frames inside. */
+      /** Origins of nested frames. */
       frameDomains?: readonly string[];
       /** Origins for `<base>`. */
       baseUriDomains?: readonly string[];
     };
-    /** What the page may ask the browser for. */
+    /** The permissions that the page may request from the browser. */
     permissions?: { camera?: {}; microphone?: {}; geolocation?: {}; clipboardWrite?: {} };
     /** Whether a host should draw a border around it. */
     prefersBorder?: boolean;
-    /** An origin of its own, in the host's form. */
+    /** A dedicated origin, in the host's format. */
     domain?: string;
   };
 
@@ -191,12 +192,12 @@ export type AppDefinition<InputSchema = any, OutputSchema = any, Value = any> = 
 export interface ToolAnnotations {
   /** A name for people. */
   title?: string;
-  /** The tool changes nothing. */
+  /** The tool has no side effects. */
   readOnlyHint?: boolean;
-  /** The tool may destroy something. */
+  /** The tool may be destructive. */
   destructiveHint?: boolean;
-  /** Calling it again with the same input changes nothing more. */
+  /** A repeated call with the same input has no additional effect. */
   idempotentHint?: boolean;
-  /** The tool deals with things outside the app. */
+  /** The tool interacts with things outside the app. */
   openWorldHint?: boolean;
 }

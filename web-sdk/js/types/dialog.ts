@@ -1,8 +1,8 @@
-/** The words of the dialog in which the user of the page is asked. */
+/** The texts of the dialog that asks the user of the page. */
 
 /**
- * Words of the dialogs of {@link McpWebOptions.elicitInPage} and {@link QueryOptions.approvalDialog}, such as a translation.
- * Those that are not given are English.
+ * Texts of the dialogs of {@link McpWebOptions.elicitInPage} and {@link QueryOptions.approvalDialog}, such as a
+ * translation. Missing ones are English.
  *
  * The dialog takes the rest from the page: the colour scheme is the one of the root element, and these custom properties
  * of the root element replace its font, colours and corners: `--mcp-web-font` (a value of the CSS property `font`, such as
@@ -17,13 +17,13 @@ export interface DialogStrings {
    */
   title?: (asker: string) => string;
   /**
-   * Opens the arguments of the tool whose handler asks. `tool` is its name as it is shown.
+   * Expands the arguments of the tool whose handler asks. `tool` is its displayed name.
    *
    * @defaultValue `The tool ${tool} asks this.`
    */
   askingTool?: (tool: string) => string;
   /**
-   * The line at the end, which says who gets the answer. `asker` is the name of the AI client, `app` that of this app.
+   * The line at the end, which says who receives the answer. `asker` is the name of the AI client, `app` that of this app.
    *
    * @defaultValue `Your answer goes to ${asker} through ${app}.`
    */
@@ -35,8 +35,8 @@ export interface DialogStrings {
    */
   send?: string;
   /**
-   * The button that opens an address. `host` is the host of the address with its port, and empty where there is none, as
-   * in `mailto:` addresses.
+   * The button that opens an address. `host` is the host of the address with its port, or empty if there is none, as in
+   * `mailto:` addresses.
    *
    * @defaultValue `Open ${host}`, and `Open it` without a host
    */
@@ -48,7 +48,7 @@ export interface DialogStrings {
    */
   decline?: string;
   /**
-   * The name that screen readers have for the button with the cross, which closes the dialog.
+   * The accessible name of the button with the cross, which closes the dialog.
    *
    * @defaultValue `Cancel`
    */
@@ -72,25 +72,25 @@ export interface DialogStrings {
    */
   missing?: string;
   /**
-   * The error of a required selection in which nothing is chosen.
+   * The error of a required selection without a choice.
    *
    * @defaultValue `Please choose one.`
    */
   missingChoice?: string;
   /**
-   * The error of a field, such as a date, with an input that the browser cannot read.
+   * The error of a field, such as a date, whose input the browser cannot parse.
    *
    * @defaultValue `Please complete this.`
    */
   incomplete?: string;
   /**
-   * The error when too few checkboxes are checked. `count` is the smallest number that is allowed.
+   * The error if too few checkboxes are checked. `count` is the minimum number.
    *
    * @defaultValue `Please choose at least ${count}.`
    */
   tooFewChoices?: (count: number) => string;
   /**
-   * The error when too many checkboxes are checked. `count` is the largest number that is allowed.
+   * The error if too many checkboxes are checked. `count` is the maximum number.
    *
    * @defaultValue `Please choose at most ${count}.`
    */
@@ -102,39 +102,38 @@ export interface DialogStrings {
    */
   notANumber?: string;
   /**
-   * The error of a number that has a fraction where whole numbers are asked for.
+   * The error of a number with a fraction if whole numbers are required.
    *
    * @defaultValue `Please enter a whole number.`
    */
   notAnInteger?: string;
   /**
-   * The error of a number that is too small. `minimum` is the smallest one that is allowed.
+   * The error of a number that is too small. `minimum` is the smallest allowed number.
    *
    * @defaultValue `Please enter ${minimum} or more.`
    */
   tooSmall?: (minimum: number) => string;
   /**
-   * The error of a number that is too large. `maximum` is the largest one that is allowed.
+   * The error of a number that is too large. `maximum` is the largest allowed number.
    *
    * @defaultValue `Please enter ${maximum} or less.`
    */
   tooLarge?: (maximum: number) => string;
   /**
-   * The error of a text that is too short. `count` is the smallest number of characters that is allowed.
+   * The error of a text that is too short. `count` is the minimum number of characters.
    *
    * @defaultValue `Please enter at least ${count} characters.`
    */
   tooShort?: (count: number) => string;
   /**
-   * The error of a text that is too long. `count` is the largest number of characters that is allowed, `length` the number
-   * of characters of the text.
+   * The error of a text that is too long. `count` is the maximum number of characters, `length` that of the text.
    *
    * @defaultValue `Please enter at most ${count} characters: these are ${length}.`
    */
   tooLong?: (count: number, length: number) => string;
   /**
-   * The error of a text that does not have the format of an e-mail address, an address of the web or a date. `example` is
-   * a text that has it.
+   * The error of a text that does not have the format of an e-mail address, a web address or a date. `example` is a valid
+   * text.
    *
    * @defaultValue `Please enter something like ${example}.`
    */
@@ -146,38 +145,39 @@ export interface DialogStrings {
    */
   wrongPattern?: string;
   /**
-   * The name that a tool is shown with when the agent wants to call it. `source` is that of a tool which is the agent's own,
-   * whose name usually begins with it, such as `notes-read_file`.
+   * The displayed name of a tool that the agent wants to call. `source` is that of one of the agent's own tools, whose name
+   * usually begins with it, such as `notes-read_file`.
    *
-   * @defaultValue `${name}`, and with a source the name without the source, and the source, such as `read_file (notes)`
+   * @defaultValue `${name}`; with a source, the name without the source, followed by the source, such as
+   * `read_file (notes)`
    */
   tool?: (name: string, source?: string) => string;
   /**
-   * The question whether the agent may make a call. `tool` is the name of the tool as it is shown.
+   * The question whether the agent may make a call. `tool` is the displayed name of the tool.
    *
    * @defaultValue `May the AI use ${tool}?`
    */
   approval?: (tool: string) => string;
   /**
-   * Stands below the question about a tool of this page. `app` is the name of this app.
+   * The text below the question about a tool of this page. `app` is the name of this app.
    *
    * @defaultValue `It is a tool of ${app}.`
    */
   pageTool?: (app: string) => string;
   /**
-   * Stands below the question about a tool of the agent. `source` is the source of the tool.
+   * The text below the question about a tool of the agent. `source` is the source of the tool.
    *
    * @defaultValue `It is not a tool of this page, but of “${source}”.`
    */
   sourceTool?: (source: string) => string;
   /**
-   * The name that screen readers have for the arguments of a call.
+   * The accessible name of the arguments of a call.
    *
    * @defaultValue `Arguments`
    */
   arguments?: string;
   /**
-   * Stands in place of the arguments of a call that has none.
+   * The text for a call without arguments.
    *
    * @defaultValue `The call has no arguments.`
    */
@@ -195,7 +195,7 @@ export interface DialogStrings {
    */
   deny?: string;
   /**
-   * Says to the person why a question is not asked in the page, where that is in a frame of another site.
+   * Explains to the person why a question is not asked in the page, if the page is in a frame of another site.
    *
    * @defaultValue `This page is shown inside of another site, which could cover the question. Answer it in a separate window.`
    */
@@ -207,7 +207,7 @@ export interface DialogStrings {
    */
   openWindow?: string;
   /**
-   * The line at the end of the question about a call, which says when the agent refuses it at the latest.
+   * The line at the end of the question about a call, with the latest time at which the agent refuses it.
    *
    * @defaultValue `If nobody answers, the call is refused within ${seconds} s.`
    */

@@ -1,8 +1,8 @@
-/** What can go wrong, for programs. */
+/** Error codes, for programs. */
 
 /**
- * The codes of this module, and those of the bridge. The latter are only listed as far as an app is likely
- * to look at them; others are strings all the same.
+ * The codes of this module, and those of the bridge. Of the latter, only those are listed that an app is likely to use;
+ * others are plain strings.
  */
 export type McpWebErrorCode =
   /** The page's Content-Security-Policy lacks `'wasm-unsafe-eval'` in `script-src`. */
@@ -15,31 +15,31 @@ export type McpWebErrorCode =
   | "BridgeUnreachable"
   /** An https page may not use an http bridge, except on the user's own machine. */
   | "MixedContentBlocked"
-  /** `connect-src` of the page's Content-Security-Policy lacks the bridge. */
+  /** The `connect-src` of the page's Content-Security-Policy does not contain the bridge. */
   | "CspBlocked"
-  /** The browser asks its user whether the page may connect to this machine or its network. */
+  /** The browser is asking its user whether the page may connect to this machine or its network. */
   | "LocalNetworkPending"
-  /** The user, or who manages the browser, does not let the page connect to this machine or its network. */
+  /** The user, or the browser's administrator, has denied the page the connection to this machine or its network. */
   | "LocalNetworkDenied"
   /** An insecure page may not connect to this machine or its network. */
   | "LocalNetworkRefused"
-  /** The iframe that the page runs in does not let it connect. */
+  /** The iframe that contains the page does not allow the connection. */
   | "FrameBlocked"
   /** The browser does not allow connections to `bridgeUrl`. */
   | "BridgeUrlRefused"
   /** The connection broke, or the bridge was restarted. */
   | "ConnectionLost"
-  /** The bridge closed the connection for good. */
+  /** The bridge closed the connection permanently. */
   | "ConnectionClosed"
   /** `disconnect()` was called. */
   | "Disconnected"
-  /** The bridge speaks another version of the protocol. */
+  /** The bridge uses another version of the protocol. */
   | "ProtocolUnsupported"
   /** The `authToken` function failed. */
   | "TokenFailed"
-  /** What was added was removed or replaced before it was registered. */
+  /** The item was removed or replaced before it was registered. */
   | "Removed"
-  /** A dialog is needed, and there is no document to show it in. */
+  /** A dialog is needed, but there is no document to show it in. */
   | "DialogUnavailable"
   /** `mcp-web-diagnose.js` could not be loaded. */
   | "DiagnosisUnavailable"
@@ -51,65 +51,65 @@ export type McpWebErrorCode =
   | "TokenUnavailable"
   /** `mcp-web-query.js` could not be loaded. */
   | "QueryUnavailable"
-  /** What was passed to {@link McpWeb.query} makes no query. */
+  /** The options of {@link McpWeb.query} are invalid. */
   | "QueryInvalid"
-  /** Only the person at the page may do this, by a click or a key: see {@link McpWebOptions.approvals}. */
+  /** Only the person at the page may do this, with a click or a key: see {@link McpWebOptions.approvals}. */
   | "PersonRequired"
   /** The query is larger than a message to the bridge may be. */
   | "QueryTooLarge"
   /** The page or the agent has cancelled the query. */
   | "QueryCancelled"
-  /** The query took longer than it may. */
+  /** The query exceeded its time limit. */
   | "QueryTimeout"
-  /** The bridge does not know the query (any more), or it is not this session's. */
+  /** The bridge does not know the query (any longer), or it belongs to another session. */
   | "QueryNotFound"
-  /** The user has no conversation of this id in the app. */
+  /** The user has no conversation with this id in the app. */
   | "ConversationNotFound"
-  /** The bridge has had a query of this uuid, and it is over. */
+  /** The query with this uuid has already ended. */
   | "QueryCompleted"
-  /** The token has as many queries in flight as it may have. */
+  /** The token has reached its limit of running queries. */
   | "QueryLimitExceeded"
-  /** The query has used the rounds, calls or tokens that it may use. */
+  /** The query has reached its limit of rounds, calls or tokens. */
   | "QueryBudgetExceeded"
-  /** The page has no such tool. */
+  /** The page does not have such a tool. */
   | "ToolNotFound"
   /** The bridge has no agent. */
   | "AgentNotConfigured"
-  /** The agent cannot be reached, or fell silent. */
+  /** The agent cannot be reached, or stopped responding. */
   | "AgentUnavailable"
   /** The agent has failed. */
   | "AgentFailed"
   /** The agent cannot reach the bridge. */
   | "BridgeUnavailable"
-  /** The model's provider refuses the agent's key. */
+  /** The model's provider rejects the agent's key. */
   | "ModelUnauthorized"
-  /** The model's provider takes no more requests for now. */
+  /** The model's provider rejects further requests for now. */
   | "ModelRateLimited"
   /** The model's provider cannot be reached, or is overloaded. */
   | "ModelUnavailable"
-  /** The model's provider does not accept the request: an unknown model. */
+  /** The model's provider rejects the request, for example because of an unknown model. */
   | "ModelRequestRefused"
-  /** The input is longer than the model can read, also without what could be left out. */
+  /** The input is longer than the model accepts, even without its optional parts. */
   | "ModelInputTooLong"
   /** The model's answer broke off. */
   | "ModelStreamBroken"
-  /** The model's answer came to an end without saying that it was the end. */
+  /** The model's answer ended without an end marker. */
   | "ModelStreamUnfinished"
   /** The model's arguments for a tool were cut off. */
   | "ModelArgumentsCutOff"
   /** The model declined to answer. */
   | "ModelRefused"
-  /** The model's answer reached the length that it may have. */
+  /** The model's answer reached its maximum length. */
   | "ModelLengthReached"
-  /** The model answered with neither text nor a call, twice. */
+  /** The model answered twice with neither a text nor a call. */
   | "ModelAnswerEmpty"
-  /** The model's answer does not fit the schema of the query. */
+  /** The model's answer does not match the schema of the query. */
   | "ModelAnswerInvalid"
-  /** The model has answered without the tool that the query demands. */
+  /** The model has answered without the tool that the query requires. */
   | "ResponseToolNotCalled"
   /** There is no token. */
   | "MissingAuthentication"
-  /** The bridge knows no such token, or it is too short. */
+  /** The bridge does not know the token, or it is too short. */
   | "InvalidAuthentication"
   /** The token has expired. */
   | "TokenExpired"
@@ -119,40 +119,40 @@ export type McpWebErrorCode =
   | "OriginNotAllowed"
   /** Another connection with the same `sessionId` took over. */
   | "SessionSuperseded"
-  /** The token has as many sessions as it may have. */
+  /** The token has reached its limit of sessions. */
   | "SessionLimitExceeded"
   /** Another session of the token has this `sessionName`. */
   | "SessionNameAlreadyInUse"
   /** The session reached its maximum duration. */
   | "SessionExpired"
-  /** The bridge holds as many tokens as it may hold. */
+  /** The bridge has reached its limit of tokens. */
   | "RealmLimitExceeded"
   /** The bridge has no memory left for this page. */
   | "MemoryLimitExceeded"
   /** The definition cannot be published. */
   | "DefinitionInvalid"
-  /** The session has as many definitions, or bytes of definitions, as it may have. */
+  /** The session has reached its limit of definitions, or of their size. */
   | "DefinitionLimitExceeded"
   /** The name belongs to one of the bridge's own tools. */
   | "ToolNameReserved"
-  /** The handler threw, or its result is no JSON. */
+  /** The handler threw, or its result is not JSON. */
   | "HandlerFailed"
-  /** There is no such resource: for handlers to throw. */
+  /** The resource does not exist: for handlers to throw. */
   | "ResourceNotFound"
-  /** There is no such prompt: for handlers to throw. */
+  /** The prompt does not exist: for handlers to throw. */
   | "PromptNotFound"
-  /** The arguments make no sense together: for handlers to throw. */
+  /** The arguments are inconsistent: for handlers to throw. */
   | "InvalidArguments"
-  /** The client behind the call cannot do what the handler asked it for. */
+  /** The client of the call does not support the handler's request. */
   | "ClientCapabilityMissing"
-  /** The client behind the call answered with an error, or not in time. */
+  /** The client of the call answered with an error, or not in time. */
   | "ClientRequestFailed"
-  /** What the handler asked the client is larger than a frame, or a query is larger than the agent takes. */
+  /** The handler's request to the client is larger than a frame, or a query is larger than the agent accepts. */
   | "RequestTooLarge"
   /** The result is larger than the bridge's limit. */
   | "ResultTooLarge"
   /** The caller cancelled. */
   | "CallCancelled"
-  /** The call took longer than its deadline. */
+  /** The call exceeded its deadline. */
   | "CallTimeout"
   | (string & {});

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** What an app holds of what it added. */
+/** The app's handles to added items. */
 
 import type {
   AppDefinition,
@@ -10,79 +10,76 @@ import type {
   ToolDefinition,
 } from "./definitions.ts";
 
-/** Options of {@link McpWeb.addTool} and its like. */
+/** Options of {@link McpWeb.addTool} and similar methods. */
 export interface AddOptions {
-  /** Removes what was added when it is aborted. */
+  /** Removes the item when it is aborted. */
   signal?: AbortSignal;
 }
 
-/** Something that was added. With `using`, it is removed at the end of the block. */
+/** An added item. With `using`, it is removed at the end of the block. */
 export interface Handle<Definition> extends Disposable {
   /** The name that clients see, once the bridge has accepted it. */
   readonly publishedName: string | undefined;
   /**
-   * Fulfilled once clients can use it, in its latest version: pending while not connected. Rejected with a
-   * {@link McpWebError} when the bridge refuses it (with the bridge's code), when the wasm cannot be
-   * loaded, or when it is removed or replaced before (`Removed`). Nobody has to listen: an
-   * unheard refusal is written to the console.
+   * Fulfilled once clients can use it in its latest version; pending while not connected. Rejected with a
+   * {@link McpWebError} if the bridge rejects it (with the bridge's code), if the wasm cannot be loaded, or if it is
+   * removed or replaced first (`Removed`). It need not be observed: an unobserved rejection is written to the console.
    */
   readonly registered: Promise<void>;
   /**
-   * Changes some fields, in place; `undefined` takes a field away. Calls that are running go on with the former
-   * definition.
+   * Changes some fields at its position; `undefined` removes a field. Running calls continue with the former definition.
    *
    * @returns The new {@link Handle.registered}.
-   * @throws TypeError when the whole cannot be such a definition, or the name, `uri` or `uriTemplate` would change.
+   * @throws TypeError if the result is not a valid definition, or the name, `uri` or `uriTemplate` would change.
    */
   update(changes: Changes<Definition>): Promise<void>;
   /**
-   * Removes it; calls that are running go on. Has no effect on another of the same name that replaced
-   * this one.
+   * Removes it; running calls continue. Has no effect on another item with the same name that replaced this one.
    *
    * @returns A promise that is fulfilled once no client can use it. It is never rejected.
    */
   remove(): Promise<void>;
 }
 
-/** Fields of a definition to change, or to take away. */
+/** Fields of a definition to change or remove. */
 export type Changes<Definition> = { [Field in keyof Definition]?: Definition[Field] | undefined };
 
-/** A tool that was added. */
+/** An added tool. */
 export interface ToolHandle<InputSchema = any, OutputSchema = any>
   extends Handle<ToolDefinition<InputSchema, OutputSchema>> {
-  /** The name as given. */
+  /** The name, as it was given. */
   readonly name: string;
 }
 
-/** A prompt that was added. */
+/** An added prompt. */
 export interface PromptHandle<Argument extends string = any> extends Handle<PromptDefinition<Argument>> {
-  /** The name as given. */
+  /** The name, as it was given. */
   readonly name: string;
 }
 
-/** A resource that was added. */
+/** An added resource. */
 export interface ResourceHandle extends Handle<ResourceDefinition> {
-  /** The URI as given. */
+  /** The URI, as it was given. */
   readonly uri: string;
   /** Whether a client is subscribed to it. */
   readonly subscribed: boolean;
-  /** Tells subscribed clients that its content changed. */
+  /** Notifies subscribed clients that its content has changed. */
   notifyUpdated(): void;
 }
 
-/** A resource template that was added. */
+/** An added resource template. */
 export interface ResourceTemplateHandle<Template extends string = any>
   extends Handle<ResourceTemplateDefinition<Template>> {
-  /** The template as given. */
+  /** The template, as it was given. */
   readonly uriTemplate: string;
-  /** Tells subscribed clients that the content of one of its resources changed. */
+  /** Notifies subscribed clients that the content of one of its resources has changed. */
   notifyUpdated(uri: string | URL): void;
 }
 
-/** An app that was added: the tool and its page. */
+/** An added app: the tool and its page. */
 export interface AppHandle<InputSchema = any, OutputSchema = any>
   extends Handle<AppDefinition<InputSchema, OutputSchema>> {
-  /** The tool's name as given. */
+  /** The tool's name, as it was given. */
   readonly name: string;
   /** The URI of the page, `ui://…`. */
   readonly resourceUri: string;

@@ -1,15 +1,15 @@
-/** Types that follow from schemas and URI templates. */
+/** Types that are derived from schemas and URI templates. */
 
 /**
  * A JSON Schema object. The bridge validates with JSON Schema 2020-12 and upgrades older drafts.
  *
- * Written in place, the schema gives the types of the input: no `as const` is needed.
+ * The types of the input are derived from a schema that is written inline: `as const` is not needed.
  */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
  * A schema of a library that implements Standard Schema (https://standardschema.dev), such as Zod, Valibot and ArkType. To
- * be published, it must convert itself to JSON Schema, too (Standard JSON Schema).
+ * be published, it must also convert itself to JSON Schema (Standard JSON Schema).
  */
 export interface StandardSchema<Input = unknown, Output = unknown> {
   /** The interface of Standard Schema. */
@@ -27,7 +27,7 @@ export interface StandardSchema<Input = unknown, Output = unknown> {
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
-/** Shows an object type with its fields instead of the types that it was made from. */
+/** Shows an object type with its fields instead of the types that it is composed of. */
 type Flatten<T> = T extends object ? { [Key in keyof T]: T[Key] } : T;
 
 /**
@@ -35,8 +35,8 @@ type Flatten<T> = T extends object ? { [Key in keyof T]: T[Key] } : T;
  * `required`, `additionalProperties` without `properties`, `items`, `prefixItems`, `enum`, `const`, `anyOf`, `oneOf`,
  * `allOf`, `nullable`, and `$ref` to `#`, `#/$defs/…` and `#/definitions/…`. Everything else is `unknown`.
  *
- * Properties that the schema does not name are left out, also where `additionalProperties` allows them: reading one is
- * most likely a typing error.
+ * Properties that the schema does not name are left out, even if `additionalProperties` allows them, because reading one is
+ * probably a typing error.
  */
 export type FromJsonSchema<Schema> = Resolve<Schema, Schema>;
 
@@ -48,7 +48,7 @@ type Resolve<S, Root> = S extends true
       ? Combine<S, Root> | null
       : Combine<S, Root>;
 
-/** References and constants stand alone; unions and intersections narrow what the keywords beside them describe. */
+/** References and constants are used alone; unions and intersections narrow the type of the keywords beside them. */
 type Combine<S, Root> = S extends { readonly $ref: infer Ref }
   ? Resolve<Target<Ref, Root>, Root>
   : S extends { readonly const: infer Value }
@@ -124,15 +124,21 @@ type ArrayType<S, Root> = S extends { readonly prefixItems: infer Items }
     : unknown[];
 
 /**
- * What a tool's handler gets: what `inputSchema` describes, after the defaults and transforms of a schema library. Without
- * a schema, an object whose fields are not known; with a schema that TypeScript knows only as an object, `any`.
+ * The input of a tool's handler: the type that `inputSchema` describes, after the defaults and transforms of a schema
+ * library. Without a schema, it is an object with unknown fields; with a schema that TypeScript knows only as an object, it
+ * is `any`.
  */
 export type InferInput<Schema> = Infer<Schema, "output">;
 
-/** What schemas a tool may have: JSON Schema, also as the interfaces of a library such as TypeBox, or Standard Schema. */
+/**
+ * The schemas that a tool may have: JSON Schema, also as the interfaces of a library such as TypeBox, or Standard Schema.
+ */
 export type ToolSchema = object | JsonSchema | StandardSchema;
 
-/** What a tool's handler returns: what `outputSchema` describes, before the defaults and transforms of a schema library. */
+/**
+ * The result of a tool's handler: the type that `outputSchema` describes, before the defaults and transforms of a schema
+ * library.
+ */
 export type InferOutput<Schema> = Infer<Schema, "input">;
 
 type Infer<Schema, Side extends "input" | "output"> =
@@ -165,15 +171,15 @@ type VariableNames<Names extends string> = Names extends `${infer First},${infer
 
 type VariableName<Variable extends string> = Variable extends `${infer Name}*` | `${infer Name}:${number}` ? Name : Variable;
 
-/** The message that a compiler shows for a value that has no JSON. */
+/** The message that a compiler shows for a value that JSON cannot express. */
 export interface NotJson<Message extends string> {
-  /** What is wrong, and what to return instead. */
+  /** The problem, and the value to return instead. */
   readonly "has no JSON": Message;
 }
 
 /**
- * The value that a handler returns, if JSON can carry it; else a {@link NotJson} in the place of what it cannot carry, so
- * that the compiler names it.
+ * The type of a handler's return value if JSON can express it. Otherwise it contains a {@link NotJson} for the part that
+ * JSON cannot express, so that the compiler names it.
  */
 export type ToolValue<T> =
   IsAny<T> extends true

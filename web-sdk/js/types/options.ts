@@ -1,113 +1,113 @@
-/** What an app passes to `new McpWeb()`, and the configuration that it gives to AI clients. */
+/** The options of `new McpWeb()`, and the configurations for AI clients. */
 
 import type { DialogStrings } from "./dialog.ts";
 import type { WebMcpOptions } from "./webmcp.ts";
 
-/** How the app presents itself, and which bridge it uses. */
+/** The description of the app, its bridge, and its settings. */
 export interface McpWebOptions {
-  /** The app's name, as people know it. */
+  /** The app's name for people. */
   name: string;
-  /** What the app is for, in words that help a model decide when to use it. */
+  /** The purpose of the app, so that a model can decide when to use it. */
   description?: string;
   /** The app's version. */
   version?: string;
-  /** URL of the app's icon. One with more than 32,768 characters is left out, with a warning in the console. */
+  /** URL of the app's icon. If it has more than 32,768 characters, it is left out, with a warning in the console. */
   icon?: string;
   /**
-   * Where the bridge is: `http`, `https`, `ws` or `wss`, with a path if it has one.
+   * The address of the bridge: `http`, `https`, `ws` or `wss`, optionally with a path.
    *
-   * @defaultValue The origin this module was loaded from if a bridge served it (its path begins with
-   * `/sdk/`), else `http://localhost:3001`.
+   * @defaultValue The origin this module was loaded from if a bridge served it (its path begins with `/sdk/`), otherwise
+   * `http://localhost:3001`.
    */
   bridgeUrl?: string;
   /**
-   * The token that pages and AI clients share: whoever has it may call the tools. At least 16
-   * characters. A function is asked again before every connection, and before a token that ends does,
-   * so it can return a fresh one; when it fails, it is asked again after a while, and the status says why.
+   * The token that pages and AI clients share: anyone who has it may call the tools. At least 16 characters. A function is
+   * called again before every connection, and before a token expires, so that it can return a fresh one. If it fails, it is
+   * called again later, and the status has the reason.
    *
-   * Another `new McpWeb()` for the same app replaces the function, and the new one is called at once. A token of the same
-   * user disturbs nothing. One of another user ends the session of the former user and cancels its calls. With strings,
-   * `disconnect()` the object of the former user: each has its own session.
+   * Another `new McpWeb()` for the same app replaces the function, and the new one is called immediately. A token of the
+   * same user has no other effect. A token of another user ends the session of the former user and cancels its calls. With
+   * strings, call `disconnect()` on the object of the former user, because each has a separate session.
    *
-   * @defaultValue 192 random bits, kept under the key `mcp-web:token:<bridgeUrl>` in the storage
-   * named by {@link McpWebOptions.storage}.
+   * @defaultValue 192 random bits, stored under the key `mcp-web:token:<bridgeUrl>` in the storage named by
+   * {@link McpWebOptions.storage}.
    */
   authToken?: string | (() => string | Promise<string>);
   /**
-   * Where a token that this module made is kept: in `localStorage` (all tabs of the app share it, and
-   * it outlives them), in `sessionStorage` (this tab only), or nowhere (this document only). With `"none"`,
-   * {@link McpWeb.sessionId} is not kept either.
+   * Where a generated token is stored: in `localStorage` (shared by all tabs of the app, and permanent), in
+   * `sessionStorage` (this tab only), or nowhere (this document only). With `"none"`, {@link McpWeb.sessionId} is also not
+   * stored.
    *
    * @defaultValue `"local"`
    */
   storage?: "local" | "session" | "none";
   /**
-   * The session of this tab: at most 128 bytes. A connection with the same id and token takes over the
-   * session of an older one, whose status becomes `failed` (`SessionSuperseded`).
+   * The id of this tab's session, at most 128 bytes. A connection with the same id and token takes over the session of an
+   * older one, whose status becomes `failed` (`SessionSuperseded`).
    *
-   * @defaultValue 128 random bits. They stay with the tab over reloads (`sessionStorage`, under the key
-   * `mcp-web:session:<bridgeUrl>:<name>`, while no document of the app is there); a tab that was duplicated,
-   * or opened from this one, has others. Should two tabs have the same after all, the older one goes on with others.
+   * @defaultValue 128 random bits. They stay with the tab across reloads (`sessionStorage`, under the key
+   * `mcp-web:session:<bridgeUrl>:<name>`, while no document of the app is loaded). A tab that was duplicated, or opened
+   * from this one, has others. If two tabs have the same bits nevertheless, the older one continues with others.
    */
   sessionId?: string;
   /**
-   * A name for this tab, which a client can choose it by. Where another session of the token has it, the bridge gives
-   * this one a number ({@link McpWeb.sessionName}), or refuses it if it is so configured.
+   * A name for this tab, by which a client can select it. If another session of the token has it, the bridge appends a
+   * number ({@link McpWeb.sessionName}), or rejects it if so configured.
    */
   sessionName?: string;
   /**
-   * Whether to connect at once. Otherwise nothing is loaded before {@link McpWeb.connect}.
+   * Whether to connect immediately. Otherwise nothing is loaded before {@link McpWeb.connect}.
    *
    * @defaultValue `true`
    */
   autoConnect?: boolean;
   /**
-   * Whether {@link CallContext.elicit} may ask the user in this page, in an accessible dialog that is loaded when it
-   * is first needed: never; when the client lacks the elicitation that is needed (several desktop clients have none);
-   * or always. A dialog cannot be shown in a worker.
+   * Whether {@link CallContext.elicit} may ask the user in this page, in an accessible dialog that is loaded when it is
+   * first needed: never; if the client does not support the required elicitation (several desktop clients do not); or
+   * always. A dialog cannot be shown in a worker.
    *
    * @defaultValue `"never"`
    */
   elicitInPage?: "never" | "fallback" | "always";
   /**
    * Who answers for the person at the page. With `"person"`, {@link Query.approve} allows a call only in the handler of a
-   * click or a key of the person, after the request, and `mcpWeb.query()` needs such a click or key where page tools are
-   * on. Events of scripts do not count, and so nor do those of page tools. With `"app"`, the app answers by itself: whatever
-   * makes its code run can allow calls and ask the agent, page tools of a model included.
+   * click or a key of the person, after the request, and `mcpWeb.query()` needs such a click or key while page tools are
+   * enabled. Events of scripts, including those of page tools, do not count. With `"app"`, the app answers by itself: any
+   * code that runs in the app, including page tools of a model, can then allow calls and send queries to the agent.
    *
    * @defaultValue `"person"`
    */
   approvals?: "person" | "app";
   /**
-   * Words of the dialogs for {@link McpWebOptions.elicitInPage} and {@link QueryOptions.approvalDialog}, such as a translation.
-   * Those not given are English.
+   * Texts of the dialogs for {@link McpWebOptions.elicitInPage} and {@link QueryOptions.approvalDialog}, such as a
+   * translation. Missing ones are English.
    */
   dialogStrings?: DialogStrings;
   /**
-   * Whether the page shares tools with the browser, where that has WebMCP (`document.modelContext`) and lets the page use
-   * it: what the page adds is registered there, and what is registered only there is offered to AI clients. `false` does
-   * neither. Loads `mcp-web-model-context.js` in such a browser.
+   * Whether the page shares tools with the browser, if that has WebMCP (`document.modelContext`) and allows the page to use
+   * it: the page's tools are registered there, and tools that are registered only there are offered to AI clients. `false`
+   * does neither. Loads `mcp-web-model-context.js` in such a browser.
    *
    * @defaultValue `true`: both
    */
   webmcp?: boolean | WebMcpOptions;
   /**
-   * The SDK's wasm (`mcp-web-sdk/mcp_web_core_bg.wasm`), for apps whose tools put it where this module does not find it:
-   * its address, a response with it, its bytes, or the compiled module; or a promise of one of these.
+   * The SDK's wasm (`mcp-web-sdk/mcp_web_core_bg.wasm`), for apps whose build puts it where this module cannot find it: its
+   * address, a response with it, its bytes, the compiled module, or a promise of one of these.
    *
-   * @defaultValue The file beside this module. Where that is missing, as in a development server that bundles packages
-   * without their files, a JavaScript module of this package that has the wasm in it.
+   * @defaultValue The file beside this module. If that is missing, as in a development server that bundles packages without
+   * their files, a JavaScript module of this package that contains the wasm.
    */
   wasm?: WasmInput | PromiseLike<WasmInput>;
 }
 
-/** What {@link McpWebOptions.wasm} may be. */
+/** The types of {@link McpWebOptions.wasm}. */
 export type WasmInput = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /** Ends a subscription. */
 export type Unsubscribe = () => void;
 
-/** Configuration of a client that starts servers as processes. */
+/** The configuration of a client that starts servers as processes. */
 export interface StdioMcpConfig {
   /** The servers by their names: one, with the name of the app. */
   mcpServers: {
@@ -122,7 +122,7 @@ export interface StdioMcpConfig {
   };
 }
 
-/** Configuration of a client that speaks Streamable HTTP. */
+/** The configuration of a client that uses Streamable HTTP. */
 export interface HttpMcpConfig {
   /** The servers by their names: one, with the name of the app. */
   mcpServers: {

@@ -1,4 +1,4 @@
-/** What a page asks an agent: a service that has a model, and that uses the page's own tools to answer. */
+/** Queries of a page to an agent: a service with a model that uses the page's own tools to answer. */
 
 import type { JsonSchema, ToolSchema } from "./infer.ts";
 import type { AppHandle, ToolHandle } from "./handles.ts";
@@ -9,13 +9,13 @@ import type { AppHandle, ToolHandle } from "./handles.ts";
  */
 export type ToolReference = ToolHandle | AppHandle | string;
 
-/** What {@link McpWeb.query} asks. */
+/** The options of {@link McpWeb.query}. */
 export interface QueryOptions {
-  /** What the agent should do, in words. */
+  /** The task for the agent, as text. */
   prompt: string;
   /**
-   * What the agent should know from the start. JSON, as it is at the moment of asking; a tool's handler is run in this
-   * page before the query is sent (nobody hears of that in {@link McpWeb.onCall}).
+   * The initial knowledge of the agent, as JSON at the time of the query. A tool's handler runs in this page before the
+   * query is sent (it is not reported by {@link McpWeb.onCall}).
    *
    * @example
    * ```js
@@ -27,15 +27,15 @@ export interface QueryOptions {
    * ```
    */
   context?: readonly QueryContext[] | undefined;
-  /** Tools that the agent should think of first. It may use the page's others, too, unless `restrictTools` is set. */
+  /** Tools that the agent should prefer. It may also use the page's others, unless `restrictTools` is set. */
   tools?: readonly ToolReference[] | undefined;
-  /** Whether the agent may call nothing but `tools` and `responseTool`. The bridge sees to it. */
+  /** Whether the agent may call only `tools` and `responseTool`. The bridge enforces it. */
   restrictTools?: boolean | undefined;
-  /** The answer is a call of this tool: the agent must make it, and the first that succeeds completes the query. */
+  /** The tool whose call is the answer: the agent must call it, and the first successful call completes the query. */
   responseTool?: ToolReference | undefined;
   /**
-   * The answer is a value that fits this schema, in {@link QueryResult.value}: JSON Schema, or a schema of a library that
-   * implements Standard Schema, whose transforms and defaults are applied. Not together with `responseTool`.
+   * The schema of the answer, which becomes a value in {@link QueryResult.value}: JSON Schema, or a schema of a library
+   * that implements Standard Schema, whose transforms and defaults are applied. Not together with `responseTool`.
    *
    * @example
    * ```js
@@ -47,13 +47,13 @@ export interface QueryOptions {
    */
   responseSchema?: ToolSchema | undefined;
   /**
-   * Tools whose calls the user must approve: the agent tells of each with an `approval-requested` event, and waits for
-   * {@link Query.approve}. The operator of the agent may ask for approval of further tools. Who answers, the app or a dialog
-   * of the SDK, depends on {@link QueryOptions.approvalDialog}.
+   * Tools whose calls the user must approve: the agent reports each with an `approval-requested` event, and waits for
+   * {@link Query.approve}. The operator of the agent may require approval for further tools.
+   * {@link QueryOptions.approvalDialog} decides whether the app or a dialog of the SDK answers.
    */
   approve?: readonly ToolReference[] | undefined;
   /**
-   * Whether the SDK asks the user of the page about calls that must be approved, in an accessible dialog that is loaded when
+   * Whether the SDK asks the user of the page about calls that need approval, in an accessible dialog that is loaded when
    * it is first needed. In a worker there is no dialog.
    *
    * @defaultValue `true` for requests that arrive before the app has begun to iterate the events of the query, `false` for
@@ -61,23 +61,23 @@ export interface QueryOptions {
    */
   approvalDialog?: boolean | undefined;
   /**
-   * The profile of the tools that the agent has itself, beside those of the page: 1 to 32 characters of `a-z`, `A-Z`, `0-9`,
-   * `_` and `-`. The operator of the agent configures the profiles. With it, `tools` and `approve` may have names of such
-   * tools, which this page cannot check: the agent tells of unknown names in `approve` with a `note`.
+   * The profile of the agent's own tools, besides those of the page: 1 to 32 characters of `a-z`, `A-Z`, `0-9`, `_` and
+   * `-`. The operator of the agent configures the profiles. With it, `tools` and `approve` may contain names of such tools,
+   * which this page cannot check: the agent reports unknown names in `approve` with a `note`.
    *
-   * @defaultValue the first profile that admits the user
+   * @defaultValue the first profile that is available to the user
    */
   profile?: string | undefined;
   /**
-   * Pictures and files that belong to the prompt. Pictures are scaled down to 1,568 pixels. A model that reads no pictures
-   * is told their names, types and sizes.
+   * Pictures and files that belong to the prompt. Pictures are scaled down to 1,568 pixels. A model that cannot read
+   * pictures gets their names, types and sizes.
    */
   attachments?: readonly QueryAttachment[] | undefined;
   /** The id of the conversation that the query continues, or begins: see {@link McpWeb.conversation}. */
   conversation?: string | undefined;
   /**
-   * How long it may take, in milliseconds from 1. The bridge has a limit of its own (`query_timeout`), which counts if it
-   * is shorter. Until the query is taken, also without a connection, only this one counts.
+   * Maximum duration, in milliseconds from 1. The bridge has its own limit (`query_timeout`), which applies if it is
+   * shorter. Until the query is accepted, including without a connection, only this one applies.
    */
   timeout?: number | undefined;
 }
@@ -85,21 +85,21 @@ export interface QueryOptions {
 /** A picture or file: a `File` or another `Blob`, or its content as base64. */
 export type QueryAttachment = Blob | { mimeType: string; data: string; name?: string | undefined };
 
-/** Something that the agent should know: a fact, or what a tool of the page says. */
+/** Knowledge for the agent: a fact, or the result of a tool of the page. */
 export type QueryContext =
   | ToolReference
   | {
       tool: ToolReference;
-      /** What its handler gets. @defaultValue `{}` */
+      /** The arguments of its handler. @defaultValue `{}` */
       arguments?: object | undefined;
     }
   | {
       name: string;
       /** Any JSON value. */
       value: unknown;
-      /** What `value` looks like. */
+      /** The schema of `value`. */
       schema?: JsonSchema | undefined;
-      /** What it means. */
+      /** The meaning of `value`. */
       description?: string | undefined;
     };
 
@@ -111,15 +111,14 @@ export interface QuerySignal {
 
 /** Options of {@link McpWeb.attachQuery}. */
 export interface AttachOptions extends QuerySignal {
-  /** As {@link QueryOptions.approvalDialog}, which is not known any more in another document than the one that has asked. */
+  /** Like {@link QueryOptions.approvalDialog}, which is unknown in a document other than the one that sent the query. */
   approvalDialog?: boolean | undefined;
 }
 
 /**
- * A query that was asked.
+ * A query that was sent.
  *
- * Nothing has to be listened to: a failure that nobody has asked for is written to the console, and is no unhandled
- * rejection.
+ * It need not be observed: an unobserved failure is written to the console, and is not an unhandled rejection.
  *
  * @example
  * ```js
@@ -129,58 +128,58 @@ export interface AttachOptions extends QuerySignal {
  * ```
  */
 export interface Query<Arguments extends object = any, Value = any> extends AsyncIterable<QueryEvent> {
-  /** Names the query; see {@link McpWeb.attachQuery}. */
+  /** The id of the query; see {@link McpWeb.attachQuery}. */
   readonly uuid: string;
   /**
-   * `waiting` until an agent has taken it: for the connection, for what its context needs, or for the agent. Then
-   * `running`, and in the end one of the others.
+   * `waiting` until an agent has accepted it: for the connection, for its context, or for the agent. Then `running`, and in
+   * the end one of the others.
    */
   readonly state: "waiting" | "running" | "complete" | "failed" | "cancelled";
   /**
-   * The answer. Rejected with a {@link McpWebError} (`code`, `message`, and `remedy` where something can be done) when
-   * the query fails or is cancelled, or with the reason of the signal that has cancelled it.
+   * The answer. Rejected with a {@link McpWebError} (`code`, `message`, and `remedy` if there is one) if the query fails or
+   * is cancelled, or with the reason of the signal that has cancelled it.
    */
   readonly result: Promise<QueryResult<Arguments, Value>>;
   /**
-   * What the agent tells of its progress, from the beginning, for each loop anew; ends with the query, by throwing what
-   * {@link Query.result} is rejected with. Leaving the loop does not cancel the query. At most 256 KiB are kept for who
-   * comes late; what is not any more is told by a `note`.
+   * Iterates over the progress that the agent reports. Each loop starts from the beginning. It ends with the query, by
+   * throwing the error that {@link Query.result} is rejected with. Leaving the loop does not cancel the query. At most 256
+   * KiB are stored for late readers; a `note` reports dropped events.
    */
   [Symbol.asyncIterator](): AsyncGenerator<QueryEvent, void, undefined>;
   /**
-   * Nobody wants the answer any more: what the query still runs is cancelled, and no tool runs for it afterwards. Does
-   * nothing once it has ended.
+   * Cancels the query, because the answer is no longer needed: its running calls are cancelled, and no further tool runs
+   * for it. Has no effect once it has ended.
    *
    * @param reason for the agent, and the message of the error
    */
   cancel(reason?: string): void;
   /**
-   * Answers an `approval-requested` event: the call is made, or it is not. Does nothing if the request was answered
-   * before or has expired. To allow a call, call this in the handler of a click or a key: while the app has not answered,
-   * page tools wait.
+   * Answers an `approval-requested` event: the call is made or refused. Has no effect if the request was already answered
+   * or has expired. To allow a call, call this in the handler of a click or a key: until the app has answered, page tools
+   * wait.
    *
    * @param id the `id` of the event
-   * @throws McpWebError with the code `PersonRequired` when a call is allowed and the person has not just done something since
-   * the request, unless {@link McpWebOptions.approvals} is `"app"`.
+   * @throws McpWebError with the code `PersonRequired` if a call is allowed without a recent action of the person after the
+   * request, unless {@link McpWebOptions.approvals} is `"app"`.
    */
   approve(id: string, approved?: boolean): void;
 }
 
 /** The answer to a query. */
 export interface QueryResult<Arguments extends object = any, Value = any> {
-  /** What the agent says in the end. */
+  /** The final text of the agent. */
   text?: string;
-  /** The call of {@link QueryOptions.responseTool} that has completed the query: how, and what it returned. */
+  /** The call of {@link QueryOptions.responseTool} that has completed the query, with its result. */
   response?: { arguments: Arguments; result: any };
-  /** The answer that fits {@link QueryOptions.responseSchema}, or the JSON value of another agent. */
+  /** The answer that matches {@link QueryOptions.responseSchema}, or the JSON value of another agent. */
   value?: Value;
   /** The calls of this page's tools, in the order in which they ended, and then those of the agent's own tools. */
   toolCalls: QueryToolCall[];
-  /** What the query has used, as far as the provider of the model reports it. */
+  /** The usage of the query, as far as the provider of the model reports it. */
   usage?: QueryUsage;
 }
 
-/** What a query has used. */
+/** The usage of a query. */
 export interface QueryUsage {
   /** The tokens by the name of the model. */
   models: Record<string, TokenUsage>;
@@ -190,13 +189,13 @@ export interface QueryUsage {
 
 /** The tokens of a model. */
 export interface TokenUsage {
-  /** The tokens of the input, those from the provider's cache included. */
+  /** The tokens of the input, including those from the provider's cache. */
   input: number;
-  /** The tokens of the output, those of the thinking included. */
+  /** The tokens of the output, including those for thinking. */
   output: number;
   /** The tokens of the input that were in the provider's cache. */
   cached: number;
-  /** The tokens of the output that the model has used to think. */
+  /** The tokens of the output that the model has used for thinking. */
   thinking: number;
 }
 
@@ -206,22 +205,25 @@ export interface QueryToolCall {
   tool: string;
   /** The source of the tool, if it is one of the agent's own; absent for a tool of this page. */
   source?: string;
-  /** The arguments, as the agent has sent them. */
+  /** The arguments, as the agent sent them. */
   arguments: any;
-  /** As the handler returned it; an object with `error` if it failed. Of a tool with a `source`, the beginning as text. */
+  /**
+   * The value that the handler returned; an object with `error` if it failed. For a tool with a `source`, the beginning as
+   * text.
+   */
   result?: any;
 }
 
-/** What an agent tells of its progress. */
+/** A progress event of an agent. */
 export type QueryEvent =
-  /** A piece of the answer, to be appended to the pieces before it. */
+  /** A piece of the answer, to append to the earlier pieces. */
   | { readonly type: "text"; readonly text: string }
-  /** A piece of what the model thinks, where it shows that. */
+  /** A piece of the model's thoughts, if the model shows them. */
   | { readonly type: "thinking"; readonly text: string }
   /**
-   * The model writes the arguments of a call; `id` is the same when the tool is called. `arguments` is the value as far
-   * as it is written, such as `{ title: "Mil" }`. With {@link QueryOptions.responseSchema}, the tool is `answer`, and
-   * `arguments` is the answer; one that is no object is in its property `value`.
+   * The model is writing the arguments of a call; `id` is the same when the tool is called. `arguments` is the value
+   * written so far, such as `{ title: "Mil" }`. With {@link QueryOptions.responseSchema}, the tool is `answer`, and
+   * `arguments` is the answer; an answer that is not an object is in its property `value`.
    */
   | { readonly type: "tool-arguments"; readonly id: string; readonly tool: string; readonly delta: string; readonly arguments: any }
   /** A call waits for the user: see {@link Query.approve}. It is not made after `expiresInMs`, counted from the request. */
@@ -234,7 +236,7 @@ export type QueryEvent =
       readonly arguments: any;
       readonly expiresInMs: number;
     }
-  /** What the query has used so far; told after each turn of the model. */
+  /** The usage of the query so far; reported after each turn of the model. */
   | { readonly type: "usage"; readonly usage: QueryUsage }
   /** A tool was called; `id` is the same when it has finished. */
   | {
@@ -245,24 +247,24 @@ export type QueryEvent =
       readonly source?: string;
       readonly arguments: any;
     }
-  /** A call has ended; `error` says why it failed. */
+  /** A call has ended; `error` is the reason if it failed. */
   | {
       readonly type: "tool-finished";
       readonly id: string;
       readonly tool: string;
       /** The source of the tool, if it is one of the agent's own; absent for a tool of this page. */
       readonly source?: string;
-      /** The beginning of what a tool with a `source` returned, which this page has not seen: at most 2 KiB. */
+      /** The beginning of the result of a tool with a `source`, which this page has not seen: at most 2 KiB. */
       readonly result?: string;
       readonly isError: boolean;
       readonly error?: string;
       /**
-       * Why it failed, for a program: `tool_error`, `invalid_args`, `denied` by the user or the operator, `rate_limited`,
-       * `timeout`, `unavailable`.
+       * The reason of a failure, for programs: `tool_error`, `invalid_args`, `denied` by the user or the operator,
+       * `rate_limited`, `timeout`, `unavailable`.
        */
       readonly outcome?: string;
     }
-  /** Something that the user may want to know: the model is busy, a limit is near. */
+  /** Information that may interest the user: the model is busy, a limit is near. */
   | { readonly type: "note"; readonly text: string }
-  /** What another agent than this project's tells in words or JSON of its own. */
+  /** The progress of an agent that is not of this project, in its own text or JSON. */
   | { readonly type: "progress"; readonly content: any };

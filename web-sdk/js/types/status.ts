@@ -1,4 +1,4 @@
-/** The connection as the app sees it: its state, what went wrong, what stands in its way. */
+/** The connection as the app sees it: its state, its errors, and their causes. */
 
 import type { McpWebError } from "../mcp-web/error.ts";
 
@@ -8,24 +8,24 @@ export type Status =
   | { readonly state: "idle" }
   /** The wasm is being loaded. */
   | { readonly state: "loading" }
-  /** The first attempt is under way. `error` says what it waits for: `LocalNetworkPending`, the user's consent. */
+  /** The first attempt is in progress. `error` says what it is waiting for: `LocalNetworkPending`, the user's consent. */
   | { readonly state: "connecting"; readonly error?: McpWebError }
-  /** Tools can be called. */
+  /** Clients can call the tools. */
   | { readonly state: "connected" }
   /**
-   * No bridge answered, or the connection broke, for the reason in `error`. The next attempt starts in
-   * `retryInMs` milliseconds, counted from this change; while one is under way there is no `retryInMs`.
+   * No bridge answered, or the connection broke, for the reason in `error`. The next attempt starts in `retryInMs`
+   * milliseconds, counted from this change; `retryInMs` is absent while an attempt is in progress.
    */
   | { readonly state: "reconnecting"; readonly error: McpWebError; readonly retryInMs?: number }
   /** `disconnect()` was called. */
   | { readonly state: "disconnected" }
   /**
-   * Final until `connect()` is called. For the reason `LocalNetworkDenied`, the page also connects by itself when the
+   * Final until `connect()` is called. With the reason `LocalNetworkDenied`, the page also connects automatically when the
    * user changes the permission.
    */
   | { readonly state: "failed"; readonly error: McpWebError };
 
-/** An AI client, by its own words. */
+/** An AI client's description of itself. */
 export interface ClientInfo {
   /** Its name for programs. */
   readonly name: string;
@@ -37,30 +37,32 @@ export interface ClientInfo {
 
 /** An AI client that is connected for this token. */
 export interface ConnectedClient extends ClientInfo {
-  /** Tells two clients of one name apart. */
+  /** Distinguishes two clients with the same name. */
   readonly id: number;
-  /** The MCP revision it speaks, such as `2025-11-25`. */
+  /** The MCP revision that it uses, such as `2025-11-25`. */
   readonly protocolVersion: string;
 }
 
-/** What {@link McpWeb.diagnose} found out. */
+/** The result of {@link McpWeb.diagnose}. */
 export interface Diagnosis {
   /** Whether no check failed. */
   readonly ok: boolean;
-  /** All of it as text for a bug report. The token is not in it. */
+  /** The whole result as text for a bug report. It does not contain the token. */
   readonly summary: string;
-  /** From the page's surroundings to the bridge and what was registered there. */
+  /** The checks, from the page's environment to the bridge and the registered items. */
   readonly checks: readonly DiagnosisCheck[];
 }
 
-/** One thing that was looked at. */
+/** One check. */
 export interface DiagnosisCheck {
-  /** What: `origin`, `mixed content`, `local network access`, `content security policy`, `wasm`, `bridge`, `token` … */
+  /**
+   * The subject: `origin`, `mixed content`, `local network access`, `content security policy`, `wasm`, `bridge`, `token` …
+   */
   readonly name: string;
-  /** `failed`: this stands in the way. `warning`: it may. `unknown`: nobody could look. */
+  /** `failed`: this prevents the connection. `warning`: it may prevent it. `unknown`: it could not be checked. */
   readonly status: "passed" | "failed" | "warning" | "unknown";
-  /** What was found; with the {@link McpWebErrorCode} of the wall in front, if it is one. */
+  /** The finding; with the {@link McpWebErrorCode} of the obstacle, if it is one. */
   readonly message: string;
-  /** What to do about it. */
+  /** Advice. */
   readonly remedy?: string;
 }

@@ -7,7 +7,7 @@ import type { Registration } from "../mcp-web/registration.ts";
 import { isPlainObject } from "../mcp-web/type-guards.ts";
 import { failureText, outcomeText } from "./results.ts";
 
-/** The time for a call of a tool that has no timeout of its own: the browser has none. */
+/** The timeout of a tool that does not set one: the browser has none. */
 const CALL_TIMEOUT_MS = 300_000;
 
 /** The codes that an error of a handler may have, as over the bridge. */
@@ -85,8 +85,8 @@ async function invalidResult(schema: unknown, { result, structuredContent }: Han
 }
 
 /**
- * Returns what is wrong with a value, if its schema is plain JSON Schema: the browser validates nothing. A schema of a
- * library validates when the handler is run.
+ * Returns the validation error of a value if its schema is plain JSON Schema, because the browser does not validate. A
+ * schema of a library validates when the handler runs.
  */
 async function invalid(schema: any, value: unknown, subject: string): Promise<string | undefined> {
   if (schema === undefined || typeof schema["~standard"]?.validate === "function") return undefined;

@@ -1,4 +1,4 @@
-/** The check that decides whether the module for the browser's tools (WebMCP) is loaded. */
+/** Decides whether the module for the browser's tools (WebMCP) is loaded. */
 
 import { read } from "../dom/native.ts";
 import type { ModelContextDocument } from "./model-context.ts";

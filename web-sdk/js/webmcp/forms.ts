@@ -9,7 +9,7 @@ export interface ToolForm {
   isAutomatic: boolean;
 }
 
-/** Returns the forms of the document by their names, those in open shadow roots too. */
+/** Returns the forms of the document by their names, including those in open shadow roots. */
 export function findForms(root: ParentNode | undefined = globalThis.document): Map<string, ToolForm> {
   const forms = new Map<string, ToolForm>();
   for (const form of elementsIn(root, "form[toolname][tooldescription]")) {
@@ -22,12 +22,12 @@ export function findForms(root: ParentNode | undefined = globalThis.document): M
   return forms;
 }
 
-/** Returns what a selector finds; nothing in what is not a document of a browser. */
+/** Returns the elements that match a selector; none if the root is not a document of a browser. */
 const elementsIn = (root: ParentNode | undefined, selector: string): Iterable<Element> => (root && read(root, "querySelectorAll")?.call(root, selector)) ?? [];
 
 /**
- * Returns a form's schema with the regular expressions that Chromium has in `format` as `pattern`, where JSON Schema has
- * them.
+ * Returns a form's schema, with the regular expressions that Chromium puts in `format` moved to `pattern`, as JSON Schema
+ * requires.
  */
 export function withPatterns(schema: UnknownObject): UnknownObject {
   const { properties } = schema;
@@ -39,12 +39,12 @@ export function withPatterns(schema: UnknownObject): UnknownObject {
   return { ...schema, properties: Object.fromEntries(changed) };
 }
 
-/** The calls of forms that wait for an answer. The browser would never answer the first of two calls of one form. */
+/** The calls of forms that wait for an answer. For two calls of one form, the browser would never answer the first. */
 export class FormCalls {
   /** By the names of the forms. */
   readonly #waiting = new Map<string, { resolve(answer: string): void; reject(error: Error): void }>();
 
-  /** Runs `execute` with a signal that fires once nobody waits for its result any more. */
+  /** Runs `execute` with a signal that fires once the result is no longer needed. */
   async run(
     name: string,
     callSignal: AbortSignal,
@@ -73,11 +73,11 @@ export class FormCalls {
     }
   }
 
-  /** The document is left, most likely because a form was submitted: its calls are answered before. */
+  /** Answers the waiting calls before the document is left, most likely because a form was submitted. */
   leave(): void {
     for (const { resolve } of this.#waiting.values()) resolve(NAVIGATING);
   }
 }
 
-/** What is known once a form was submitted, and the next page is loaded. */
+/** The answer after a form was submitted and the next page is being loaded. */
 export const NAVIGATING = "The form was submitted, and the page is navigating.";

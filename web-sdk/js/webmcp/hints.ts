@@ -3,7 +3,10 @@
 import type { ToolAnnotations } from "../types/definitions.ts";
 import type { BrowserHints } from "./model-context.ts";
 
-/** Returns the browser's words for the annotations. A tool that is not read-only may destroy something, unless it says not. */
+/**
+ * Returns the browser's hints for the annotations. A tool that is not read-only is destructive, unless it declares
+ * otherwise.
+ */
 export function browserHints({ readOnlyHint, destructiveHint, openWorldHint }: ToolAnnotations = {}): BrowserHints {
   return {
     readOnlyHint: readOnlyHint === true,
@@ -12,7 +15,7 @@ export function browserHints({ readOnlyHint, destructiveHint, openWorldHint }: T
   };
 }
 
-/** Returns MCP's words. The browser does not distinguish what is `false` from what is not given. */
+/** Returns MCP's annotations. The browser does not distinguish `false` from absent hints. */
 export function mcpAnnotations(hints: BrowserHints | undefined): ToolAnnotations | undefined {
   const annotations = {
     ...(hints?.readOnlyHint && { readOnlyHint: true }),

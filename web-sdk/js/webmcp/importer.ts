@@ -11,16 +11,16 @@ import { mcpAnnotations } from "./hints.ts";
 import { type ModelContext, type RegisteredTool, modelContext } from "./model-context.ts";
 import { parseAnswer } from "./results.ts";
 
-/** The browser has an event for each change, and two for a change of a form: they are waited for. */
+/** The browser fires an event for each change, and two for a change of a form. They are combined within this time. */
 const CHANGES_MS = 50;
 
-/** How long nothing is listed after a navigation has begun. The document may stay, for example after a download. */
+/** How long tools are not listed after a navigation has begun. The document may stay, for example after a download. */
 const NAVIGATION_MS = 5_000;
 
-/** The time for a form that a person submits. */
+/** The timeout of a form that a person submits. */
 const FORM_TIMEOUT_MS = 600_000;
 
-/** An imported tool: what was added to the page, and the newest description of the browser, by which it is called. */
+/** An imported tool: the added item, and the browser's newest description, by which it is called. */
 interface Import {
   json: string;
   tool: RegisteredTool;
@@ -29,13 +29,13 @@ interface Import {
   shown: ImportedTool;
 }
 
-/** What the importer knows of the page. */
+/** The part of the page that the importer uses. */
 export interface ImporterPort {
   page: Pick<McpWeb, "addTool">;
   options(): WebMcpOptions;
-  /** Returns the names of the tools that are not to be imported: the page's own, and those that it has registered. */
+  /** Returns the names of the tools that must not be imported: the page's own, and those that it has registered. */
   ownNames(): ReadonlySet<string>;
-  /** The browser has listed its tools. */
+  /** Called when the browser has listed its tools. */
   onListed(names: ReadonlySet<string>): void;
 }
 
@@ -46,10 +46,10 @@ export class ToolImporter {
   /** The handlers of imported tools. */
   readonly #handlers = new WeakSet<object>();
   readonly #formCalls = new FormCalls();
-  /** The tools that have turned out to be forms, also where the document does not show them. */
+  /** The tools that have turned out to be forms, even if the document does not show them. */
   readonly #activated = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The number of the latest list: an earlier one that comes later is ignored. */
+  /** The number of the latest list: an earlier one that arrives later is ignored. */
   #list = 0;
 
   constructor(port: ImporterPort) {
@@ -61,7 +61,7 @@ export class ToolImporter {
     return this.#handlers.has(handler);
   }
 
-  /** Something may have changed in the browser. */
+  /** Schedules an update, because the browser's tools may have changed. */
   schedule(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -69,14 +69,16 @@ export class ToolImporter {
     }, CHANGES_MS);
   }
 
-  /** The browser has filled in the form of this name. */
+  /** Handles that the browser has filled in the form with this name. */
   onActivated(name: string): void {
     if (this.#activated.has(name)) return;
     this.#activated.add(name);
     this.schedule();
   }
 
-  /** A navigation begins. Chromium 156 crashes if the document is replaced while its tools are being listed. */
+  /**
+   * Handles the start of a navigation. Chromium 156 crashes if the document is replaced while its tools are being listed.
+   */
   pause(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -85,12 +87,12 @@ export class ToolImporter {
     }, NAVIGATION_MS);
   }
 
-  /** The document is left. */
+  /** Handles that the document is left. */
   leave(): void {
     this.#formCalls.leave();
   }
 
-  /** Removes everything that was imported. */
+  /** Removes all imported tools. */
   clear(): void {
     this.#list += 1;
     clearTimeout(this.#timer);
@@ -111,7 +113,7 @@ export class ToolImporter {
     this.#replace(this.#importable(listed));
   }
 
-  /** Returns what is to be imported, by name. Of a tool here and one of a frame, the one here comes first. */
+  /** Returns the tools to import, by name. A tool of this document takes precedence over one of a frame. */
   #importable(listed: RegisteredTool[]): Map<string, RegisteredTool> {
     const { frames = false } = this.#port.options();
     const own = this.#port.ownNames();
@@ -122,7 +124,7 @@ export class ToolImporter {
     return tools;
   }
 
-  /** Adds, changes and removes what differs. */
+  /** Adds, changes and removes the tools that differ. */
   #replace(tools: Map<string, RegisteredTool>): void {
     const forms = tools.size ? findForms() : new Map<string, ToolForm>();
     let isChanged = false;
@@ -136,12 +138,12 @@ export class ToolImporter {
     if (isChanged) this.#port.options().onImportsChange?.(this.#shownInOrder(tools));
   }
 
-  /** Returns what is imported, in the order of the browser's list. */
+  /** Returns the imported tools, in the order of the browser's list. */
   #shownInOrder(tools: Map<string, RegisteredTool>): ImportedTool[] {
     return [...tools.keys()].flatMap((name) => this.#imports.get(name)?.shown ?? []);
   }
 
-  /** Imports a tool, and returns whether something of it has changed. */
+  /** Imports a tool, and returns whether it has changed. */
   #import(tool: RegisteredTool, form: ToolForm | undefined): boolean {
     const isForm = form !== undefined || this.#activated.has(tool.name);
     const fields = describe(tool, isForm, form?.isAutomatic === false);
@@ -182,7 +184,7 @@ export class ToolImporter {
     if (!context || !imported) throw new Error(`the browser has no tool "${name}" any more`);
     const execute = (signal: AbortSignal) => executeTool(context, imported.tool, input, signal);
     const answer = await (imported.isForm ? this.#formCalls.run(name, signal, execute) : execute(signal)).catch((error) => {
-      // The codes of exceptions of the browser are numbers, and mean something else.
+      // The codes of the browser's exceptions are numbers with another meaning.
       throw new Error(String(error?.message ?? error), { cause: error });
     });
     return answer === null ? NAVIGATING : parseAnswer(answer);
@@ -191,13 +193,13 @@ export class ToolImporter {
 
 const isHere = ({ window }: RegisteredTool) => window === undefined || window === globalThis.window;
 
-/** Returns the fields of an imported tool. Those that are `undefined` take a former value away. */
+/** Returns the fields of an imported tool. Those that are `undefined` remove a former value. */
 function describe(tool: RegisteredTool, isForm: boolean, waitsForPerson: boolean) {
   const { name, title, description, annotations } = tool;
   const schema = parseSchema(tool.inputSchema);
   return {
     name,
-    // A polyfill has the description there, where there is no title.
+    // A polyfill returns the description here if there is no title.
     title: title && title !== description ? title : undefined,
     description: description || name,
     inputSchema: schema && isForm ? withPatterns(schema) : schema,
@@ -207,18 +209,18 @@ function describe(tool: RegisteredTool, isForm: boolean, waitsForPerson: boolean
   } satisfies Partial<ToolDefinition>;
 }
 
-/** The browser takes everything that JSON has as a schema. What is no object describes nothing. */
+/** The browser accepts any JSON as a schema. A schema that is not an object describes nothing. */
 function parseSchema(schema: object | string | undefined): UnknownObject | undefined {
   let value: unknown = schema;
   try {
     if (typeof schema === "string") value = JSON.parse(schema);
   } catch {
-    // It is no JSON.
+    // It is not JSON.
   }
   return isPlainObject(value) ? value : undefined;
 }
 
-/** Polyfills and browsers of earlier drafts want JSON text: they have not run the tool when they say so. */
+/** Polyfills and browsers of earlier drafts require JSON text. If they report that, they have not run the tool. */
 async function executeTool(
   context: ModelContext,
   tool: RegisteredTool,

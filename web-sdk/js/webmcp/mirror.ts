@@ -7,16 +7,18 @@ import { browserHints } from "./hints.ts";
 import { mirroredNames } from "./mirrored-names.ts";
 import { type ModelContext, type ModelContextTool, modelContext } from "./model-context.ts";
 
-/** What clients can call as it is. Other names are changed by the bridge, and known once it has accepted them. */
+/**
+ * Names that clients can call unchanged. The bridge changes other names, and reports them when it has accepted the tool.
+ */
 const PUBLISHABLE_NAME = /^[\w-]{1,64}$/;
 
-/** A tool that is registered in the browser, or was refused. */
+/** A tool that is registered in the browser, or was rejected. */
 interface MirroredTool {
-  /** The definition that it was made of, as JSON. */
+  /** The definition that it was created from, as JSON. */
   json: string;
-  /** What the browser shows of it, as JSON. */
+  /** The fields that the browser shows, as JSON. */
   shown: string;
-  /** Whose handler runs. An update that the browser does not show changes only this. */
+  /** The registration whose handler runs. An update that the browser does not show changes only this. */
   registration: Registration;
   controller: AbortController;
   isRefused: boolean;
@@ -24,14 +26,14 @@ interface MirroredTool {
 
 export class ToolMirror {
   readonly #calls: Calls["hostBindings"];
-  /** By the names that the browser has. */
+  /** By their names in the browser. */
   readonly #tools = new Map<string, MirroredTool>();
 
   constructor(calls: Calls["hostBindings"]) {
     this.#calls = calls;
   }
 
-  /** Makes the browser's tools those of the list. What changes is removed and registered again in one task. */
+  /** Updates the browser's tools to those of the list. Changed ones are removed and registered again in one task. */
   update(registrations: Registration[]): void {
     const context = modelContext();
     const wanted = new Map<string, Registration>();
@@ -58,19 +60,19 @@ export class ToolMirror {
     this.#register(context, definition!, { json, shown, registration, controller: new AbortController(), isRefused: false });
   }
 
-  /** Removes everything from the browser. */
+  /** Removes all tools from the browser. */
   clear(): void {
     for (const name of this.#tools.keys()) this.#remove(name);
   }
 
-  /** Forgets the tools that the browser has refused, such as for a name that was taken, if the name is free now. */
+  /** Drops the tools that the browser has rejected, for example because of a name in use, if the name is available now. */
   forgetRefused(listed: ReadonlySet<string>): boolean {
     const free = [...this.#tools].filter(([name, { isRefused }]) => isRefused && !listed.has(name));
     for (const [name] of free) this.#remove(name);
     return free.length > 0;
   }
 
-  /** No refusal is an error of the page: the browser may not allow it tools, or another tool has the name. */
+  /** A rejection is not an error of the page: the browser may forbid its tools, or another tool has the name. */
   #register(context: ModelContext, definition: Omit<ModelContextTool, "execute">, tool: MirroredTool): void {
     const { name } = definition;
     const onRefused = () => {
@@ -97,7 +99,7 @@ export class ToolMirror {
   }
 }
 
-/** Returns what the browser shows of a tool. It wants a description, and MCP does not. */
+/** Returns the fields of a tool that the browser shows. The browser requires a description, but MCP does not. */
 function describe(name: string, json: string): Omit<ModelContextTool, "execute"> {
   const { title, description, inputSchema = { type: "object" }, annotations } = JSON.parse(json);
   const ownTitle: string | undefined = title ?? annotations?.title;

@@ -1,8 +1,8 @@
-/** The browser's API for the tools of a page (WebMCP), as far as it is used here. Polyfills have it in part. */
+/** The part of the browser's API for the tools of a page (WebMCP) that is used here. Polyfills implement it partially. */
 
 import { read } from "../dom/native.ts";
 
-/** The document, where the browser has the API. */
+/** The document, if the browser has the API. */
 export interface ModelContextDocument extends Document {
   readonly modelContext?: ModelContext;
   readonly featurePolicy?: { features(): string[]; allowsFeature(name: string): boolean };
@@ -18,14 +18,14 @@ export interface ModelContext {
   removeEventListener?: EventTarget["removeEventListener"];
 }
 
-/** A tool as it is registered. */
+/** A tool to register. */
 export interface ModelContextTool {
   name: string;
   title?: string;
   description: string;
   inputSchema: object;
   annotations: BrowserHints;
-  /** Polyfills pass no signal, or something else. */
+  /** Polyfills pass no signal, or another value. */
   execute(input: unknown, options?: { signal?: AbortSignal }): Promise<string>;
 }
 
@@ -37,7 +37,7 @@ export interface RegisteredTool {
   /** Polyfills of earlier drafts have JSON text. */
   inputSchema?: object | string;
   annotations?: BrowserHints;
-  /** The window that it is registered in. */
+  /** The window in which it is registered. */
   window?: Window;
 }
 
@@ -55,7 +55,7 @@ export function modelContext(): ModelContext | undefined {
   return document && (scriptContext(document) ?? read(document, "modelContext"));
 }
 
-/** Returns the API that a script has added to the document itself, where an element may be by that name. */
+/** Returns the API that a script has added to the document itself, where an element with that name could also be. */
 function scriptContext(document: ModelContextDocument): ModelContext | undefined {
   const context = Object.getOwnPropertyDescriptor(document, "modelContext");
   const value = context?.get ? Reflect.apply(context.get, document, []) : context?.value;

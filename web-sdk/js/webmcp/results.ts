@@ -1,4 +1,4 @@
-/** The results of tools as the one text that the browser passes on, and back. */
+/** Converts the results of tools to the single text that the browser passes on, and back. */
 
 import type { HandlerOutcome } from "../mcp-web/core.ts";
 import { isPlainObject } from "../mcp-web/type-guards.ts";
@@ -6,7 +6,7 @@ import { isPlainObject } from "../mcp-web/type-guards.ts";
 /** The fields of MCP's `CallToolResult`. */
 const RESULT_FIELDS = ["content", "structuredContent", "_meta", "isError"];
 
-/** A block of content, as far as it is looked into. */
+/** A block of content, with the fields that are read. */
 interface Block {
   type: string;
   text?: string;
@@ -16,14 +16,14 @@ interface Block {
   resource?: { uri?: string; text?: string; mimeType?: string };
 }
 
-/** Returns the text for a result. The browser would replace an empty one by a sentence of its own. */
+/** Returns the text for a result. The browser would replace an empty one by its own sentence. */
 export function outcomeText({ result, content, structuredContent }: HandlerOutcome): string {
   if (content === undefined) return valueText(result);
   const blocks = (JSON.parse(content) as Block[]).map(blockText);
   return blocks.join("\n") || (structuredContent ?? "(empty)");
 }
 
-/** A text is passed on as it is, and everything else as JSON. */
+/** A text is passed on unchanged, and any other value as JSON. */
 function valueText(json = "null"): string {
   const value: unknown = JSON.parse(json);
   return typeof value === "string" ? value || "(empty)" : json;
@@ -37,14 +37,14 @@ function blockText({ type, text, mimeType, uri, name, resource }: Block): string
   return `(${kind ? `${type} of type ${kind}` : type}: the browser passes only text on)`;
 }
 
-/** Returns the text for a failure. What a tool throws would be lost on the way to the caller. */
+/** Returns the text for a failure. An exception of a tool would be lost on the way to the caller. */
 export function failureText(error: string, code: string, data?: string): string {
   return JSON.stringify({ isError: true, error, code, ...(data !== undefined && { data: JSON.parse(data) }) });
 }
 
 /**
- * Returns what a tool of the browser answered: a text, or an MCP result that the browser has made JSON of. Throws if it is
- * a failure that another page's SDK has made a text of.
+ * Returns the answer of a tool of the browser: a text, or an MCP result that the browser has converted to JSON. Throws if
+ * it is a failure that another page's SDK has converted to a text.
  */
 export function parseAnswer(text: string): unknown {
   const value = text.startsWith("{") ? parseJson(text) : undefined;

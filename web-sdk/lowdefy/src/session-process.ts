@@ -1,5 +1,5 @@
 /**
- * The program of a session process. It has no user at first, and then one. `processes/process-handle.ts` starts it.
+ * The program of a session process. It starts without a user, and then has one. `processes/process-handle.ts` starts it.
  *
  * It ends with its channel, however its host ends.
  */
@@ -16,7 +16,7 @@ import { type HostCall, type HostMessage, type ProcessMessage, type ProcessSetti
 import { LiveSessions } from "./session-process/live-sessions.ts";
 import { removeProcessApis } from "./session-process/process-apis.ts";
 
-/** How long a cancelled call may finish its action, so that it is saved. */
+/** Maximum time for a cancelled call to finish its action, so that it is saved. */
 const MAX_CANCELLED_MS = 5_000;
 
 interface OpenHostCall {
@@ -34,7 +34,7 @@ const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writabl
 const send = (message: ProcessMessage) => channel.send(message);
 
 redirectConsole((text) => send({ type: "log", text }));
-// Code of the app may forget a promise: that ends no session.
+// An unhandled rejection in code of the app must not end a session.
 process.on("unhandledRejection", (reason) => console.error(reason));
 process.on("uncaughtException", (error) => console.error(error));
 
@@ -61,7 +61,7 @@ function received(message: HostMessage): void {
   }
 }
 
-/** Loads the app, and gives up what it does not need. */
+/** Loads the app, and removes functions that no page needs. */
 async function start(settings: ProcessSettings): Promise<void> {
   try {
     const { plugins: modules, maxStateBytes, maxListItems, format, page } = settings;

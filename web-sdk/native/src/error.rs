@@ -21,7 +21,7 @@ use crate::json;
 /// fn parse(text: &str) -> Result<u8, CallError> {
 ///     let number: u8 = text.parse()?;
 ///     if number == 0 {
-///         return Err(CallError::new("0 is no page: give one from 1 up"));
+///         return Err(CallError::new("0 is not a page: give one from 1 up"));
 ///     }
 ///     Ok(number)
 /// }

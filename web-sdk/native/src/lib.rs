@@ -26,7 +26,7 @@
 //!     let counter = counter.clone();
 //!     async move { Ok(Count { now: counter.fetch_add(by.by, Ordering::Relaxed) + by.by }) }
 //! });
-//! app.connect().await?; // or app.spawn(), in a thread of its own, for programs without tokio
+//! app.connect().await?; // or app.spawn(), in a separate thread, for programs without tokio
 //! # Ok(())
 //! # }
 //! ```

@@ -33,8 +33,8 @@ impl Actions {
     ///
     /// # Errors
     ///
-    /// Throws an error whose message is the reason and a description: `ActionMalformed /actions/2:
-    /// …`.
+    /// Throws an error whose message is the reason and a description:
+    /// `ActionMalformed /actions/2: …`.
     #[wasm_bindgen(constructor)]
     pub fn new(
         actions: &JsValue,
@@ -107,8 +107,8 @@ pub struct PageView {
 
 #[wasm_bindgen]
 impl PageView {
-    /// Takes a tree, `{ root, elements, shown }`, and the identity of the page, `{ pageId, url,
-    /// title }`.
+    /// Takes a tree, `{ root, elements, shown }`, and the identity of the page,
+    /// `{ pageId, url, title }`.
     #[wasm_bindgen(constructor)]
     pub fn new(tree: &JsValue, info: &JsValue, limits: &JsValue) -> PageView {
         let tree = from_js(tree);

@@ -1,4 +1,7 @@
-/** What an action acts upon: its target, what gets its events, and what the browser does with them. */
+/**
+ * The elements that an action affects: its target, the receivers of its events, and the targets of the browser's default
+ * actions.
+ */
 
 import type { Action } from "../actions.ts";
 import { labelOf } from "./action-label.ts";
@@ -17,7 +20,7 @@ import { publicText } from "./public-text.ts";
 import { hasNoViewport } from "./shown.ts";
 import { formOf } from "./submit.ts";
 
-/** Returns what an action acts upon, its target first. What comes where something is dragged to is `to`. */
+/** Returns the elements that an action affects, its target first. `to` is the target of a drag. */
 export function effectsOf(action: Action, element: Element | undefined, to?: Element): AffectedElement[] {
   if (action.type === "pressKey") return effectsOfPress(action, element);
   if (!element) return [];
@@ -55,14 +58,14 @@ function effectsOfEvent(element: Element, event: string): AffectedElement[] {
   return form ? effectsOfSubmit(form) : [];
 }
 
-/** What a click of a mouse at an element acts upon. */
+/** Returns the elements that a mouse click on an element affects. */
 export function effectsOfPointer(element: Element): AffectedElement[] {
   const surface = surfaceOf(element);
   const hit = hitInside(surface, centreOf(surface));
   return [...(isPart(hit, element) ? [] : [used(hit)]), ...effectsOfClick(hit)];
 }
 
-/** What is acted upon when something is dropped on an element: also what is in its middle. */
+/** Returns the elements that a drop on an element affects, including the one at its centre. */
 function effectsOfDrop(element: Element): AffectedElement[] {
   const { x, y } = centreOf(element);
   const hit = hasNoViewport(viewOf(element)) ? undefined : hitElement(documentOf(element), x, y);
@@ -70,7 +73,7 @@ function effectsOfDrop(element: Element): AffectedElement[] {
   return [used(element), ...(isOther ? [used(hit)] : [])];
 }
 
-/** Whether an element says nothing that the label of another one does not say. */
+/** Returns whether the label of another element includes all texts of an element. */
 function isPart(inner: Element, element: Element): boolean {
   if (inner === element) return true;
   const label = labelOf(element);
@@ -82,7 +85,7 @@ function effectsOfPress({ key: name, modifiers }: Action & { type: "pressKey" },
   const target = element && !(flatContains(element, active) && !isFocusable(element)) ? element : active;
   const found = findKey(name, modifiers);
   if (!target || !found) return [];
-  // A label gives its control the focus, and the key comes there.
+  // A label gives the focus to its control, which then receives the key.
   const focused = target === active ? [target] : effectsOfFocus(target).map((one) => one.element);
   const isPage = (one: Element) => is(one, "body") && !isEditor(one);
   return [...changed(element), ...focused.flatMap((one) => [...(isPage(one) ? [] : [used(one)]), ...effectsOfKey(one, found.key, heldOf(found.modifiers))])];

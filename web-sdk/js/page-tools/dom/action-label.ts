@@ -1,4 +1,4 @@
-/** Elements in the words of the page's text: for logs, messages, and the app that decides about an action. */
+/** Describes elements as the page's text does: for logs, messages, and the app that decides about an action. */
 
 import { hasNameSource, roleOf } from "./classify.ts";
 import { isOutside } from "./look.ts";
@@ -10,10 +10,14 @@ import { isPrivate } from "./shown.ts";
 /** Longer names and texts are cut. */
 const MAX_TEXT = 200;
 
-/** Roles whose text is what they are, and no name: a click on a cell with the text "Delete" is one on "Delete". */
+/**
+ * Roles whose text is their content rather than a name: a click on a cell with the text "Delete" is a click on "Delete".
+ */
 const TEXTS = /^(row|cell|gridcell|rowheader|columnheader|listitem|paragraph|article|blockquote|term|definition|note|status|alert|figure|group)$/;
 
-/** Returns an element in the words of the page's text: its role and name or text, or what a developer would call it. */
+/**
+ * Returns an element as the page's text describes it: its role and name or text, or the name that a developer would use.
+ */
 export function labelOf(element: Element): string {
   const role = roleOf(element);
   if (isPrivate(element) || isOutside(element)) return role || "an element";

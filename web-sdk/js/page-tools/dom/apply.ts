@@ -1,4 +1,4 @@
-/** Does one action: which function does it, and what an action needs. */
+/** Performs one action: selects the function for it, and passes its inputs. */
 
 import { whenAnswered } from "../../person/tab.ts";
 import type { Action } from "../actions.ts";
@@ -20,7 +20,7 @@ import { waitForChange } from "./rest.ts";
 import { scroll } from "./scroll.ts";
 import { setValue } from "./set-value.ts";
 
-/** What actions need besides their target. */
+/** The inputs of actions besides their target. */
 export interface Parts {
   root: Element;
   options: PageToolsOptions;
@@ -29,10 +29,10 @@ export interface Parts {
   warn(text: string): void;
 }
 
-/** The wait of `waitFor`, if it does not say how long. */
+/** The default duration of `waitFor`. */
 const DEFAULT_WAIT_MS = 10_000;
 
-/** Does an action on an element. @throws ActionError with what to do next. */
+/** Performs an action on an element. @throws ActionError with advice. */
 export async function applyAction(action: Action, element: Element | undefined, to: Element | undefined, parts: Parts, signal: AbortSignal): Promise<void> {
   const { pointer, options, root } = parts;
   const target = () => {
@@ -83,7 +83,7 @@ async function setState({ key, value, values }: Action & { type: "setState" }, {
 
 const unsupported = (type: string): ActionError => new ActionError("ActionUnsupported", `this page does not take ${type}: use setValue on its fields`);
 
-/** Waits until a text is shown, or is gone; or only for a time. */
+/** Waits until a text appears or disappears, or only for a given time. */
 async function waitFor({ text, gone, ms = DEFAULT_WAIT_MS }: Action & { type: "waitFor" }, { root, clock }: Parts, signal: AbortSignal): Promise<void> {
   const has = (wanted: string) => look(root, () => publicText([root])).toLowerCase().includes(wanted.toLowerCase());
   const isDone = () => (text === undefined || has(text)) && (gone === undefined || !has(gone));

@@ -1,15 +1,15 @@
-/** Areas of pictures: they have no box of their own, and are shown where their picture is. */
+/** Areas of image maps: they have no box of their own, and are shown where their picture is. */
 
 import { attributeOf, boxOf, closest, findElements, rootNodeOf } from "./native.ts";
 
-/** Returns the picture that an area is a part of. */
+/** Returns the picture that an area belongs to. */
 export function pictureOf(area: Element): Element | undefined {
   const map = closest(area, "map");
   const pictures = map ? findElements(rootNodeOf(map) as ParentNode, "[usemap]") : [];
   return [...pictures].find((picture) => attributeOf(picture, "usemap") === `#${attributeOf(map!, "name")}`);
 }
 
-/** Returns the box around an area in its window: all of its picture, if it has no coordinates. */
+/** Returns the bounding box of an area in its window; without coordinates, that of the whole picture. */
 export function regionOf(area: Element): DOMRect | undefined {
   const picture = pictureOf(area);
   if (!picture) return undefined;

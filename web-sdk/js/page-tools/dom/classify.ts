@@ -1,4 +1,4 @@
-/** What an element is in the page's tree: a node with a role, or nothing but what is inside it. */
+/** Classifies elements for the page's tree: a node with a role, or only a container of its content. */
 
 import { getAriaRole } from "ivya/utils";
 import { read } from "../../dom/native.ts";
@@ -7,11 +7,11 @@ import { attributeOf, boxOf, childNodesOf, findElement, hasAttribute, isRendered
 import { hasNoViewport, isScrollable } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
 
-/** What is known of an element without its name. */
+/** The facts about an element without its name. */
 export interface Kind {
   /** The ARIA role; empty if the element has none. */
   role: string;
-  /** Whether it is a node; if not, its content is that of the element around it. */
+  /** Whether it is a node. If not, its content belongs to the element around it. */
   isNode: boolean;
   /** Whether it can be acted on. */
   hasHandle: boolean;
@@ -21,27 +21,27 @@ export interface Kind {
   isOnlyText?: boolean;
 }
 
-/** What the elements around one imply. */
+/** The properties that the elements around one imply. */
 export interface Surroundings {
   /** It is in a control that can be clicked. */
   isInControl: boolean;
-  /** The mouse looks clickable around it. */
+  /** The cursor looks clickable around it. */
   isPointer: boolean;
 }
 
-/** Roles of what can be acted on. */
+/** Roles of elements that can be acted on. */
 const CONTROLS = new Set([
   "button", "link", "checkbox", "radio", "switch", "textbox", "searchbox", "combobox", "spinbutton", "slider", "option", "tab",
   "menuitem", "menuitemcheckbox", "menuitemradio", "treeitem",
 ]);
 
-/** Roles that say how a text looks or where a part of a table is: only what is inside them counts. */
+/** Roles that only describe the look of a text or the location of a part of a table: only their content counts. */
 const TRANSPARENT = new Set([
   "", "none", "presentation", "generic", "rowgroup", "strong", "emphasis", "code", "mark", "time", "subscript", "superscript", "caption",
   "suggestion", "separator", "document",
 ]);
 
-/** Roles that mean nothing without a name. */
+/** Roles that have a meaning only with a name. */
 const NAMED = new Set(["img", "group", "figure"]);
 
 /** Roles whose name is their content. */
@@ -50,10 +50,10 @@ const NAMED_BY_CONTENT = new Set([
   "treeitem",
 ]);
 
-/** Elements with a role of their own that ARIA does not have. */
+/** Elements with a role that ARIA does not have. */
 const OWN_ROLES: Record<string, string> = { video: "video", audio: "audio", iframe: "iframe", frame: "iframe" };
 
-/** Roles whose nodes are joined or repeated, so that their own name would say their content once more. */
+/** Roles whose nodes are joined or repeated, so that their own name would repeat their content. */
 const JOINED = new Set(["row", "cell", "gridcell", "columnheader", "rowheader"]);
 
 export const isControlRole = (role: string): boolean => CONTROLS.has(role);
@@ -61,7 +61,7 @@ export const isNamedByContent = (role: string): boolean => NAMED_BY_CONTENT.has(
 export const isJoined = (role: string): boolean => JOINED.has(role);
 export const isDialogRole = (role: string): boolean => role === "dialog" || role === "alertdialog";
 
-/** Returns what an element is in the tree. Its style is that of now. */
+/** Returns the classification of an element. `style` is its current style. */
 export function classify(element: Element, style: CSSStyleDeclaration, around: Surroundings): Kind {
   const role = roleOf(element);
   const isControl = CONTROLS.has(role) || localNameOf(element) === "select" || role in OWN_ROLES;
@@ -71,7 +71,7 @@ export function classify(element: Element, style: CSSStyleDeclaration, around: S
   return { role, isNode, hasHandle, isClickable };
 }
 
-/** Returns the ARIA role of an element, or an own one for what ARIA has none; empty if there is none. */
+/** Returns the ARIA role of an element, or our own role if ARIA has none; empty if there is none. */
 export function roleOf(element: Element): string {
   if (isUnreadable(element)) return is(element, "form") ? "form" : "";
   const role = getAriaRole(element);
@@ -82,17 +82,17 @@ export function roleOf(element: Element): string {
   return OWN_ROLES[localName] ?? "";
 }
 
-/** Whether an element is an `input` into which any text, or a number, is typed. */
+/** Returns whether an element is an `input` for any text or a number. */
 export const isTextInput = (element: Element): element is HTMLInputElement => is(element, "input") && /^(text|search|url|tel|email|password|number)$/.test(element.type);
 
-/** Whether text is typed into an element that is no form control. */
+/** Returns whether text can be typed into an element that is not a form control. */
 export function isEditingHost(element: Element): boolean {
   const editable = attributeOf(element, "contenteditable");
   const parent = parentElementOf(element);
   return editable !== null && editable !== "false" && !(parent && read(parent, "isContentEditable") === true);
 }
 
-/** Whether an element may have a name, without computing it. */
+/** Returns whether an element may have a name, without computing it. */
 export function hasNameSource(element: Element): boolean {
   const localName = localNameOf(element);
   if (["aria-label", "aria-labelledby", "title", "alt"].some((name) => attributeOf(element, name)?.trim())) return true;
@@ -100,7 +100,7 @@ export function hasNameSource(element: Element): boolean {
   return (localName === "fieldset" && !!findElement(element, ":scope > legend")) || (localName === "figure" && !!findElement(element, ":scope > figcaption"));
 }
 
-/** Whether an element is for the keyboard, scrolls, or can be dragged. */
+/** Returns whether an element accepts the keyboard, scrolls, or can be dragged. */
 function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
   const tabIndex = attributeOf(element, "tabindex");
   if (tabIndex !== null && read(element as HTMLElement, "tabIndex") >= 0) return !isFocusGuard(element);
@@ -108,10 +108,10 @@ function canBeUsed(element: Element, style: CSSStyleDeclaration): boolean {
   return !isPageItself(element) && isScrollable(element, style);
 }
 
-/** Whether a click on the header of a column sorts by it: ARIA has `aria-sort` only on such ones. */
+/** Returns whether a click on a column header sorts by it: ARIA allows `aria-sort` only on such headers. */
 export const isSortable = (element: Element, role: string): boolean => role === "columnheader" && hasAttribute(element, "aria-sort");
 
-/** Whether an element only catches the focus at the end of a dialog or grid: there is nothing in it, and nothing to see. */
+/** Returns whether an element only catches the focus at the end of a dialog or grid: it is empty and invisible. */
 function isFocusGuard(element: Element): boolean {
   if (childNodesOf(element).length || hasNoViewport(viewOf(element))) return false;
   const { width, height } = boxOf(element);
@@ -122,8 +122,8 @@ const isPageItself = (element: Element): boolean => /^(body|html)$/.test(localNa
 
 const hasClickHandler = (element: Element): boolean => !isPageItself(element) && typeof read(element as HTMLElement, "onclick") === "function" && !isRootOfReact(element);
 
-/** Whether React has rendered its app into an element, which gives it a handler that does nothing. */
+/** Returns whether React has rendered its app into an element, which gives it a handler without an effect. */
 const isRootOfReact = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith("__reactContainer$"));
 
-/** Whether an element is the label of a control that is shown: a click on it is one on the control. */
+/** Returns whether an element is the label of a visible control: a click on it is a click on the control. */
 const isLabelOfControl = (element: Element): boolean => is(element, "label") && !!element.control && isRendered(element.control);

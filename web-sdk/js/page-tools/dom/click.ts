@@ -1,4 +1,6 @@
-/** A click, as a mouse does it. Components open on the press, on the release or on the click, so all of them are dispatched. */
+/**
+ * Clicks like a mouse. Components open on the press, on the release or on the click, so all of these events are dispatched.
+ */
 
 import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
@@ -7,7 +9,7 @@ import { focusAtPress } from "./focus.ts";
 import { centreOf, hitInside, surfaceOf } from "./hit.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 
-/** Clicks an element at its centre. Returns whether it was still there for the click, after it was pressed. */
+/** Clicks an element at its centre. Returns whether it still existed for the click, after the press. */
 export function click(element: Element, pointer: Pointer, detail = 1): boolean {
   if (is(element, "input") && element.type === "file") {
     const advice = 'use setValue with {"name": "a.txt", "mimeType": "text/plain", "text": "…"}';
@@ -16,7 +18,7 @@ export function click(element: Element, pointer: Pointer, detail = 1): boolean {
   const surface = surfaceOf(element);
   const point = centreOf(surface);
   const hit = hitInside(surface, point);
-  // What was hit may be rendered anew by the press.
+  // The press may render the clicked element again.
   const target = () => (isInPage(hit) ? hit : surface);
   pointer.moveTo(hit, point);
   const isTaken = press(hit, detail, point);
@@ -27,7 +29,7 @@ export function click(element: Element, pointer: Pointer, detail = 1): boolean {
   return true;
 }
 
-/** Clicks an element twice. Returns whether it was still there for the second click. */
+/** Clicks an element twice. Returns whether it still existed for the second click. */
 export function doubleClick(element: Element, pointer: Pointer): boolean {
   if (!click(element, pointer, 1) || !isInPage(element) || !click(element, pointer, 2)) return false;
   const surface = surfaceOf(element);
@@ -50,17 +52,17 @@ export function openContextMenu(element: Element, pointer: Pointer): void {
   release(surface, { detail: 1, button: 2 });
 }
 
-/** Presses the button of the mouse over an element. Returns whether the page takes the press for one of the pointer only. */
+/** Presses the mouse button over an element. Returns whether the page treats the press as one of the pointer only. */
 export function press(element: Element, detail = 1, point = centreOf(element)): boolean {
   const held = { ...PRESSED, detail };
   const isTaken = !dispatch(element, "pointerdown", { ...pointerFields(element, point, held), detail: 0 });
-  // As in the browser, a press that was cancelled is followed by no events of the mouse.
+  // As in the browser, a cancelled press is not followed by mouse events.
   if (isTaken || !isInPage(element)) return isTaken;
   if (dispatch(element, "mousedown", mouseFields(element, point, held)) && isInPage(element)) focusAtPress(element);
   return false;
 }
 
-/** Releases the button of the mouse over an element. */
+/** Releases the mouse button over an element. */
 export function release(element: Element, { detail = 1, button = 0, isTaken = false, point = centreOf(element) }): void {
   const state = { button, buttons: 0, detail };
   dispatch(element, "pointerup", { ...pointerFields(element, point, state), detail: 0 });

@@ -1,6 +1,6 @@
 /**
- * Waiting that a hidden tab does not slow down: there, timers of the page take a second each, and animation frames never
- * come. A Worker measures the time; where the page's policy forbids it, turns of a MessageChannel do.
+ * Waits that a hidden tab does not slow down: there, timers of the page take a second each, and animation frames never
+ * fire. A Worker measures the time; if the page's policy forbids it, turns of a MessageChannel do.
  */
 
 import { nextTask } from "../../mcp-web/next-task.ts";
@@ -26,7 +26,7 @@ export class Clock {
     signal?.throwIfAborted();
   }
 
-  /** Waits until nothing else of the page is to run, at most `ms`. @throws the signal's reason. */
+  /** Waits until the page has no other pending work, at most `ms`. @throws the signal's reason. */
   async idle(ms: number, signal: AbortSignal): Promise<void> {
     const { scheduler } = globalThis as { scheduler?: { postTask?(task: () => void, options: object): Promise<void> } };
     if (typeof scheduler?.postTask !== "function") return nextTask();
@@ -39,7 +39,7 @@ export class Clock {
     }
   }
 
-  /** Ends the Worker. Waits that are under way go on without it. */
+  /** Ends the Worker. Running waits continue without it. */
   release(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
@@ -47,7 +47,7 @@ export class Clock {
     this.#waits.clear();
   }
 
-  /** Returns whether the Worker has measured the wait; if not, the caller does. */
+  /** Returns whether the Worker has measured the wait; if not, the caller must. */
   #sleepInWorker(due: number, signal?: AbortSignal): Promise<boolean> {
     const worker = this.#start();
     if (!worker) return Promise.resolve(false);

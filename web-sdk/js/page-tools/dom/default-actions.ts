@@ -1,6 +1,7 @@
 /**
- * What the browser itself acts upon when an element is used: its default actions, as HTML, DOM and UI Events define them. All
- * rules of what an action may use are about these elements. Listeners of the app may do anything with an event: these rules do not cover that.
+ * The elements that the browser itself affects when an element is used: its default actions, as HTML, DOM and UI Events
+ * define them. All rules about permitted actions concern these elements. Listeners of the app may react to an event in any
+ * way; the rules do not cover that.
  */
 
 import { invoke, read } from "../../dom/native.ts";
@@ -12,23 +13,26 @@ import { isPersonOnly } from "./person-mark.ts";
 
 type Some = Element | null | undefined | false;
 
-/** Elements that are changed. */
+/** Returns elements as changed ones. */
 export const changed = (...elements: Some[]): AffectedElement[] => elements.flatMap((element) => (element ? [{ element }] : []));
 
-/** Returns an element that is used. */
+/** Returns an element as a used one. */
 export const used = (element: Element): AffectedElement => ({ element, isUsed: true });
 
-/** What a click on an element acts upon: an icon activates the button that it is in. */
+/** Returns the elements that a click on an element affects: an icon activates the button that contains it. */
 export const effectsOfClick = (element: Element): AffectedElement[] => [...changed(element), ...activatedBy(element).flatMap(effectsOfActivation)];
 
-/** Returns what a click on an element activates: the nearest element that can be, and the links and buttons around that. */
+/**
+ * Returns the elements that a click on an element activates: the nearest one that can be activated, and the links and
+ * buttons around it.
+ */
 function activatedBy(element: Element): Element[] {
   const [nearest, ...others] = [...flatAncestors(element)].filter(isActivatable);
-  // A label and a summary leave a click to what is in them.
+  // A label and a summary leave a click to the controls inside them.
   return nearest ? [nearest, ...others.filter((one) => !is(one, "label", "summary"))] : [];
 }
 
-/** Whether the browser does something with a click on an element (DOM, "activation behavior"). */
+/** Returns whether the browser reacts to a click on an element (DOM, "activation behavior"). */
 const isActivatable = (element: Element): boolean => is(element, "label", "input") || isButton(element);
 
 function effectsOfActivation(element: Element): AffectedElement[] {
@@ -46,47 +50,47 @@ function effectsOfActivation(element: Element): AffectedElement[] {
   return is(element, "input") && element.type === "radio" ? [...own, ...changed(...radiosOf(element))] : own;
 }
 
-/** Whether Enter and Space click an element. */
+/** Returns whether Enter and Space click an element. */
 export const isButton = (element: Element): boolean =>
   is(element, "button", "summary") || matches(element, ":any-link") || (is(element, "input") && /^(button|submit|reset|image)$/.test(element.type));
 
-/** Whether Space clicks an element. */
+/** Returns whether Space clicks an element. */
 export const isBox = (element: Element): element is HTMLInputElement => is(element, "input") && /^(checkbox|radio)$/.test(element.type);
 
-/** Whether a click on an element submits its form. */
+/** Returns whether a click on an element submits its form. */
 const isSubmitButton = (element: Element): element is HTMLButtonElement | HTMLInputElement =>
   (is(element, "button") && element.type === "submit") || (is(element, "input") && /^(submit|image)$/.test(element.type));
 
-/** Returns the button that Enter in a field of one line presses. */
+/** Returns the button that Enter in a single-line field presses. */
 export function submitButtonOf(field: Element): HTMLButtonElement | HTMLInputElement | undefined {
   if (!is(field, "input") || isButton(field) || field.type === "file") return undefined;
   return field.form ? submitButtonsOf(field.form)[0] : undefined;
 }
 
-/** Returns the buttons that submit a form. The list of its elements lacks those that are images. */
+/** Returns the buttons that submit a form. The list of its elements does not contain image buttons. */
 const submitButtonsOf = (form: HTMLFormElement): HTMLInputElement[] =>
   (inTree(form, "button, input[type=submit], input[type=image]") as HTMLInputElement[]).filter((one) => one.form === form && isSubmitButton(one));
 
-/** Returns the radio buttons of which one is set. */
+/** Returns the radio buttons of a group. */
 export const radiosOf = (element: HTMLInputElement): HTMLInputElement[] =>
   (inTree(element, "input[type=radio]") as HTMLInputElement[]).filter((one) => one === element || (element.name && one.name === element.name && one.form === element.form));
 
-/** Returns the radio button that an arrow key sets. */
+/** Returns the radio button that an arrow key selects. */
 export function radioAfter(element: HTMLInputElement, key: string): HTMLInputElement | undefined {
   const radios = radiosOf(element).filter((one) => !one.disabled && !effectsOfClick(one).some(isForbidden));
   const step = /^Arrow(Right|Down)$/.test(key) ? 1 : -1;
   return radios[(radios.indexOf(element) + step + radios.length) % radios.length];
 }
 
-/** Of those with one name, the one that was open is closed. */
+/** Among those with one name, the open one is closed. */
 function effectsOfToggle(details: Element | null): AffectedElement[] {
   const name = details && attributeOf(details, "name");
   return changed(details, ...(name ? inTree(details, "details[open]").filter((one) => attributeOf(one, "name") === name) : []));
 }
 
 /**
- * What the submission of a form acts upon: also the dialog that it closes, and the first field that is not valid, which gets the focus.
- * Without a submitter, the app is asked for the button with which a person would submit it.
+ * Returns the elements that the submission of a form affects, including the dialog that it closes, and the first invalid
+ * field, which gets the focus. Without a submitter, the app is asked about the button with which a person would submit it.
  */
 export function effectsOfSubmit(form: HTMLFormElement, submitter?: Element): AffectedElement[] {
   const given = (name: string) => (submitter && attributeOf(submitter, `form${name}`)) ?? attributeOf(form, name);
@@ -94,12 +98,15 @@ export function effectsOfSubmit(form: HTMLFormElement, submitter?: Element): Aff
   const dialog = given("method")?.toLowerCase() === "dialog" && flatClosest(form, (one) => is(one, "dialog"));
   const buttons = submitButtonsOf(form);
   const users = submitter ? [submitter] : [form, ...buttons.slice(0, 1)];
-  // A form that only the person sends is not sent by another button either.
+  // A form that only the person may submit must not be submitted by another button.
   const personal = buttons.filter((one) => flatClosest(one, isPersonOnly));
   return [...users.map(used), ...changed(form, ...(isChecked ? invalidFieldsOf(form) : []), dialog, ...personal), ...framesNamed(given("target"), form)];
 }
 
-/** Returns the fields for which the browser does not send a form, up to the one that gets the focus: the first that is shown. */
+/**
+ * Returns the invalid fields that prevent the submission of a form, up to the one that gets the focus: the first visible
+ * one.
+ */
 function invalidFieldsOf(form: HTMLFormElement): Element[] {
   if (!matches(form, ":invalid")) return [];
   const fields = [...elementsOf(form)].filter((one) => !is(one, "fieldset") && matches(one, ":invalid"));
@@ -107,21 +114,27 @@ function invalidFieldsOf(form: HTMLFormElement): Element[] {
   return fields.slice(0, focused === -1 ? undefined : focused + 1);
 }
 
-/** What the reset of a form acts upon. Where no button does it, the app is asked for the one with which a person would. */
+/**
+ * Returns the elements that the reset of a form affects. Without a button, the app is asked about the one that a person
+ * would use.
+ */
 export function effectsOfReset(form: HTMLFormElement): AffectedElement[] {
   const elements = [...elementsOf(form)];
   const button = elements.find((one) => is(one, "button", "input") && one.type === "reset");
   return [form, ...(button ? [button] : [])].map(used).concat(changed(...elements));
 }
 
-/** What a button opens, closes or commands. */
+/** Returns the elements that a button opens, closes or commands. */
 function effectsOfCommand(button: HTMLButtonElement | HTMLInputElement): AffectedElement[] {
   const named = ["popovertarget", "commandfor"].map((name) => elementById(rootNodeOf(button), attributeOf(button, name) ?? ""));
   const { popoverTargetElement, commandForElement } = button as { popoverTargetElement?: Element | null; commandForElement?: Element | null };
   return [...new Set([...named, popoverTargetElement, commandForElement])].flatMap((one) => (one ? [used(one), ...effectsOfShowing(one)] : []));
 }
 
-/** What is acted upon when a dialog or a popover is shown or hidden: others are dismissed, and what is in it may get the focus. */
+/**
+ * Returns the elements that are affected when a dialog or a popover is shown or hidden: others are dismissed, and an
+ * element inside may get the focus.
+ */
 export function effectsOfShowing(element: Element): AffectedElement[] {
   const around = new Set(flatAncestors(element));
   const dismissed = inDocument(element, ":popover-open").filter((one) => !around.has(one) && attributeOf(one, "popover") !== "manual");
@@ -135,7 +148,10 @@ function focusedInside(element: Element): Element | undefined {
 
 const isStop = (element: Element): boolean => read(element as HTMLElement, "tabIndex") >= 0 && !matches(element, ":disabled, input[type=hidden]");
 
-/** What is acted upon when an element gets the focus: a label gives it to its control, and a shadow root may give it to something inside. */
+/**
+ * Returns the elements that are affected when an element gets the focus: a label passes it to its control, and a shadow
+ * root may pass it to an element inside.
+ */
 export function effectsOfFocus(element: Element): AffectedElement[] {
   if (is(element, "label")) return changed(element, element.control);
   const isDelegating = shadowRootOf(element)?.delegatesFocus;
@@ -143,8 +159,8 @@ export function effectsOfFocus(element: Element): AffectedElement[] {
 }
 
 /**
- * What is acted upon when a key comes to an element. Without a focused element, keys go to the page itself. A key with Alt presses no
- * `accesskey`: only a person's does.
+ * Returns the elements that are affected when an element receives a key. Without a focused element, the page itself
+ * receives keys. A key with Alt does not press an `accesskey`: only a person's key does.
  */
 export function effectsOfKey(element: Element, key: string, held: Held): AffectedElement[] {
   const own = changed(...(is(element, "body") && !isEditor(element) ? [] : [element]));
@@ -168,10 +184,10 @@ function effectsOfEnter(field: HTMLInputElement): AffectedElement[] {
   return field.form ? effectsOfSubmit(field.form) : [];
 }
 
-/** Keys that change nothing in an editor. */
+/** Keys that do not change an editor's content. */
 const MOVES = /^(Arrow(Up|Down|Left|Right)|Home|End|Page(Up|Down)|Tab|Shift|Control|Alt|Meta)$/;
 
-/** What a key changes in an editor: what is selected, or what may be beside the caret. */
+/** Returns the content that a key changes in an editor: the selection, or the content beside the caret. */
 function effectsOfEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held): AffectedElement[] {
   if (MOVES.test(key) || ((ctrlKey || metaKey) && /^[ac]$/i.test(key))) return [];
   const selection = invoke(documentOf(editor), "getSelection");
@@ -182,7 +198,7 @@ function effectsOfEdit(editor: Element, key: string, { ctrlKey, metaKey }: Held)
   return changed(isElement(around) ? around : parentElementOf(around), ...selected);
 }
 
-/** Returns the dialog or the popover that Escape closes: the one in front. */
+/** Returns the dialog or the popover that Escape closes: the front one. */
 export function topOf(element: Element): HTMLElement | undefined {
   const popover = inDocument(element, "[popover]:popover-open").at(-1);
   return (popover && attributeOf(popover, "popover") !== "manual" ? popover : inDocument(element, "dialog:modal").at(-1)) as HTMLElement | undefined;
@@ -195,7 +211,7 @@ function framesNamed(target: string | null | undefined, element: Element): Affec
   return name ? changed(...[...flatElements(rootElementOf(document)!, true)].filter((one) => namesOfFrame(one).includes(name))) : [];
 }
 
-/** Returns the names of the window in an element: that of its attribute, and the one that a script has given it. */
+/** Returns the names of the window in an element: that of its attribute, and one that a script has set. */
 function namesOfFrame(element: Element): (string | null | undefined)[] {
   if (!isFrame(element) && !is(element, "object", "embed")) return [];
   const inner = frameDocument(element as HTMLIFrameElement);
@@ -205,6 +221,6 @@ function namesOfFrame(element: Element): (string | null | undefined)[] {
 /** Returns the elements of the document or shadow root that an element is in. */
 const inTree = (element: Element, selector: string): Element[] => [...findElements(rootNodeOf(element) as ParentNode, selector)];
 
-/** Returns the elements of the document of an element, those in shadow roots included. */
+/** Returns the elements of the document of an element, including those in shadow roots. */
 const inDocument = (element: Element, selector: string): Element[] =>
   [...flatElements(rootElementOf(documentOf(element))!, true)].filter((one) => documentOf(one) === documentOf(element) && matches(one, selector));

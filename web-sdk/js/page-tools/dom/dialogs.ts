@@ -1,10 +1,10 @@
-/** Dialogs of the browser, which would stop the page: they are answered while an action runs. */
+/** Answers dialogs of the browser while an action runs, because they would block the page. */
 
 import { isOwnTask } from "../../person/activation.ts";
 import type { View } from "./flat-tree.ts";
 import type { Patches } from "./patch.ts";
 
-/** More dialogs of one action are counted only. */
+/** Further dialogs of one action are only counted. */
 const MAX_LOGGED = 5;
 
 export class Dialogs {
@@ -22,7 +22,7 @@ export class Dialogs {
     patches.replace(view, "alert", () => (message) => this.#add("alert", message));
     patches.replace(view, "print", () => () => this.#add("print", ""));
     patches.replace(view, "confirm", (original) => (message) => {
-      // The person has pressed something of the page meanwhile.
+      // Meanwhile, the person has pressed an element of the page.
       if (isOwnTask()) return original.call(view, message);
       this.#add("confirm", message, answer !== false);
       return answer !== false;
@@ -35,7 +35,7 @@ export class Dialogs {
     });
   }
 
-  /** What was asked and answered, such as `confirm "Sure?" false`. */
+  /** The dialogs with their answers, such as `confirm "Sure?" false`. */
   get log(): string | undefined {
     if (!this.#log.length) return undefined;
     return `${this.#log.join("; ")}${this.#more ? `; ${this.#more} more` : ""}`;

@@ -1,4 +1,4 @@
-/** Events with the constructors of the window that an element is in, and with the fields that the browser would set. */
+/** Dispatches events with the constructors of the element's window, and with the fields that the browser would set. */
 
 import { invoke } from "../../dom/native.ts";
 import { effectsOfClick, changed } from "./default-actions.ts";
@@ -7,12 +7,12 @@ import { refuseForbidden } from "./permission.ts";
 import { nodeTypeOf, windowOf } from "./native.ts";
 import { isPrivate } from "./shown.ts";
 
-/** The mouse is the pointer with this id in browsers. */
+/** The pointer id of the mouse in browsers. */
 export const POINTER_ID = 1;
 
 type Init = Record<string, unknown>;
 
-/** Events by what their name begins with, and the constructor that the browser uses. */
+/** The browser's constructors of events, by the prefixes of their names. */
 const CONSTRUCTORS: [RegExp, keyof View][] = [
   [/^(pointer|gotpointer|lostpointer|click$|auxclick$|contextmenu$)/, "PointerEvent"],
   [/^(mouse|dblclick$)/, "MouseEvent"],
@@ -31,14 +31,15 @@ const LOCAL = /^(mouseenter|mouseleave|pointerenter|pointerleave|focus|blur|scro
 /** Events that cannot be cancelled. */
 const FINAL = /^(input|change|focus|blur|focusin|focusout|pointerenter|pointerleave|mouseenter|mouseleave|scroll|dragend|dragleave|animationend|transitionend)$/;
 
-/** Events of what only moves or ends: they may come to what must not be used, or are left out there. */
+/** Events for movements or ends only. They may also reach elements that must not be used, or are left out there. */
 const ENDINGS = /^(animation|transition|scroll)/;
 const MOVES = /^((pointer|mouse)(over|out|enter|leave|move)|focus|blur|focusin|focusout|drag(enter|leave|over)|dragend)$/;
 
 /**
  * Dispatches an event. Returns whether it was not cancelled.
  *
- * @throws ActionError if it would act upon what must not be used: the page may have made it so since the action began.
+ * @throws ActionError if it would affect an element that must not be used: the page may have changed since the action
+ * began.
  */
 export function dispatch(target: Element | Document, type: string, init: Init = {}): boolean {
   if (isElement(target) && !ENDINGS.test(type)) {

@@ -1,4 +1,4 @@
-/** Nodes while the page is walked: texts are joined when it is known which of them are names. */
+/** Nodes during the walk of the page: texts are joined when it is known which of them are names. */
 
 import type { PageNode } from "../driver.ts";
 import { isJoined, isNamedByContent } from "./classify.ts";
@@ -6,25 +6,25 @@ import { flatParent, is } from "./flat-tree.ts";
 import { attributeOf, findElements } from "./native.ts";
 import { getStyle } from "./shown.ts";
 
-/** Where a text ends because a block begins or ends. */
+/** The end of a text, because a block begins or ends. */
 export const BREAK = { isBreak: true };
 
-/** A node, and what is inside it, in order. */
+/** A node with its content, in order. */
 export interface Draft {
   element: Element;
   node: PageNode;
   children: (Draft | TextPiece | typeof BREAK)[];
-  /** Whether there are elements inside it that are only counted. */
+  /** Whether elements inside it are only counted. */
   isCut: boolean;
 }
 
-/** A text as it is in the page, and what it is in. */
+/** A text of the page, and the element that contains it. */
 interface TextPiece {
   text: string;
   element: Element;
 }
 
-/** Returns the node of a draft, with what is inside it. With `isInteractive`, without what leads to nothing that has a handle. */
+/** Returns the node of a draft with its content. With `isInteractive`, without branches that contain no handle. */
 export function finishNode(draft: Draft, naming: Set<Element>, isInteractive: boolean): PageNode {
   const { node } = draft;
   const children: PageNode[] = [];
@@ -50,11 +50,11 @@ export function finishNode(draft: Draft, naming: Set<Element>, isInteractive: bo
   return node;
 }
 
-/** Whether a node says nothing. An empty cell does: it has a column. */
+/** Returns whether a node has no content. An empty cell does have content: its column. */
 const isEmpty = ({ role, name, ref, value, children, states }: PageNode): boolean =>
   !name && !ref && value === undefined && !children && !states && role !== "private" && !isJoined(role);
 
-/** Whether a text is in an element that names a control. */
+/** Returns whether a text is in an element that names a control. */
 function isIn(element: Element, naming: Set<Element>, outermost: Element): boolean {
   if (!naming.size) return false;
   for (let current: Element | undefined = element; current && current !== outermost; current = flatParent(current)) {
@@ -63,7 +63,7 @@ function isIn(element: Element, naming: Set<Element>, outermost: Element): boole
   return naming.has(outermost);
 }
 
-/** Joins texts as they are shown: spaces are one, but where the page keeps them. */
+/** Joins texts as they are displayed: several spaces become one, unless the page preserves them. */
 function joinTexts(texts: TextPiece[]): string {
   const text = texts.map((piece) => piece.text).join("");
   if (!text.trim()) return "";
@@ -71,7 +71,7 @@ function joinTexts(texts: TextPiece[]): string {
   return (isKept ? text.replace(/[^\S\n]+$/gm, "").replace(/^\n+/, "") : text.replace(/\s+/g, " ")).trim();
 }
 
-/** Whether the name of a node says what the text in it says: or it is a sign, such as ×, where a name says more. */
+/** Returns whether the name of a node contains its text. A sign such as × also counts if the name is longer. */
 function isSaid(text: string, { role, name }: PageNode): boolean {
   if (!name || !isNamedByContent(role)) return false;
   return !/[\p{L}\p{N}]/u.test(text) || name.replace(/\s+/g, "").includes(text.replace(/\s+/g, ""));

@@ -1,4 +1,4 @@
-/** Drags one element to another one: with the pointer, or with the events of HTML drag and drop. */
+/** Drags one element to another: with the pointer, or with the events of HTML drag and drop. */
 
 import { read } from "../../dom/native.ts";
 import { whenAnswered } from "../../person/tab.ts";
@@ -13,18 +13,18 @@ import { Patches } from "./patch.ts";
 import { PRESSED, type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 import { hasNoViewport } from "./shown.ts";
 
-/** Moves between the press and the release, if the action does not say how many. */
+/** The default number of moves between the press and the release. */
 export const DEFAULT_STEPS = 8;
-/** Between two moves: what a mouse takes. */
+/** Time between two moves, like that of a mouse. */
 const MOVE_MS = 16;
 /**
- * Moves after which the page has made room for what is dragged. Later the target moves because it gives way to what is dragged
- * over it: who followed it would drag back.
+ * Number of moves after which the page has made room for the dragged element. Later the target moves because it gives way
+ * to the element over it, and following it would drag back.
  */
 const SETTLING_STEPS = 2;
-/** Times that a mouse which rests on its target is still said to be over it. */
+/** Number of events that report a mouse resting on its target. */
 const RESTING_MOVES = 4;
-/** Moves that a mouse would take before it is released. */
+/** Duration of the rest before the release, in moves. */
 const FINAL_PAUSES = 8;
 
 /** Drags `from` to the centre of `to`. */
@@ -48,7 +48,7 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
       return await dragByTransfer(draggable, to, start, steps, transfer, pause);
     }
     const aim = await dragByPointer(from, to, start, steps, pointer, capture, pause);
-    // Libraries that draw what is dragged look 20 times a second where it is.
+    // Libraries that draw the dragged element check its position 20 times a second.
     for (let index = 0; index < FINAL_PAUSES; index++) await pause();
     const end = capture() ?? targetAt(to, aim);
     release(isInPage(end) ? end : to, { isTaken });
@@ -57,7 +57,7 @@ export async function drag(from: Element, to: Element, steps: number, pointer: P
   }
 }
 
-/** Returns where the pointer was moved to. */
+/** Returns the last position of the pointer. */
 async function dragByPointer(from: Element, to: Element, start: Point, steps: number, pointer: Pointer, capture: () => Element | undefined, pause: () => Promise<void>): Promise<Point> {
   let aim = start;
   for (let index = 1; index <= steps; index++) {
@@ -75,7 +75,7 @@ async function dragByPointer(from: Element, to: Element, start: Point, steps: nu
 
 async function dragByTransfer(source: Element, to: Element, start: Point, steps: number, data: DataTransfer, pause: () => Promise<void>): Promise<void> {
   dispatch(source, "pointercancel", pointerFields(source, start, PRESSED));
-  // What is dragged may be known only in a later task.
+  // The dragged element may be known only in a later task.
   await pause();
   let over: Element | undefined;
   let isAccepted = false;
@@ -96,7 +96,7 @@ async function dragByTransfer(source: Element, to: Element, start: Point, steps:
     move(index === steps ? targetAt(to, point) : targetAt(source, point), point);
     await pause();
   }
-  // The browser says over and over where a mouse is that rests: libraries pass over what comes while they make room.
+  // The browser repeatedly reports the position of a resting mouse. Libraries ignore events while they make room.
   for (let index = 0; index < RESTING_MOVES; index++) {
     move(targetAt(to, aim), aim);
     await pause();
@@ -105,20 +105,22 @@ async function dragByTransfer(source: Element, to: Element, start: Point, steps:
   if (isInPage(source)) dispatchDrag(source, "dragend", aim, data);
 }
 
-/** Returns whether the page has not cancelled the event. */
+/** Dispatches a drag event, and returns whether the page has not cancelled it. */
 const dispatchDrag = (target: Element, type: string, point: Point, dataTransfer: DataTransfer): boolean =>
   dispatch(target, type, { ...mouseFields(target, point, PRESSED), dataTransfer });
 
 const between = (start: Point, end: Point, part: number): Point => ({ x: start.x + (end.x - start.x) * part, y: start.y + (end.y - start.y) * part });
 
-/** Returns what is at a place, or the given element where nothing is known of places, or what is there must not be used. */
+/**
+ * Returns the element at a position, or the given element if positions are unknown or the element there must not be used.
+ */
 function targetAt(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(documentOf(element), x, y);
   return hit && !isForbidden({ element: hit }) ? hit : element;
 }
 
-/** Watches which element captures the pointer: the browser captures none for events of a script. */
+/** Tracks the element that captures the pointer, because the browser does not capture it for events of a script. */
 function watchCapture(element: Element, patches: Patches): () => Element | undefined {
   let captured: Element | undefined;
   const { prototype } = viewOf(element).Element;

@@ -1,8 +1,9 @@
 /**
- * The DOM driver: looks at a web page and acts on it, in the tab that the user has open.
+ * The DOM driver: it looks at a web page and acts on it, in the tab that the user has open.
  *
- * `tree.ts` reads the page, `handles.ts` names its elements, `facts.ts` says what can be done to one; `click.ts`,
- * `set-value.ts`, `keys.ts` … act; `recorder.ts` sees what the page does meanwhile, and `rest.ts` waits until it has done it.
+ * `tree.ts` reads the page, `handles.ts` names its elements, and `facts.ts` checks the target of an action. `click.ts`,
+ * `set-value.ts`, `keys.ts` and others act. `recorder.ts` records the page's reactions, and `rest.ts` waits until they have
+ * ended.
  */
 
 import { invoke, read } from "../../dom/native.ts";
@@ -38,14 +39,14 @@ import { watchSecrets } from "./secret.ts";
 import { formValues } from "./state.ts";
 import { readTree } from "./tree.ts";
 
-/** The shortest wait for a change. */
+/** Minimum wait for a change. */
 const MIN_CHANGE_MS = 50;
-/** How long after it was scrolled a page that is shown has heard of it. */
+/** How long after a scroll a visible page has received the event. */
 const SCROLL_MS = 32;
 
 /**
- * A page and what is done to it. Between the calls it only notes which fields are of secrets, and nothing of the page is
- * replaced.
+ * A page and the actions on it. Between calls it only records which fields contain secrets, and replaces nothing of the
+ * page.
  */
 export class DomDriver implements PageDriver {
   readonly #readOptions: () => PageToolsOptions;
@@ -54,29 +55,29 @@ export class DomDriver implements PageDriver {
   readonly #hiddenTab = new HiddenTab(this.#clock);
   readonly #pointer = new Pointer();
   #recorder: Recorder | undefined;
-  /** The target of the action that runs. */
+  /** The target of the running action. */
   #target: Element | undefined;
-  /** What the app was asked about for the next action, with the words for each. */
+  /** The elements about which the app was asked for the next action, with the label of each. */
   #asked: Map<Element, string> | undefined;
-  /** Ends the limit of what actions may use. */
+  /** Removes the limit of the elements that actions may use. */
   #endLimit: (() => void) | undefined;
-  /** The page was scrolled to the target of the next action: what the target was before. */
+  /** The target of the next action, if the page was scrolled to it, with its label before the scroll. */
   #scrolledTo: { ref: string; label: string } | undefined;
-  /** What is seen and used where the app gives no root: nothing. */
+  /** The root if the app provides none: nothing is seen and used. */
   readonly #nothing = invoke(document, "createElement", "div");
   /** Ends the watch for secrets. */
   #endWatch: (() => void) | undefined;
   /** Ends the guard of queries. */
   #endGuard: (() => void) | undefined;
-  /** How many calls need the clock. */
+  /** The number of calls that need the clock. */
   #holds = 0;
-  /** The pages that the app names, as they were when they were asked for last. */
+  /** The pages that the app named when it was last asked. */
   #named: readonly AppPage[] | undefined;
 
   /**
-   * Takes the options, or a function that returns the newest ones.
+   * Takes the options, or a function that returns the current ones.
    *
-   * @throws RangeError when a limit is out of its range.
+   * @throws RangeError if a limit is out of range.
    */
   constructor(options: PageToolsOptions | (() => PageToolsOptions) = {}) {
     this.#readOptions = typeof options === "function" ? options : () => options;
@@ -152,7 +153,7 @@ export class DomDriver implements PageDriver {
     signal.throwIfAborted();
     if (action.type !== "waitFor") this.#requireShown();
     await this.#settleScroll(signal);
-    // The person may be asked something since the target was looked at.
+    // The person may have been asked a question since the target was inspected.
     await whenAnswered(signal);
     signal.throwIfAborted();
     const element = ref === undefined ? undefined : this.#use(ref);
@@ -171,7 +172,7 @@ export class DomDriver implements PageDriver {
   }
 
   readBack(_ref: string, action: Action): ReadBack | undefined {
-    // The target may have left the page, and another element may be in its place.
+    // The target may have left the page, and another element may have replaced it.
     return action.type === "setValue" && this.#target ? readBack(this.#target, action.value, (text) => this.#recorder?.warn(text)) : undefined;
   }
 
@@ -242,12 +243,12 @@ export class DomDriver implements PageDriver {
     this.#endWatch = undefined;
   }
 
-  /** From now on, queries need the person. */
+  /** From now on, queries need an action of the person. */
   #guard(): void {
     this.#endGuard ??= guardQueries(pageViews());
   }
 
-  /** Ends what nothing needs that is under way. */
+  /** Ends running work that is no longer needed. */
   #releaseUnused(): void {
     if (this.#holds || this.#recorder) return;
     const finished = this.#hiddenTab.finish();
@@ -268,7 +269,7 @@ export class DomDriver implements PageDriver {
     return given && isInPage(given) ? given : this.#nothing;
   }
 
-  /** Whether the app shows AI clients anything of the page. */
+  /** Whether the app shows AI clients any part of the page. */
   get #isShown(): boolean {
     return this.#root() !== this.#nothing;
   }
@@ -277,7 +278,10 @@ export class DomDriver implements PageDriver {
     if (!this.#isShown) throw new ActionError("Declined", NOTHING_SHOWN);
   }
 
-  /** Waits until the page has heard that it was scrolled. It may close what an action would open, or render its list anew. */
+  /**
+   * Waits until the page has received the scroll event. It may close an element that the action would open, or render its
+   * list again.
+   */
   async #settleScroll(signal: AbortSignal): Promise<void> {
     const before = this.#scrolledTo;
     this.#scrolledTo = undefined;
@@ -287,7 +291,7 @@ export class DomDriver implements PageDriver {
     throw new ActionError("TargetStale", `the page has made something else of ${before.ref} when it was scrolled into view: take a page_snapshot`);
   }
 
-  /** Returns what an action uses besides its target. */
+  /** Returns the elements that an action uses besides its target. */
   #usedBy(action: Action, target: Element | undefined, to: Element | undefined): Element[] {
     return look(this.#root(), () => {
       const link = action.type === "navigate" ? linkToPage(action.pageId, this.#root(), this.#options, this.#named) : undefined;
@@ -296,12 +300,12 @@ export class DomDriver implements PageDriver {
     });
   }
 
-  /** Returns elements with the words for each. */
+  /** Returns elements with the label of each. */
   #labelled(elements: readonly Element[]): Map<Element, string> {
     return look(this.#root(), () => new Map(elements.map((element) => [element, labelOf(element)])));
   }
 
-  /** The page may have put something else in the place of what the app was asked about. */
+  /** The page may have replaced an element about which the app was asked. */
   #checkAsked(action: Action, target: Element | undefined, to: Element | undefined): void {
     const asked = this.#asked;
     const elements = [...(target ? [target] : []), ...(asked ? this.#usedBy(action, target, to) : [])];

@@ -9,7 +9,7 @@ import { editableText } from "./value.ts";
 /** Replaces the text of an editable element. */
 export async function setEditableText(element: HTMLElement, text: string): Promise<void> {
   selectContent(element);
-  // Editors read the selection when `selectionchange` comes, which is a task later.
+  // Editors read the selection when `selectionchange` fires, which is a task later.
   await nextTask();
   if (text === "") {
     if (editableText(element) !== "") edit(element, "delete", "deleteContentBackward");
@@ -22,7 +22,7 @@ export async function setEditableText(element: HTMLElement, text: string): Promi
   dispatch(element, "change");
 }
 
-/** Edits where the selection is. Editors that do it themselves cancel the event, which the browser's command has not. */
+/** Edits the selection. Editors that edit by themselves cancel the event; the browser's command does not fire it. */
 export function edit(element: Element, command: string, inputType: string, data: string | null = null): void {
   if (dispatch(element, "beforeinput", { data, inputType })) invoke(documentOf(element), "execCommand", command, false, data ?? undefined);
 }

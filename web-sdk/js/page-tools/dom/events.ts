@@ -9,7 +9,7 @@ import { centreOf } from "./hit.ts";
 import { type Pointer, mouseFields, pointerFields } from "./pointer.ts";
 import { submitForm } from "./submit.ts";
 
-/** Events that the browser begins with more than one event. */
+/** Events for which the browser fires a sequence of events. */
 const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => unknown> = {
   click,
   dblclick: doubleClick,
@@ -19,7 +19,7 @@ const SEQUENCES: Record<string, (element: Element, pointer: Pointer) => unknown>
   submit: submitForm,
 };
 
-/** Events of the DOM for which elements have no property. */
+/** Events of the DOM for which elements have no handler property. */
 const WITHOUT_HANDLER = /^(focus(in|out)|(composition|touch)(start|update|move|end|cancel))$/;
 
 /** Triggers an event: `onClick`, or the name of an event of the DOM. */
@@ -37,7 +37,10 @@ export function triggerEvent(element: Element, event: string, pointer: Pointer, 
   else dispatch(element, type);
 }
 
-/** Returns the event of the DOM that is meant, as `click` of `onClick`, `onclick` and `Click`; another name is one of the page's own. */
+/**
+ * Returns the DOM event of a name, such as `click` for `onClick`, `onclick` and `Click`; any other name is one of the
+ * page's own.
+ */
 function domNameOf(event: string, element: Element): string {
   if (!/^[A-Za-z][\w.:-]{0,99}$/.test(event)) {
     throw new ActionError("EventUnknown", `${JSON.stringify(event)} is no event: use onClick, onDoubleClick, onContextMenu, onFocus, onBlur, onChange, onSubmit, or the name of a DOM event`);

@@ -1,4 +1,4 @@
-/** What is known of the target of an action, immediately before it. */
+/** The facts about the target of an action, immediately before it. */
 
 import { getAriaDisabled } from "ivya/utils";
 import type { Action } from "../actions.ts";
@@ -21,7 +21,7 @@ import { isUnreadable } from "./unreadable.ts";
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);
 
-/** Scrolls an element into view, and returns what is known of it. `onScroll` is told the label if anything had to be scrolled. */
+/** Scrolls an element into view, and returns its facts. `onScroll` is called with the label if anything was scrolled. */
 export function inspectElement(element: Element, root: Element, action: Action, onScroll: (label: string) => void): TargetFacts {
   return look(root, () => {
     const facts: TargetFacts = { label: labelOf(element) };
@@ -32,10 +32,10 @@ export function inspectElement(element: Element, root: Element, action: Action, 
     if (forbidden) return { label: `what ${facts.label} acts on (${labelOf(forbidden)})`, ...whyForbidden(forbidden) };
     const field = fieldOf(element);
     const other = effects.find((one) => one.isUsed && one.element !== element)?.element;
-    // Enter does nothing with a button that is disabled, and the page may take the key.
+    // Enter has no effect on a disabled button, and the page may handle the key.
     const disabled = disabledBy(element) ?? (other && action.type !== "pressKey" ? disabledBy(other) : undefined);
     if (disabled) facts.disabled = disabled;
-    // Keys go to what has the focus wherever it is, and scrolling would disturb what it does.
+    // Keys go to the focused element wherever it is, and scrolling could disturb it.
     if (action.type === "pressKey" && deepActiveElement() === element) return facts;
     if (isReadOnly(field ?? element)) facts.readOnly = true;
     if (field) facts.editable = true;
@@ -46,7 +46,7 @@ export function inspectElement(element: Element, root: Element, action: Action, 
   });
 }
 
-/** Says why an element must not be used. What is not outside is private, or has something private in it. */
+/** Returns why an element must not be used. If it is not outside of the root, it is private or contains private content. */
 const whyForbidden = (element: Element): Partial<TargetFacts> => (isOutside(element) ? { outside: true } : { private: true });
 
 function disabledBy(element: Element): TargetFacts["disabled"] {
@@ -58,7 +58,7 @@ function disabledBy(element: Element): TargetFacts["disabled"] {
   return getAriaDisabled(element) ? "aria-disabled" : undefined;
 }
 
-/** Returns whether an element can be seen where it is, after it was scrolled into view if it has to be. */
+/** Returns whether an element is visible, after scrolling it into view if necessary. */
 function placeOf(element: Element, root: Element, onScroll: () => void): Pick<TargetFacts, "hidden" | "coveredBy"> {
   const modal = openModal(root);
   if (modal && isBehind(modal, element)) return { coveredBy: labelOf(modal) };
@@ -71,7 +71,7 @@ function placeOf(element: Element, root: Element, onScroll: () => void): Pick<Ta
   return cover ? { coveredBy: labelOf(coverRoot(cover, element)) } : {};
 }
 
-/** Returns the outermost element that covers another one and not more: a dialog, rather than a text in it. */
+/** Returns the outermost element that covers another one and no more: a dialog instead of a text in it. */
 function coverRoot(cover: Element, covered: Element): Element {
   const around = new Set(flatAncestors(covered));
   let best = cover;

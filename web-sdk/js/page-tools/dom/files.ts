@@ -1,10 +1,10 @@
-/** Files of file inputs. */
+/** Sets the files of file inputs. */
 
 import { ActionError } from "../driver.ts";
 import { dispatch } from "./dispatch.ts";
 import { viewOf } from "./flat-tree.ts";
 
-/** What all files of one action may have together. */
+/** Maximum total size of the files of one action. */
 export const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
 const SHAPE = 'give {"name": "a.txt", "mimeType": "text/plain", "text": "…"}, or "base64" instead of "text"';

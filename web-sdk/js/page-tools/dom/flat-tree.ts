@@ -1,4 +1,4 @@
-/** The tree that the user sees: shadow roots, slots and frames of the same origin are joined to the document. */
+/** The tree that the user sees: the document with its shadow roots, slots and frames of the same origin. */
 
 import { invoke, read } from "../../dom/native.ts";
 import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, rootElementOf, shadowRootOf, windowOf } from "./native.ts";
@@ -20,13 +20,13 @@ export const viewOf = (node: Node): View => {
   return ((ownerDocument && windowOf(ownerDocument)) ?? window) as View;
 };
 
-/** Whether an element is of an HTML class, in whatever window it was made. */
+/** Returns whether an element is of an HTML class, whatever window it is from. */
 export const is = <Name extends keyof HTMLElementTagNameMap>(node: Node | null | undefined, ...names: Name[]): node is HTMLElementTagNameMap[Name] =>
   isElement(node) && (names as string[]).includes(localNameOf(node));
 
 export const isFrame = (element: Element): element is HTMLIFrameElement => /^i?frame$/.test(localNameOf(element));
 
-/** Returns the document in a frame; none of another origin, or of a frame that is not in a page. */
+/** Returns the document in a frame; `undefined` for another origin, or for a frame that is not in a page. */
 export function frameDocument(frame: HTMLIFrameElement): Document | undefined {
   try {
     return frame.contentDocument ?? undefined;
@@ -35,7 +35,7 @@ export function frameDocument(frame: HTMLIFrameElement): Document | undefined {
   }
 }
 
-/** Returns what is shown inside an element: its shadow root, or what is assigned to a slot, or its own nodes. */
+/** Returns the displayed children of an element: those of its shadow root, those assigned to a slot, or its own. */
 export function flatChildren(element: Element): ArrayLike<Node> {
   const shadowRoot = shadowRootOf(element);
   if (shadowRoot) return childNodesOf(shadowRoot);
@@ -46,7 +46,9 @@ export function flatChildren(element: Element): ArrayLike<Node> {
   return childNodesOf(element);
 }
 
-/** Returns the element around a node: also the slot that it is in, the host of its shadow root, and the frame of its document. */
+/**
+ * Returns the parent of a node in the flat tree: also its slot, the host of its shadow root, or the frame of its document.
+ */
 export function flatParent(node: Node): Element | undefined {
   const slot = isElement(node) ? assignedSlotOf(node) : read(node as Text, "assignedSlot");
   if (slot) return slot;
@@ -58,24 +60,24 @@ export function flatParent(node: Node): Element | undefined {
   return parent as Element;
 }
 
-/** The element and all that it is in, from the inside to the outside. */
+/** Yields an element and its ancestors, from the inside to the outside. */
 export function* flatAncestors(element: Element | undefined): Generator<Element> {
   for (let current = element; current; current = flatParent(current)) yield current;
 }
 
-/** Returns the nearest element, the given one included, that is as asked. */
+/** Returns the nearest element that matches, which may be the given one. */
 export function flatClosest(element: Element | undefined, isWanted: (element: Element) => unknown): Element | undefined {
   for (const current of flatAncestors(element)) if (isWanted(current)) return current;
   return undefined;
 }
 
-/** Whether an element is another one, or inside it. */
+/** Returns whether an element is another one, or inside it. */
 export const flatContains = (outer: Element, inner: Element | undefined): boolean => !!flatClosest(inner, (element) => element === outer);
 
 /**
- * Yields an element and all elements inside it, frames and shadow roots included, in the order in which they are shown. What
- * only the person uses is left out, unless all are asked for. Children are read one by one: whoever stops early has not paid for
- * thousands of them.
+ * Yields an element and all elements inside it, including those in frames and shadow roots, in display order. Elements that
+ * are reserved for the person are left out, unless `isAll` is set. Children are read one at a time, so that a caller that
+ * stops early does not pay for thousands of them.
  */
 export function* flatElements(root: Element, isAll = false): Generator<Element> {
   const pending: [nodes: ArrayLike<Node>, next: number][] = [[[root], 0]];
@@ -83,7 +85,7 @@ export function* flatElements(root: Element, isAll = false): Generator<Element> 
     const element = last[0][last[1]++];
     if (!element) pending.pop();
     else if (isElement(element) && (isAll || !isPersonOnly(element))) {
-      // From now on it is known whether a form cannot be read.
+      // After this call it is known whether a form cannot be read.
       hidingName(element);
       yield element;
       const document = isFrame(element) && frameDocument(element);
@@ -93,7 +95,7 @@ export function* flatElements(root: Element, isAll = false): Generator<Element> 
   }
 }
 
-/** Whether an element is in the page now: not removed, and not of a document that its frame has left. */
+/** Returns whether an element is in the page: not removed, and not in a document that its frame has left. */
 export function isInPage(element: Element): boolean {
   for (let current = element; ; ) {
     const ownerDocument = documentOf(current);
@@ -105,7 +107,7 @@ export function isInPage(element: Element): boolean {
   }
 }
 
-/** Returns the element that has the focus, inside shadow roots and frames too. */
+/** Returns the focused element, including those inside shadow roots and frames. */
 export function deepActiveElement(): Element | undefined {
   let active = read(document, "activeElement");
   for (;;) {
@@ -116,7 +118,7 @@ export function deepActiveElement(): Element | undefined {
   }
 }
 
-/** Returns the windows of the page: its own, and those of frames of the same origin, inside each other too. */
+/** Returns the windows of the page: its own, and those of frames of the same origin, including nested ones. */
 export function pageViews(view: View = window): View[] {
   const views = [view];
   for (let index = 0; index < view.frames.length; index++) {

@@ -1,4 +1,4 @@
-/** The focus, with its events: in a document that does not have the focus, the browser moves it and fires none. */
+/** Moves the focus with its events: in a document without the focus, the browser moves it and fires none. */
 
 import { invoke, read } from "../../dom/native.ts";
 import { effectsOfFocus } from "./default-actions.ts";
@@ -14,20 +14,20 @@ export function focusElement(element: Element): void {
   move(element, () => invoke(element as HTMLElement, "focus", { preventScroll: true }));
 }
 
-/** Takes the focus from the element that has it. */
+/** Removes the focus from the focused element. */
 export function blurActive(): void {
   const active = deepActiveElement();
   if (active && localNameOf(active) !== "body") move(undefined, () => invoke(active as HTMLElement, "blur"));
 }
 
-/** Gives the focus to what takes it where a mouse is pressed: the element, or what it is in, or nothing. */
+/** Moves the focus as a mouse press does: to the element, to an ancestor, or away. */
 export function focusAtPress(element: Element): void {
   const target = flatClosest(element, (one) => isFocusable(one) && !effectsOfFocus(one).some(isForbidden));
   if (target) focusElement(target);
   else blurActive();
 }
 
-/** Whether an element can have the focus. */
+/** Returns whether an element can have the focus. */
 export function isFocusable(element: Element): boolean {
   if (matches(element, ":disabled") || !isRendered(element)) return false;
   if (read(element as HTMLElement, "tabIndex") >= 0 || hasAttribute(element, "tabindex")) return true;
@@ -35,8 +35,8 @@ export function isFocusable(element: Element): boolean {
 }
 
 /**
- * Makes what the page itself does with the focus fire the events, too, in a document without the focus: components open
- * their lists and move in their menus by them.
+ * Also fires the events when the page itself moves the focus in a document without the focus: components open their lists
+ * and move in their menus on these events.
  */
 export function fireFocusEvents(view: View, patches: Patches): void {
   if (invoke(view.document, "hasFocus")) return;

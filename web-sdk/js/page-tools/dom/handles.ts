@@ -1,10 +1,12 @@
-/** Handles of elements, such as `e12`. A number is never used twice in the life of a tab, so one that is stale is known. */
+/**
+ * Handles of elements, such as `e12`. A number is never reused in the life of a tab, so that stale handles are recognised.
+ */
 
 import { isInPage } from "./flat-tree.ts";
 
-/** Where the highest number of the tab is stored. */
+/** The storage key of the highest number of the tab. */
 const STORAGE_KEY = "mcp-web.page-handles";
-/** From when numbers are counted in a tab without storage, whose documents do not know each other's numbers. */
+/** The start of the numbers in a tab without storage, whose documents do not know each other's numbers. */
 const EPOCH = Date.UTC(2026, 0, 1);
 const MS_PER_NUMBER = 10;
 
@@ -12,7 +14,7 @@ export class Handles {
   readonly #max: number;
   #highest = 0;
   #numbers = new WeakMap<Element, number>();
-  /** By number, those used least recently first. */
+  /** By number, the least recently used first. */
   #elements = new Map<number, WeakRef<Element>>();
   /** Roots of the page, dialogs and frames, which are evicted last. */
   #pinned = new Map<number, WeakRef<Element>>();
@@ -23,14 +25,14 @@ export class Handles {
     if (!this.#writeHighest()) this.#highest = Math.max(this.#highest, Math.floor((Date.now() - EPOCH) / MS_PER_NUMBER));
   }
 
-  /** How many elements have a handle. */
+  /** The number of elements with a handle. */
   get size(): number {
     return this.#elements.size + this.#pinned.size;
   }
 
   /**
-   * Runs a function that gives out handles, and stores the highest number afterwards. A frame of the same origin may have
-   * given out some meanwhile, so it is read before.
+   * Runs a function that assigns handles, and stores the highest number afterwards. The number is read before, because a
+   * frame of the same origin may have assigned some meanwhile.
    */
   batch<Result>(run: () => Result): Result {
     this.#readHighest();
@@ -41,7 +43,7 @@ export class Handles {
     }
   }
 
-  /** Returns the handle of an element, a new one if it has none. Only inside {@link Handles.batch}. */
+  /** Returns the handle of an element, and assigns one if it has none. Call this only inside {@link Handles.batch}. */
   assign(element: Element, isPinned = false): string {
     const known = this.#numbers.get(element);
     const number = known ?? ++this.#highest;
@@ -60,7 +62,7 @@ export class Handles {
     return number === undefined ? undefined : `e${number}`;
   }
 
-  /** Returns the element of a handle, or that the handle names nothing that is there any more, or nothing that ever was. */
+  /** Returns the element of a handle, or whether the handle is stale or never existed. */
   use(ref: string): Element | "stale" | "unknown" {
     const digits = /^e([1-9]\d{0,14})$/.exec(ref)?.[1];
     if (!digits) return "unknown";

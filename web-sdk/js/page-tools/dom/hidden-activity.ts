@@ -1,23 +1,23 @@
-/** What happens in windows that are not shown, in the place of the browser's frames. */
+/** Activity in hidden windows, which replaces the browser's frames. */
 
-/** What an animation frame takes in a tab that is shown. */
+/** Duration of an animation frame in a visible tab. */
 export const FRAME_MS = 16;
-/** So many frames of an action count as activity of the page: a page may draw without end. */
+/** Maximum number of frames of an action that count as activity, because a page may draw without end. */
 const MAX_FRAMES = 12;
 
 export class HiddenActivity {
-  /** How many timers are to come that come only once. */
+  /** The number of pending one-time timers. */
   timers = 0;
-  /** How many of them come within a frame. */
+  /** The number of them that are due within a frame. */
   frameTimers = 0;
-  /** When something has happened last that a shown window would have had with its next frame. */
+  /** The time of the latest event that a visible window would have had with its next frame. */
   lastAt = 0;
-  /** When what comes with rendering was done last; infinity if no window is hidden. */
+  /** The time of the latest work that belongs to rendering; infinity if no window is hidden. */
   renderedAt = Infinity;
   #frames = 0;
   #frameAt = 0;
 
-  /** Counts frames anew. */
+  /** Restarts the count of frames. */
   begin(): void {
     this.#frames = 0;
   }
@@ -31,7 +31,7 @@ export class HiddenActivity {
     if (this.#frames <= MAX_FRAMES) this.lastAt = now;
   }
 
-  /** Whether something is to come with a frame. It may be late: a busy machine measures 16 ms as 100. */
+  /** Whether an event is expected with the next frame. It may be late: a busy machine measures 16 ms as 100. */
   get isAwaitingFrame(): boolean {
     return this.frameTimers > 0 && this.#frames < MAX_FRAMES;
   }

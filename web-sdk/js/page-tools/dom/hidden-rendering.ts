@@ -1,4 +1,6 @@
-/** What comes with rendering, and therefore not in a tab that is not shown: animations, and what has scrolled. */
+/**
+ * Performs the work that the browser does with rendering, and therefore not in a hidden tab: animations and scroll events.
+ */
 
 import { read } from "../../dom/native.ts";
 import type { Clock } from "./clock.ts";
@@ -9,8 +11,8 @@ import type { Patches } from "./patch.ts";
 import { fireScroll } from "./scroll.ts";
 
 /**
- * Ends animations and transitions, because elements would stay where they began, scrolls at once what is to scroll smoothly, and
- * fires the events of what has scrolled. Ends when the signal fires, by its reason.
+ * Finishes animations and transitions, whose elements would otherwise stay where they began, makes smooth scrolling
+ * immediate, and fires scroll events. Ends when the signal fires, with its reason.
  */
 export async function followRendering(view: View, patches: Patches, clock: Clock, activity: HiddenActivity, signal: AbortSignal): Promise<never> {
   const scrolled = new Set<Element>();
@@ -39,7 +41,10 @@ export async function followRendering(view: View, patches: Patches, clock: Clock
   }
 }
 
-/** Fires the event of an animation that has ended: the browser fires it with a frame. Components remove what they close by it. */
+/**
+ * Fires the event of an animation that has ended, which the browser fires with a frame. Components remove closing elements
+ * on this event.
+ */
 function fireEnd(animation: Animation): void {
   const { target, pseudoElement } = (animation.effect ?? {}) as KeyframeEffect;
   if (!target) return;
@@ -49,13 +54,13 @@ function fireEnd(animation: Animation): void {
   else if (animation instanceof CSSTransition) dispatch(target, "transitionend", { ...fields, propertyName: animation.transitionProperty });
 }
 
-/** Returns the animations and transitions that are running and would end. */
+/** Returns the running animations and transitions that will end. */
 export function endingAnimations(view: View): Animation[] {
   const animations = read(view.document, "getAnimations")?.call(view.document) ?? [];
   return animations.filter(({ playState, effect }) => playState === "running" && Number(effect?.getComputedTiming().endTime) < Infinity);
 }
 
-/** Returns the arguments of a function that scrolls, so that it scrolls at once. */
+/** Returns the arguments of a scroll function, changed to scroll immediately. */
 function withoutSmoothness(args: unknown[]): unknown[] {
   const [first, top] = args;
   if (args.length > 1) return [{ left: first, top, behavior: "instant" }];

@@ -1,6 +1,6 @@
 /**
- * What the browser withholds from a tab that is not shown, which is the normal case: the user looks at the AI client. During a
- * call, and for a moment after it, timers come in time, and what comes with rendering is done.
+ * Provides what the browser withholds from a hidden tab, which is the normal case: the user looks at the AI client. During
+ * a call, and for a short time after it, timers fire on time, and work that belongs to rendering is done.
  */
 
 import { read } from "../../dom/native.ts";
@@ -11,15 +11,15 @@ import { endingAnimations, followRendering } from "./hidden-rendering.ts";
 import { hastenTimers } from "./hidden-timers.ts";
 import { Patches } from "./patch.ts";
 
-/** How long timers and animations may still end in time when a call has ended, such as those of a menu which closes. */
+/** How long timers and animations may still run on time after a call, for example those of a closing menu. */
 const MAX_AFTER_CALL_MS = 1_000;
 
-/** Helps windows that are not shown, until {@link HiddenTab.restore}. */
+/** Supports hidden windows, until {@link HiddenTab.restore}. */
 export class HiddenTab {
   readonly #clock: Clock;
   readonly #patches = new Patches();
   readonly #views = new Set<View>();
-  /** What happens in the windows. */
+  /** The activity in the windows. */
   readonly activity = new HiddenActivity();
   #end = new AbortController();
 
@@ -27,7 +27,7 @@ export class HiddenTab {
     this.#clock = clock;
   }
 
-  /** Replaces functions of windows that are not shown, unless they are replaced already. */
+  /** Replaces functions of hidden windows, unless they are already replaced. */
   install(views: Iterable<View>): void {
     for (const view of views) {
       if (!read(view.document, "hidden") || this.#views.has(view)) continue;
@@ -39,8 +39,8 @@ export class HiddenTab {
   }
 
   /**
-   * Waits until no animation is running, and no timer is left that comes only once, at most {@link MAX_AFTER_CALL_MS}.
-   * Returns undefined if there is none.
+   * Waits until no animation is running and no one-time timer is pending, at most {@link MAX_AFTER_CALL_MS}. Returns
+   * undefined if there is none.
    */
   finish(): Promise<void> | undefined {
     return this.#isBusy() ? this.#waitUntilIdle() : undefined;

@@ -1,6 +1,6 @@
 /**
- * The timers of a tab that is not shown take a second each, and animation frames never come: components that use them would
- * never finish what an action begins.
+ * The timers of a hidden tab take a second each, and animation frames never fire. Components that use them would never
+ * finish the effects of an action.
  */
 
 import type { Clock } from "./clock.ts";
@@ -8,12 +8,12 @@ import type { View } from "./flat-tree.ts";
 import { FRAME_MS, type HiddenActivity } from "./hidden-activity.ts";
 import type { Patches } from "./patch.ts";
 
-/** Timers that take longer are left to the browser. */
+/** Longer timers are left to the browser. */
 const MAX_MS = 5_000;
 
-/** Makes timers come in time, until the signal fires. What has not come by then is left to the browser. */
+/** Makes timers fire on time, until the signal fires. Timers still pending then are left to the browser. */
 export function hastenTimers(view: View, patches: Patches, clock: Clock, activity: HiddenActivity, signal: AbortSignal): void {
-  /** What ends the wait for each timer, by its number. */
+  /** The controllers that end the wait of each timer, by its number. */
   const waits = new Map<number, AbortController>();
 
   const cancel = (id: number | undefined) => {
@@ -22,7 +22,7 @@ export function hastenTimers(view: View, patches: Patches, clock: Clock, activit
     waits.delete(id);
   };
 
-  /** Returns whether the time has passed: the timer was not cancelled, and the call has not ended. */
+  /** Returns whether the time has passed, the timer was not cancelled, and the call has not ended. */
   const passes = async (id: number, ms: number): Promise<boolean> => {
     const cancelled = new AbortController();
     waits.set(id, cancelled);
@@ -38,7 +38,7 @@ export function hastenTimers(view: View, patches: Patches, clock: Clock, activit
     if (isOfFrame) activity.frameTimers -= 1;
     if (!isDue) return;
     if (isOfFrame) activity.happened();
-    // What it throws is reported as an error of the page.
+    // An exception in it is reported as an error of the page.
     queueMicrotask(run);
   };
   const again = async (id: number, ms: number, run: () => void) => {
@@ -60,7 +60,7 @@ export function hastenTimers(view: View, patches: Patches, clock: Clock, activit
   patches.replace(view, "setInterval", (original) => ((handler: TimerHandler, ms?: number, ...args: unknown[]) => {
     if (typeof handler !== "function" || !(Number(ms ?? 0) <= MAX_MS)) return Reflect.apply(original, view, [handler, ms, ...args]);
     const tick = () => Reflect.apply(handler, view, args);
-    // The browser's own ticks count when the call has ended.
+    // The browser's own ticks are used after the call has ended.
     const id: number = Reflect.apply(original, view, [() => signal.aborted && tick(), ms]);
     void again(id, Math.max(4, Number(ms ?? 0)), tick);
     return id;

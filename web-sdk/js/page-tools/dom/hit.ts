@@ -1,4 +1,4 @@
-/** What is at a place of the window: where a mouse would be. */
+/** Finds the element at a position of the window, as a mouse would. */
 
 import { invoke, read } from "../../dom/native.ts";
 import { isControlRole, roleOf } from "./classify.ts";
@@ -9,13 +9,13 @@ import { isForbidden } from "./permission.ts";
 import { boxOf, documentOf, localNameOf, parentElementOf, shadowRootOf } from "./native.ts";
 import { boxesOf, getStyle, hasNoViewport, isHiddenByAttribute } from "./shown.ts";
 
-/** A place in the window of an element. */
+/** A position in the window of an element. */
 export interface Point {
   x: number;
   y: number;
 }
 
-/** Returns the innermost element at a place in the window of a document, inside shadow roots too. */
+/** Returns the innermost element at a position in the window of a document, including those inside shadow roots. */
 export function hitElement(document: Document, x: number, y: number): Element | undefined {
   let hit = invoke(document, "elementFromPoint", x, y);
   for (;;) {
@@ -25,15 +25,15 @@ export function hitElement(document: Document, x: number, y: number): Element | 
   }
 }
 
-/** Returns the centre of an element: of the first of its boxes, where it has several lines. */
+/** Returns the centre of an element: that of its first box, if it has several lines. */
 export function centreOf(element: Element): Point {
   const { x, y, width, height } = boxesOf(element)[0] ?? boxOf(element);
   return { x: x + width / 2, y: y + height / 2 };
 }
 
 /**
- * Returns the element on which a mouse acts for a control: itself, or, where a field is made invisible, what is drawn in its
- * place: a label that may be used, or the element around it.
+ * Returns the element that a mouse uses for a control: itself, or, for an invisible field, the element drawn in its place:
+ * a label that may be used, or the element around it.
  */
 export function surfaceOf(element: Element): Element {
   if (hasNoViewport(viewOf(element)) || !is(element, "input", "select", "textarea")) return element;
@@ -50,14 +50,17 @@ export function surfaceOf(element: Element): Element {
   return labels.find((label) => boxesOf(label).length && !isHiddenByAttribute(label) && !isForbidden({ element: label })) ?? (isUnseen && around && boxesOf(around).length ? around : element);
 }
 
-/** Whether an element is shown to screen readers only, such as a link that skips the navigation: its box is cut away. */
+/** Returns whether an element is only for screen readers, such as a link that skips the navigation: its box is clipped. */
 export function isOnlyHeard(element: Element): boolean {
   const { width, height } = boxOf(element);
   const { clip, clipPath, overflowX } = getStyle(element);
   return (overflowX !== "visible" && width <= 1 && height <= 1) || /^rect\(/.test(clip) || /^inset\((50|100)%/.test(clipPath);
 }
 
-/** Returns what a mouse hits at the centre of an element: the innermost element there, unless that is a control of its own, or must not be used. */
+/**
+ * Returns the element that a mouse hits at the centre of an element: the innermost one, unless it is a separate control or
+ * must not be used.
+ */
 export function hitInside(element: Element, { x, y }: Point): Element {
   if (hasNoViewport(viewOf(element))) return element;
   const hit = hitElement(documentOf(element), x, y);
@@ -69,7 +72,7 @@ export function hitInside(element: Element, { x, y }: Point): Element {
   return element;
 }
 
-/** Returns what covers an element at its centre, in its own window and in those around it. */
+/** Returns the element that covers the centre of another, in its own window and the windows around it. */
 export function coverOf(element: Element): Element | "out-of-view" | undefined {
   const surface = surfaceOf(element);
   if (surface === element && isOnlyHeard(element)) return undefined;
@@ -87,16 +90,16 @@ export function coverOf(element: Element): Element | "out-of-view" | undefined {
   }
 }
 
-/** Whether what was hit acts for the target: the label of a control, or the picture of an area. */
+/** Returns whether the hit element acts for the target: the label of a control, or the picture of an area. */
 function isPartOf(target: Element, hit: Element): boolean {
   for (let current: Element | null = hit; current; current = parentElementOf(current)) {
     if (is(current, "label") && current.control === target) return true;
   }
-  // The centre of an area may be beside it, and an element without a box of its own is where its parent is.
+  // The centre of an area may be outside of it, and an element without a box is where its parent is.
   return (localNameOf(target) === "area" && pictureOf(target) === hit) || (getStyle(target).display === "contents" && flatContains(hit, target));
 }
 
-/** Returns a place inside a frame as a place in the window around it. */
+/** Converts a position inside a frame to one in the window around it. */
 function outsideFrame(frame: Element, x: number, y: number): Point {
   const { left, top, width } = boxOf(frame);
   const { paddingLeft, paddingTop } = getStyle(frame);

@@ -1,4 +1,4 @@
-/** What the browser does with a key of a person, and not with one of a script. */
+/** The default actions of keys, which the browser performs for a person but not for a script. */
 
 import { invoke, read } from "../../dom/native.ts";
 import { effectsOfClick, effectsOfFocus, isBox, isButton, radioAfter, radiosOf, topOf } from "./default-actions.ts";
@@ -13,7 +13,7 @@ import { publicOptions } from "./select-options.ts";
 import { deleteText, insertText, isTextField, moveCaret } from "./typing.ts";
 import { submit } from "./submit.ts";
 
-/** Does what follows `keydown`. */
+/** Performs the default action of `keydown`. */
 export function keyDown(element: Element, key: string, held: Held): void {
   const isCommand = held.ctrlKey || held.metaKey;
   if (key === "Tab") return moveFocus(element, held.shiftKey);
@@ -34,7 +34,7 @@ export function keyDown(element: Element, key: string, held: Held): void {
   } else if (/^Arrow/.test(key)) moveInControl(element, key);
 }
 
-/** Does what follows `keyup`. */
+/** Performs the default action of `keyup`. */
 export function keyUp(element: Element, key: string, held: Held): void {
   if (key !== " " || held.ctrlKey || held.metaKey || held.altKey) return;
   if (isBox(element) || (isButton(element) && !is(element, "a", "area"))) clickByKey(element);
@@ -55,7 +55,7 @@ function enterInField(element: Element, { shiftKey }: Held): void {
   else edit(element, "insertParagraph", "insertParagraph");
 }
 
-/** Gives the focus to the next element that takes it and may be used, or to the one before. */
+/** Moves the focus to the next or previous element that can have it and may be used. */
 function moveFocus(element: Element, isBack: boolean): void {
   const tabIndexOf = (one: Element) => read(one as HTMLElement, "tabIndex");
   const inside = flatClosest(element, (one) => matches(one, "dialog:modal")) ?? rootElementOf(document)!;
@@ -67,14 +67,17 @@ function moveFocus(element: Element, isBack: boolean): void {
   if (next) focusElement(next);
 }
 
-/** Of a group of radio buttons only the one that is set is a stop. Frames, what is inert and what must not be used are none. */
+/**
+ * In a group of radio buttons, only the selected one is a tab stop. Frames, inert elements and elements that must not be
+ * used are not.
+ */
 function isTabStop(element: Element): boolean {
   if (!isFocusable(element) || localNameOf(element) === "iframe" || flatClosest(element, (one) => hasAttribute(one, "inert"))) return false;
   if (is(element, "input") && element.type === "radio" && !element.checked && element.name && radiosOf(element).some((radio) => radio.checked)) return false;
   return !effectsOfFocus(element).some(isForbidden);
 }
 
-/** Closes the dialog or the popover that is in front. */
+/** Closes the front dialog or popover. */
 function closeTop(element: Element): void {
   const top = topOf(element);
   if (!top) return;
@@ -105,7 +108,7 @@ function step(element: HTMLInputElement, isUp: boolean): void {
   const before = element.value;
   if (isUp) element.stepUp();
   else element.stepDown();
-  // The setter of the prototype again: React compares with what its own has seen.
+  // The setter of the prototype is used again, because React compares with the value that its own setter has seen.
   const { value } = element;
   if (value !== before) fireChange(element);
 }

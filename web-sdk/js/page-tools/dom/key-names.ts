@@ -1,4 +1,4 @@
-/** The names of keys: those of `KeyboardEvent.key`, and what keys are often called. */
+/** The names of keys: those of `KeyboardEvent.key`, and common alternatives. */
 
 import { ActionError } from "../driver.ts";
 
@@ -12,20 +12,20 @@ export interface Held {
 
 export type Modifier = "Alt" | "Control" | "Meta" | "Shift";
 
-/** The keys of a desktop keyboard that are no characters, as in "UI Events KeyboardEvent key Values". */
+/** The keys of a desktop keyboard that are not characters, as in "UI Events KeyboardEvent key Values". */
 const KEYS = (
   "Alt AltGraph CapsLock Control Meta NumLock ScrollLock Shift Enter Tab ArrowDown ArrowLeft ArrowRight ArrowUp End Home PageDown PageUp " +
   "Backspace Clear Copy Cut Delete Insert Paste Undo ContextMenu Escape Find Help Pause PrintScreen Convert NonConvert KanaMode HangulMode HanjaMode " +
   "MediaPlayPause MediaStop MediaTrackNext MediaTrackPrevious AudioVolumeDown AudioVolumeMute AudioVolumeUp BrowserBack BrowserForward BrowserRefresh"
 ).split(" ");
 
-/** Other names, in small letters. */
+/** Alternative names, in lower case. */
 const ALIASES: Record<string, string> = {
   space: " ", spacebar: " ", return: "Enter", esc: "Escape", del: "Delete", ins: "Insert", up: "ArrowUp", down: "ArrowDown", left: "ArrowLeft", right: "ArrowRight",
   ctrl: "Control", controlormeta: "Control", cmd: "Meta", command: "Meta", win: "Meta", option: "Alt", pgup: "PageUp", pgdn: "PageDown",
 };
 
-/** Returns what a modifier sets of the event of a key. */
+/** Returns the fields of a key event that a modifier sets. */
 export const heldOf = (modifiers: readonly Modifier[]): Held => ({
   altKey: modifiers.includes("Alt"), ctrlKey: modifiers.includes("Control"), metaKey: modifiers.includes("Meta"), shiftKey: modifiers.includes("Shift"),
 });
@@ -33,8 +33,8 @@ export const heldOf = (modifiers: readonly Modifier[]): Held => ({
 const MODIFIERS: readonly string[] = ["Alt", "Control", "Meta", "Shift"];
 
 /**
- * Returns the value of `KeyboardEvent.key` for the name of a key, and the modifiers that are held: those given, and those in
- * a name such as `Control+a`. Nothing, if there is no such key.
+ * Returns the value of `KeyboardEvent.key` for the name of a key, and the held modifiers: those given, and those in a name
+ * such as `Control+a`. Returns nothing if there is no such key.
  */
 export function findKey(name: string, given: readonly Modifier[] = []): { key: string; modifiers: Modifier[] } | undefined {
   const [, before = "", last = name] = /^(.+)\+(.+|\+)$/s.exec(name) ?? [];
@@ -56,14 +56,14 @@ export function keyOf(name: string, given?: readonly Modifier[]): { key: string;
 function nameOfKey(name: string): string | undefined {
   if ([...name].length === 1) return name;
   const folded = name.toLowerCase();
-  // Also the names of `KeyboardEvent.code`.
+  // The names of `KeyboardEvent.code` are also accepted.
   const code = /^(?:key([a-z])|digit(\d))$/.exec(folded);
   if (code) return code[1] ?? code[2];
   if (/^f([1-9]|1\d|2[0-4])$/.test(folded)) return folded.toUpperCase();
   return Object.hasOwn(ALIASES, folded) ? ALIASES[folded] : KEYS.find((key) => key.toLowerCase() === folded);
 }
 
-/** With Shift a letter is a capital one, with a command such as `Control+A` and without Shift it is a small one. */
+/** With Shift, a letter is upper case. With a command such as `Control+A` and without Shift, it is lower case. */
 function withCase(key: string, modifiers: readonly Modifier[]): string {
   if (!/^[a-z]$/i.test(key)) return key;
   return modifiers.includes("Shift") ? key.toUpperCase() : modifiers.length ? key.toLowerCase() : key;

@@ -1,4 +1,4 @@
-/** Keys: their events, and what the browser does with a key that the page has not cancelled. */
+/** Presses keys: fires their events, and performs the browser's default action if the page does not cancel it. */
 
 import { effectsOfKey } from "./default-actions.ts";
 import { dispatch } from "./dispatch.ts";
@@ -9,16 +9,16 @@ import { keyDown, keyUp } from "./key-defaults.ts";
 import { type Modifier, heldOf, keyOf } from "./key-names.ts";
 import { bodyOf } from "./native.ts";
 
-/** The legacy codes that pages still compare. */
+/** The legacy key codes that some pages still compare. */
 const KEY_CODES: Record<string, number> = {
   Backspace: 8, Tab: 9, Enter: 13, Shift: 16, Control: 17, Alt: 18, Escape: 27, " ": 32, PageUp: 33, PageDown: 34, End: 35, Home: 36,
   ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Insert: 45, Delete: 46, Meta: 91,
 };
 
 /**
- * Presses a key on an element, which gets the focus if it can, or where the focus is.
+ * Presses a key on an element, which gets the focus if possible, or on the focused element.
  *
- * @throws ActionError where the focus is on something that must not be used, also if the page has moved it there.
+ * @throws ActionError if the focused element must not be used, including after the page has moved the focus.
  */
 export function pressKey(element: Element | undefined, key: string, modifiers: readonly Modifier[] = []): void {
   ({ key, modifiers } = keyOf(key, modifiers));
@@ -39,7 +39,9 @@ export function pressKey(element: Element | undefined, key: string, modifiers: r
   if (!isForbidden({ element: released }) && dispatch(released, "keyup", fields)) keyUp(released, key, held);
 }
 
-/** Gives an element the focus, and returns where its keys go: what has the focus in it, or itself if it takes none. */
+/**
+ * Focuses an element, and returns the receiver of its keys: the focused descendant, or itself if it cannot have the focus.
+ */
 function focusFor(element: Element | undefined): Element {
   const active = () => deepActiveElement() ?? bodyOf(document);
   if (!element || active() === element) return active();
@@ -47,7 +49,7 @@ function focusFor(element: Element | undefined): Element {
   return flatContains(element, active()) ? active() : element;
 }
 
-/** Returns where the focus is after an event, which may have moved it or removed the target. */
+/** Returns the focused element after an event, which may have moved the focus or removed the target. */
 function focusAfter(target: Element): Element {
   const active = deepActiveElement();
   if (active && active !== bodyOf(document)) return active;

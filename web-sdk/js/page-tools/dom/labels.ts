@@ -1,6 +1,6 @@
 /**
- * The labels of fields. For each field the browser searches the whole document for them, which takes seconds in a page of
- * thousands of fields: one look at a page searches it once.
+ * The labels of fields. For each field the browser searches the whole document for labels, which takes seconds in a page of
+ * thousands of fields. One look at a page searches only once.
  */
 
 import { read } from "../../dom/native.ts";
@@ -12,8 +12,8 @@ const CLASSES = [
 ] as const;
 
 /**
- * Runs a function for which `labels` of a field is a list that is made once for each document and shadow root. The page cannot
- * see that: the function returns before any of its own does.
+ * Runs a function during which `labels` of a field is a list that is created once per document and shadow root. The page
+ * cannot notice it, because the function returns before any of the page's own code runs.
  */
 export function withLabels<Result>(run: () => Result): Result {
   const known = new Map<Node, Map<Element, HTMLLabelElement[]>>();
@@ -43,7 +43,7 @@ export function withLabels<Result>(run: () => Result): Result {
 /** Returns the labels of a control. */
 export const labelsOf = (element: Element): Element[] => [...(read(element as HTMLInputElement, "labels") ?? [])];
 
-/** Returns the elements that an attribute names. */
+/** Returns the elements that an attribute refers to. */
 export function referenced(element: Element, attribute: string): Element[] {
   const ids = attributeOf(element, attribute)?.trim().split(/\s+/);
   if (!ids) return [];
@@ -51,7 +51,7 @@ export function referenced(element: Element, attribute: string): Element[] {
   return ids.flatMap((id) => (id && elementById(root, id)) || []);
 }
 
-/** Returns the labels in a document or shadow root by the field that each is of. */
+/** Returns the labels in a document or shadow root, by the field that each belongs to. */
 function labelsIn(root: ParentNode): Map<Element, HTMLLabelElement[]> {
   const labels = new Map<Element, HTMLLabelElement[]>();
   for (const label of findElements<HTMLLabelElement>(root, "label")) {

@@ -1,4 +1,4 @@
-/** One look at the page, within which nothing of it changes. */
+/** One look at the page, during which the page does not change. */
 
 import { beginAriaCaches, endAriaCaches } from "ivya/utils";
 import { flatContains, pageViews } from "./flat-tree.ts";
@@ -7,20 +7,20 @@ import { contains, findElements, isConnected } from "./native.ts";
 import { noteSecret, withSecrets } from "./secret.ts";
 import { hidingName } from "./unreadable.ts";
 
-/** What page tools may see, while there is a look. */
+/** The part of the page that page tools may see, during a look. */
 let visible: Element | undefined;
 
-/** What the actions may use that run. */
+/** The limits of the running actions. */
 const limits = new Set<{ root: Element }>();
 
-/** Limits what actions may use to what is in an element, and returns a function that ends it. */
+/** Limits the elements that actions may use to those in an element, and returns a function that removes the limit. */
 export function limitTo(root: Element): () => void {
   const limit = { root };
   limits.add(limit);
   return () => void limits.delete(limit);
 }
 
-/** Runs a function that reads names and roles, with the element outside of which nothing is shown. */
+/** Runs a function that reads names and roles. Nothing outside of `root` is shown. */
 export function look<Result>(root: Element, run: () => Result): Result {
   const outer = visible;
   visible = root;
@@ -36,12 +36,12 @@ export function look<Result>(root: Element, run: () => Result): Result {
   }
 }
 
-/** Notes which fields are secrets, and what cannot be read. */
+/** Records which fields are secrets, and which parts cannot be read. */
 function noteAll(document: Document): void {
   for (const element of findElements(document, "html, form, input[type=password], [aria-controls]")) noteSecret(element) || hidingName(element);
 }
 
-/** Whether an element is outside of what page tools may see now. What the page has removed is nowhere. */
+/** Returns whether an element is outside of the part that page tools may currently see. A removed element is outside. */
 export const isOutside = (element: Element): boolean => (visible ? isOutsideOf(visible, element) : [...limits].some(({ root }) => isOutsideOf(root, element)));
 
 const isOutsideOf = (root: Element, element: Element): boolean => isConnected(element) && !contains(root, element) && !flatContains(root, element);

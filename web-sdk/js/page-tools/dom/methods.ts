@@ -6,16 +6,16 @@ import { dispatch } from "./dispatch.ts";
 import { is } from "./flat-tree.ts";
 import { requestSubmit } from "./submit.ts";
 
-/** The methods, and what has each of them. */
+/** The methods, and the elements that have each of them. */
 const METHODS = ["reset", "requestSubmit", "stepUp", "stepDown", "play", "pause", "show", "showModal", "close", "showPopover", "hidePopover", "scrollIntoView", "select"];
 
-/** Returns what has a method: an element, or its form. */
+/** Returns the object that has a method: the element, or its form. */
 export function methodTargetOf(element: Element, name: string): Element | undefined {
   const form = read(element as HTMLInputElement, "form") ?? undefined;
   return METHODS.includes(name) ? [element, form].find((one) => one && methodOf(one, name)) : undefined;
 }
 
-/** Calls a method of an element; of its form, where only the form has it. */
+/** Calls a method of an element, or of its form if only the form has it. */
 export async function callMethod(element: Element, name: string, args: unknown[], signal: AbortSignal): Promise<void> {
   const target = methodTargetOf(element, name);
   if (!target) {
@@ -31,7 +31,7 @@ export async function callMethod(element: Element, name: string, args: unknown[]
   }
 }
 
-/** Returns a method of the element's class: a field of a form may have its name. */
+/** Returns a method of the element's class, because a field of a form may have its name. */
 function methodOf(element: Element, name: string): Function | undefined {
   for (let prototype = Object.getPrototypeOf(element); prototype; prototype = Object.getPrototypeOf(prototype)) {
     const value = Object.getOwnPropertyDescriptor(prototype, name)?.value;
@@ -40,7 +40,7 @@ function methodOf(element: Element, name: string): Function | undefined {
   return undefined;
 }
 
-/** Waits for what a method returns, such as the promise of `play`, or until the action is cancelled. */
+/** Waits for the result of a method, such as the promise of `play`, or until the action is cancelled. */
 async function settled(result: unknown, signal: AbortSignal): Promise<void> {
   if (!(result instanceof Promise || typeof (result as PromiseLike<unknown> | undefined)?.then === "function")) return;
   const end = new AbortController();

@@ -1,4 +1,4 @@
-/** The open modal dialog: what is behind it cannot be used. */
+/** Finds the open modal dialog: elements behind it cannot be used. */
 
 import { invoke } from "../../dom/native.ts";
 import { flatAncestors, flatContains, flatElements, flatParent, viewOf } from "./flat-tree.ts";
@@ -6,10 +6,10 @@ import { boxesOf, getStyle, hasNoViewport, isShown } from "./shown.ts";
 import { hitElement } from "./hit.ts";
 import { attributeOf, documentOf, localNameOf, matches } from "./native.ts";
 
-/** How many elements of what may be in front of a modal are looked at. */
+/** Maximum number of elements to check that may be in front of a modal. */
 const MAX_LOOKED_AT = 50;
 
-/** Returns the modal that is in front in a document: `showModal`, or `aria-modal`. */
+/** Returns the front modal of a document: `showModal`, or `aria-modal`. */
 export function openModal(root: Element): Element | undefined {
   const candidates = [...flatElements(root)].filter((element) => documentOf(element) === documentOf(root) && isModal(element));
   for (const candidate of candidates) {
@@ -28,9 +28,9 @@ function isModal(element: Element): boolean {
 }
 
 /**
- * Whether an element is behind a modal. Not so what is in it or around it, nor what was put in front of it: a list of
- * options that a library appends to the page while its dialog is open. The browser lets nothing be in front of a modal
- * `<dialog>` but what is inside it.
+ * Returns whether an element is behind a modal. Elements in it, around it, or in front of it are not: for example a list of
+ * options that a library appends to the page while its dialog is open. The browser allows nothing in front of a modal
+ * `<dialog>` except its content.
  */
 export function isBehind(modal: Element, element: Element): boolean {
   if (flatContains(modal, element) || flatContains(element, modal)) return false;
@@ -41,7 +41,7 @@ export function isBehind(modal: Element, element: Element): boolean {
   return !isInFront(modal, top);
 }
 
-/** Whether an element that follows the modal is positioned, and is what is seen at its place. */
+/** Returns whether an element that follows the modal is positioned, and visible at its position. */
 function isInFront(modal: Element, element: Element): boolean {
   if (!(invoke(modal, "compareDocumentPosition", element) & Node.DOCUMENT_POSITION_FOLLOWING)) return false;
   let looked = 0;

@@ -1,20 +1,20 @@
-/** Changes of the page: of its document, its open shadow roots and its frames. */
+/** Observes changes of the page: of its document, its open shadow roots and its frames. */
 
 import { read } from "../../dom/native.ts";
 import { flatElements, frameDocument, isElement, isFrame } from "./flat-tree.ts";
 import { documentOf, parentElementOf, rootElementOf, shadowRootOf } from "./native.ts";
 
-/** Attributes that say what an element is or holds; others say how it looks. */
+/** Attributes that describe the state or content of an element; others describe its look. */
 const SAYS_STATE = /^(aria-|data-state$|disabled$|checked$|open$|hidden$|value$|href$|readonly$|required$|selected$|title$|inert$|alt$)/;
 
 export class Mutations {
   readonly #observer: MutationObserver;
   readonly #observed = new WeakSet<Node>();
   readonly #note: ((element: Element) => void) | undefined;
-  /** When the page has changed last. */
+  /** The time of the latest change. */
   lastAt = 0;
 
-  /** Observes a page. `note` gets elements that have changed. */
+  /** Observes a page. `note` is called with changed elements. */
   constructor(root: Element, note?: (element: Element) => void) {
     this.#note = note;
     this.#observer = new MutationObserver((records) => this.#take(records));
@@ -22,7 +22,7 @@ export class Mutations {
     this.#observeInside(rootElementOf(documentOf(root))!);
   }
 
-  /** Reads what has changed and was not reported yet. */
+  /** Reads the changes that were not reported yet. */
   flush(): void {
     const records = this.#observer.takeRecords();
     if (records.length) this.#take(records);

@@ -1,4 +1,4 @@
-/** What page tools often read of nodes, by their prototypes ({@link read}). */
+/** Common reads of nodes by page tools, through prototypes ({@link read}). */
 
 import { invoke, read } from "../../dom/native.ts";
 
@@ -21,14 +21,14 @@ export const matches = (element: Element, selector: string) => invoke(element, "
 export const closest = (element: Element, selector: string) => invoke(element, "closest", selector);
 export const findElement = (root: ParentNode, selector: string) => invoke(root, "querySelector", selector);
 export const findElements = <Found extends Element>(root: ParentNode, selector: string) => invoke(root, "querySelectorAll", selector) as NodeListOf<Found>;
-/** Returns the element with an id; none in a tree that is not in a document or shadow root. */
+/** Returns the element with an id; `null` in a tree that is not in a document or shadow root. */
 export const elementById = (root: Node, id: string): Element | null => read(root as Document, "getElementById")?.call(root as Document, id) ?? null;
 export const isRendered = (element: Element) => invoke(element, "checkVisibility");
 export const boxOf = (element: Element) => invoke(element, "getBoundingClientRect");
 export const clientRectsOf = (element: Element) => invoke(element, "getClientRects");
 export const elementsOf = (form: HTMLFormElement) => read(form, "elements");
 
-/** Returns the root of a document; none while the document of a frame is loading. */
+/** Returns the root of a document; `null` while the document of a frame is loading. */
 export const rootElementOf = (ownerDocument: Document) => read(ownerDocument, "documentElement") as HTMLElement | null;
 export const bodyOf = (ownerDocument: Document) => read(ownerDocument, "body");
 export const windowOf = (ownerDocument: Document) => read(ownerDocument, "defaultView");

@@ -1,4 +1,4 @@
-/** Opening a page of the app. */
+/** Opens a page of the app. */
 
 import { ActionError } from "../driver.ts";
 import { click } from "./click.ts";
@@ -6,7 +6,7 @@ import type { AppPage, PageToolsOptions } from "../options.ts";
 import { linkTo, namedPages } from "./pages.ts";
 import type { Pointer } from "./pointer.ts";
 
-/** Opens a page. What it begins may end this document. */
+/** Opens a page, which may end this document. */
 export async function openPage(pageId: string, input: object | undefined, root: Element, options: PageToolsOptions, pointer: Pointer): Promise<void> {
   const named = await namedPages(options);
   if (named && !named.some((one) => one.pageId === pageId)) {
@@ -21,7 +21,7 @@ export async function openPage(pageId: string, input: object | undefined, root: 
   else location.assign(url);
 }
 
-/** Returns the link that is clicked to open a page; none, if it is opened otherwise. */
+/** Returns the link to click to open a page; `undefined` if it is opened in another way. */
 export function linkToPage(pageId: string, root: Element, { navigate }: PageToolsOptions, named: readonly AppPage[] | undefined): Element | undefined {
   const url = navigate ? undefined : urlOf(pageId, named);
   return url === undefined ? undefined : linkTo(root, url);

@@ -1,9 +1,9 @@
-/** Whether the page goes to another one: in its document, as routers do, or with a new document. */
+/** Detects navigations: within the document, as routers do, or to a new document. */
 
 import { invoke } from "../../dom/native.ts";
 import { type View, pageViews } from "./flat-tree.ts";
 
-/** What the browser tells of a navigation that begins (Navigation API). */
+/** The browser's event for the start of a navigation (Navigation API). */
 interface NavigateEvent extends Event {
   destination: { url: string; sameDocument: boolean };
   downloadRequest: string | null;
@@ -13,14 +13,14 @@ export class NavigationWatch {
   readonly #from = location.href;
   readonly #pageId: string;
   readonly #getPageId: () => string;
-  /** Where the document goes: it ends, or the browser shows that it does not. */
+  /** The address that the document is navigating to, until it ends or the browser shows that it does not. */
   #leavingTo: string | undefined;
   #loadingFrames = new Set<Element>();
   #isUnloaded = false;
 
   readonly #onExternal: (url: string) => void;
 
-  /** `onExternal` is told of an address that another program opens, such as one of `mailto:`. */
+  /** `onExternal` is called with an address that another program opens, such as one of `mailto:`. */
   constructor(getPageId: () => string, onExternal: (url: string) => void, signal: AbortSignal) {
     this.#getPageId = getPageId;
     this.#onExternal = onExternal;
@@ -29,12 +29,12 @@ export class NavigationWatch {
     window.addEventListener("pagehide", () => (this.#isUnloaded = true), { signal });
   }
 
-  /** Whether a document is about to end. */
+  /** Whether the document is about to end. */
   get isLeaving(): boolean {
     return !this.#isUnloaded && (this.#leavingTo !== undefined || this.#loadingFrames.size > 0);
   }
 
-  /** The page that the action has led to, if it has. */
+  /** The page that the action navigated to, if any. */
   get navigated(): string | undefined {
     if (this.#leavingTo !== undefined) return this.#leavingTo;
     const pageId = this.#getPageId();
@@ -42,14 +42,14 @@ export class NavigationWatch {
     return isOtherPage(this.#from, location.href) ? pageId : undefined;
   }
 
-  /** Forgets a navigation that did not end the document: it was a download, or an answer without content. */
+  /** Discards a navigation that did not end the document: it was a download, or a response without content. */
   giveUp(): void {
     this.#leavingTo = undefined;
     this.#loadingFrames.clear();
   }
 
   #watch(view: View, signal: AbortSignal): void {
-    // In browsers without it, it may be an element.
+    // In browsers without the API, this may be an element.
     const navigation = Object.hasOwn(view, "navigation") && (view as View & { navigation?: EventTarget }).navigation;
     const frame = view === window ? undefined : (view.frameElement ?? undefined);
     const begin = (url: string) => {
@@ -64,7 +64,7 @@ export class NavigationWatch {
       const { destination, downloadRequest } = event as NavigateEvent;
       if (destination.sameDocument || downloadRequest !== null) return;
       const go = isExternal(destination.url) ? this.#onExternal : begin;
-      // Not before the page's own listeners: a router takes it and stays in its document.
+      // After the page's own listeners: a router handles the event and stays in its document.
       queueMicrotask(() => !event.defaultPrevented && go(shortUrl(destination.url)));
     }, { signal });
     navigation.addEventListener("navigateerror", () => frame ? this.#loadingFrames.delete(frame) : (this.#leavingTo = undefined), { signal });
@@ -72,7 +72,7 @@ export class NavigationWatch {
   }
 }
 
-/** Whether another program opens an address, so that the document stays. */
+/** Returns whether another program opens an address, so that the document stays. */
 const isExternal = (url: string): boolean => !/^(https?|file|about|blob|data|javascript|chrome-extension):/.test(url);
 
 /** Returns a URL without the origin of the page. */
@@ -82,7 +82,7 @@ export function shortUrl(url: string): string {
   return `${origin === location.origin ? "" : origin}${pathname}${search}${hash}`;
 }
 
-/** Whether a URL is another page: not if only a fragment differs that is a place in the page and no route. */
+/** Returns whether a URL is another page. It is not if only a fragment differs that is not a route. */
 function isOtherPage(from: string, to: string): boolean {
   const [before, after] = [new URL(from), new URL(to)];
   if (before.origin + before.pathname + before.search !== after.origin + after.pathname + after.search) return true;

@@ -1,4 +1,4 @@
-/** New tabs: the browser opens them only for a person, and says nothing when it does not. */
+/** Detects new tabs: the browser opens them only for a person, and does not report when it blocks one. */
 
 import { read } from "../../dom/native.ts";
 import { type View, isElement } from "./flat-tree.ts";
@@ -6,14 +6,14 @@ import { attributeOf, findElement, localNameOf } from "./native.ts";
 import { shortUrl } from "./navigation.ts";
 import type { Patches } from "./patch.ts";
 
-/** Tells `warn` of each tab that the browser does not open, or may not have opened, while an action runs. */
+/** Calls `warn` for each tab that the browser does not open, or may not have opened, while an action runs. */
 export function watchNewTabs(view: View, patches: Patches, warn: (text: string) => void, signal: AbortSignal): void {
   const warnOf = (url: string, what: string) => warn(`the browser opens a new tab only for a person, and ${what} ${shortUrl(url)}: use navigate, if it is a page of this app`);
   const isPerson = () => view.navigator.userActivation?.isActive === true;
   patches.replace(view, "open", (original) => (...args) => {
     const wasPerson = isPerson();
     const opened = Reflect.apply(original, view, args) as Window | null;
-    // With "noopener" nothing is returned, opened or not.
+    // With "noopener", nothing is returned in either case.
     if (!opened && !wasPerson) warnOf(String(args[0] ?? "about:blank"), "did not open");
     return opened;
   });
@@ -31,10 +31,10 @@ export function watchNewTabs(view: View, patches: Patches, warn: (text: string) 
   }, { signal });
 }
 
-/** Returns the text of a property of a link, which is an object in a picture. */
+/** Returns the text of a property of a link, which is an object in an SVG. */
 const textOf = (value: string | SVGAnimatedString): string => (typeof value === "string" ? value : value.baseVal);
 
-/** Whether a target of a link names no window that is there. */
+/** Returns whether the target of a link is not the name of an existing window. */
 function isNewTab(view: View, target: string): boolean {
   if (!target || /^_(self|top|parent)$/i.test(target)) return false;
   return /^_blank$/i.test(target) || !findElement(view.document, `iframe[name=${JSON.stringify(target)}]`);

@@ -1,4 +1,4 @@
-/** The parts of a node: its name, its value, its states. */
+/** Computes the parts of a node: its name, its value, its states. */
 
 import {
   getAriaChecked, getAriaDisabled, getAriaExpanded, getAriaInvalid, getAriaLabelledByElements, getAriaLevel, getAriaPressed, getAriaSelected,
@@ -17,7 +17,7 @@ import { listOptions } from "./select-options.ts";
 import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 
-/** What {@link PageNode} has of an element without its handle and its content. */
+/** Returns the {@link PageNode} of an element, without its handle and its content. */
 export function nodeOf(element: Element, { role, isClickable }: Kind, active: Element | undefined): PageNode {
   const node: PageNode = { role: role || "generic" };
   const put = <Key extends keyof PageNode>(key: Key, value: PageNode[Key] | "" | 0 | undefined) => {
@@ -40,42 +40,42 @@ export function nodeOf(element: Element, { role, isClickable }: Kind, active: El
 }
 
 /**
- * Returns the accessible name. Rows and cells have one only where it is not their content, or where they can be clicked. What is
- * not shown has one only with `isHidden`.
+ * Returns the accessible name. Rows and cells have one only if it differs from their content, or if they can be clicked.
+ * Hidden elements have one only with `isHidden`.
  */
 export function nameOf(element: Element, role: string, isHidden = false): string {
   if (isJoined(role) && !hasNameSource(element) && !isSortable(element, role)) return "";
   if (isUnreadable(element)) return attributeOf(element, "aria-label")?.trim() ?? "";
   const naming = namingGroups(element);
   const content = isNamedByContent(role) || isJoined(role) || localNameOf(element) === "summary" ? [element] : [];
-  // A secret is no part of the name of its own field, unless that is named by its content.
+  // A secret is not part of the name of its own field, unless the field is named by its content.
   if (hasKeptBack([...naming.flat(), ...content], isSecret(element) && !content.length ? element : undefined)) return publicName(element, naming, content);
   try {
-    // An area has no style by which it would be shown.
+    // An area has no style that would show it.
     return getElementAccessibleName(element, isHidden || is(element, "area")) || (is(element, "meter", "progress") ? labelText(element) : "");
   } catch {
-    // The fields of a form hide what the library needs.
+    // The fields of a form hide members that the library needs.
     return publicName(element, naming, content);
   }
 }
 
-/** Returns a name of what is not kept from AI clients. */
+/** Returns a name without the content that is hidden from AI clients. */
 function publicName(element: Element, [labelledBy, ...others]: NamingGroups, content: Element[]): string {
   const given = (name: string) => attributeOf(element, name)?.trim();
   const texts = () => [...others, content].map(publicText).find((text) => text);
   return publicText(labelledBy) || given("aria-label") || texts() || given("title") || given("alt") || given("placeholder") || "";
 }
 
-/** Returns the text of the labels of a bar, which the library does not know. */
+/** Returns the text of the labels of a bar, which the library does not support. */
 function labelText(element: HTMLMeterElement | HTMLProgressElement): string {
   const texts = labelsOf(element).flatMap((label) => [...childNodesOf(label)].map((node) => (contains(node, element) ? "" : (read(node, "textContent") ?? ""))));
   return texts.join("").replace(/\s+/g, " ").trim();
 }
 
-/** The children that name an element. */
+/** The child element that names an element. */
 const TITLES = new Map([["fieldset", "legend"], ["figure", "figcaption"], ["table", "caption"]]);
 
-/** The elements that may name another one. Those of a group do if the groups before have no text. */
+/** The elements that may name another one. A group is used if the groups before it have no text. */
 type NamingGroups = [labelledBy: Element[], titles: Element[], labels: Element[]];
 
 function namingGroups(element: Element): NamingGroups {
@@ -97,7 +97,7 @@ function putDescription(element: Element, node: PageNode, put: (key: "descriptio
     try {
       return elements.length && hasKeptBack(elements) ? publicText(elements) : compute();
     } catch {
-      // As for a name.
+      // The same rule as for a name.
       return publicText(elements);
     }
   };
@@ -105,7 +105,7 @@ function putDescription(element: Element, node: PageNode, put: (key: "descriptio
   const error = textOf("aria-errormessage", () => getElementAccessibleErrorMessage(element));
   const isInvalid = getAriaInvalid(element) !== "false";
   put("error", error || (isInvalid ? description || "invalid" : ""));
-  // A title that is the name already describes nothing.
+  // A title that is already the name is not a description.
   if (description !== node.error && description !== node.name) put("description", description);
 }
 
@@ -141,13 +141,13 @@ function expandedState(element: Element): boolean | undefined {
 
 const isRequired = (element: Element): boolean => read(element as HTMLInputElement, "required") === true || attributeOf(element, "aria-required") === "true";
 
-/** Whether a field does not take a value now, although it is not disabled. */
+/** Returns whether a field cannot be changed, although it is not disabled. */
 export function isReadOnly(element: Element): boolean {
   if (attributeOf(element, "aria-readonly") === "true") return true;
   if (is(element, "textarea")) return element.readOnly;
-  // The attribute means nothing on other types of `input`.
+  // The attribute has no meaning on other types of `input`.
   return is(element, "input") && element.readOnly && !/^(checkbox|radio|range|color|file|button|submit|reset|image|hidden)$/.test(element.type);
 }
 
-/** Whether text can be typed into an element, or a value chosen. */
+/** Returns whether text can be typed into an element, or a value chosen. */
 export const isEditable = (element: Element): boolean => is(element, "textarea", "select") || (is(element, "input") && !/^(button|submit|reset|image|hidden)$/.test(element.type)) || isEditingHost(element);

@@ -8,11 +8,11 @@ import { documentOf } from "./native.ts";
 import { publicText } from "./public-text.ts";
 import { isPrivate } from "./shown.ts";
 
-/** More links are left out. */
+/** Further links are left out. */
 export const MAX_PAGES = 100;
 const MAX_TITLE = 200;
 
-/** Returns the id of the page that is open: the app's own, if it has named the page with this URL. */
+/** Returns the id of the open page: the app's own, if it has named the page with this URL. */
 export function currentPageId(pages: readonly AppPage[] | undefined): string {
   const here = shortUrl(location.href);
   const withoutHash = here.split("#")[0];
@@ -21,18 +21,18 @@ export function currentPageId(pages: readonly AppPage[] | undefined): string {
   return page?.pageId ?? pageIdOf(location.href);
 }
 
-/** Returns the pages that the app names; none, if it names none. */
+/** Returns the pages that the app names, if any. */
 export async function namedPages({ pages }: PageToolsOptions): Promise<readonly AppPage[] | undefined> {
   const named = typeof pages === "function" ? await pages() : pages;
   if (named === undefined || (Array.isArray(named) && named.every((page) => typeof page?.pageId === "string"))) return named;
   throw new TypeError("the option pages of enablePageTools() must be, or return, a list of { pageId, title, url? }");
 }
 
-/** Returns the pages that a page links to, itself first. */
+/** Returns the pages that a page links to, beginning with itself. */
 export function linkedPages(root: Element): AppPage[] {
   const pages = new Map<string, AppPage>();
   const add = (pageId: string, title: string) => {
-    // An AI client reads what a person sees. The wasm, which has all of the table, is not loaded for this.
+    // Removes characters that a person cannot see. The wasm has the complete table, but is not loaded for this.
     const seen = title.replace(/[\p{Default_Ignorable_Code_Point}\p{Cc}]/gu, "");
     if (!pages.has(pageId)) pages.set(pageId, { pageId, title: seen || pageId, url: pageId });
   };
@@ -53,7 +53,7 @@ export function linkTo(root: Element, url: string): HTMLAnchorElement | undefine
   return undefined;
 }
 
-/** The links to pages of the same origin. */
+/** Yields the links to pages of the same origin. */
 function* linksOf(root: Element): Generator<HTMLAnchorElement> {
   for (const element of flatElements(root)) {
     if (documentOf(element) !== document || !is(element, "a") || !element.hasAttribute("href") || element.hasAttribute("download")) continue;
@@ -61,7 +61,7 @@ function* linksOf(root: Element): Generator<HTMLAnchorElement> {
   }
 }
 
-/** The part of a URL that says which page it is: a fragment only where it is a route. */
+/** Returns the part of a URL that identifies the page: with a fragment only if it is a route. */
 function pageIdOf(url: string): string {
   const { pathname, search, hash } = new URL(url, location.href);
   return `${pathname}${search}${/^#!?\//.test(hash) ? hash : ""}`;

@@ -1,24 +1,27 @@
-/** The rule for all effects of actions: AI clients must not use elements that are private, only for the person, or outside of the root. */
+/**
+ * The rule for all effects of actions: AI clients must not use elements that are private, reserved for the person, or
+ * outside of the root.
+ */
 
 import { ActionError } from "../driver.ts";
 import { isOutside } from "./look.ts";
 import { hasPrivateInside } from "./private-content.ts";
 import { isPrivate } from "./shown.ts";
 
-/** An element that an action acts upon. */
+/** An element that an action affects. */
 export interface AffectedElement {
   element: Element;
-  /** Whether the element is used, and not only changed by what is used: the app is asked for it, too. */
+  /** Whether the element is used, and not only changed by a used one. If so, the app is also asked about it. */
   isUsed?: boolean;
-  /** Whether all that is in it is changed. */
+  /** Whether its whole content is changed. */
   isWhole?: boolean;
 }
 
-/** Returns whether an element must not be acted upon. */
+/** Returns whether an action must not affect an element. */
 export const isForbidden = ({ element, isWhole }: AffectedElement): boolean => isPrivate(element) || isOutside(element) || (!!isWhole && hasPrivateInside(element));
 
 /**
- * Does nothing if all elements may be acted upon. The page may have changed since the target was looked at.
+ * Checks that all elements may be affected. The page may have changed since the target was inspected.
  *
  * @throws ActionError if one may not.
  */

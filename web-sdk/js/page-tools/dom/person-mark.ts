@@ -1,6 +1,6 @@
-/** The mark of what only the person uses. */
+/** The mark of elements that are reserved for the person. */
 
 import { hasAttribute, localNameOf } from "./native.ts";
 
-/** Whether an element is the outermost one of something that only the person uses. */
+/** Returns whether an element is the outermost one of a part that is reserved for the person. */
 export const isPersonOnly = (element: Element): boolean => hasAttribute(element, "data-mcp-person") || localNameOf(element) === "mcp-web-ask";

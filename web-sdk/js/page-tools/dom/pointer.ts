@@ -1,10 +1,10 @@
-/** The mouse: where it is, and the events of its moves. */
+/** The mouse: its position, and the events of its moves. */
 
 import { POINTER_ID, dispatch } from "./dispatch.ts";
 import { flatAncestors, isInPage, viewOf } from "./flat-tree.ts";
 import type { Point } from "./hit.ts";
 
-/** Whether a button is held, and which. */
+/** The state of the buttons. */
 export interface Buttons {
   button: number;
   buttons: number;
@@ -14,23 +14,23 @@ export interface Buttons {
 export const RELEASED: Buttons = { button: -1, buttons: 0 };
 export const PRESSED: Buttons = { button: 0, buttons: 1 };
 
-/** The fields of a mouse event at a place. */
+/** The fields of a mouse event at a position. */
 export function mouseFields(element: Element, { x, y }: Point, { button, buttons, detail = 0 }: Buttons): Record<string, unknown> {
   const { screenX, screenY } = viewOf(element);
   return { clientX: x, clientY: y, screenX: screenX + x, screenY: screenY + y, button: Math.max(button, 0), buttons, detail };
 }
 
-/** The fields of a pointer event at a place. */
+/** The fields of a pointer event at a position. */
 export function pointerFields(element: Element, point: Point, state: Buttons): Record<string, unknown> {
   const pressure = state.buttons ? 0.5 : 0;
   return { ...mouseFields(element, point, state), button: state.button, pointerId: POINTER_ID, pointerType: "mouse", isPrimary: true, width: 1, height: 1, pressure };
 }
 
-/** The pointer of a page. It is over one element, and leaves it when it is moved to another one. */
+/** The pointer of a page. It is over one element, and leaves it when it is moved to another. */
 export class Pointer {
   #over: WeakRef<Element> | undefined;
 
-  /** Moves to a place in an element. */
+  /** Moves to a position in an element. */
   moveTo(element: Element, point: Point, state: Buttons = RELEASED): void {
     this.#enter(element, point, state);
     dispatch(element, "pointermove", pointerFields(element, point, state));

@@ -1,4 +1,7 @@
-/** What is kept from AI clients inside other elements: the names of elements are made of such content. */
+/**
+ * Finds content inside other elements that is hidden from AI clients, because the names of elements consist of such
+ * content.
+ */
 
 import { flatChildren, flatClosest, isElement } from "./flat-tree.ts";
 import { labelsOf, referenced } from "./labels.ts";
@@ -8,21 +11,24 @@ import { isSecret } from "./secret.ts";
 import { isMarkedPrivate, isPrivate } from "./shown.ts";
 import { hidingName } from "./unreadable.ts";
 
-/** Whether nothing of an element is shown: it is private or in something private, outside of the root, or cannot be read. */
+/**
+ * Returns whether an element is not shown at all: it is private or inside a private element, outside of the root, or cannot
+ * be read.
+ */
 export const isKeptBack = (element: Element): boolean => isPrivate(element) || isOutside(element) || !!flatClosest(element, hidingName);
 
-/** Whether something inside an element is private. */
+/** Returns whether an element contains a private one. */
 export const hasPrivateInside = (element: Element): boolean => someInside([element], isMarkedPrivate, false);
 
 /**
- * Whether there is something in the texts of elements, or in the names of what is in them, that is kept back. `named` is the
- * element that has its name from them: what it contains itself is no part of its name, if it is a field.
+ * Returns whether the texts of elements, or the names of elements in them, contain hidden content. `named` is the element
+ * that has its name from them: its own content is not part of its name if it is a field.
  */
 export const hasKeptBack = (elements: readonly Element[], named?: Element): boolean =>
   elements.some(isKeptBack) ||
   someInside(elements, (one) => isMarkedPrivate(one) || (one !== named && isSecret(one)) || hidingName(one), true);
 
-/** Whether any element inside some others is as asked; with `isFollowed`, also those from which they have their names. */
+/** Returns whether any element inside others matches; with `isFollowed`, also the elements that name them. */
 function someInside(elements: readonly Element[], isWanted: (element: Element) => unknown, isFollowed: boolean): boolean {
   const seen = new Set<Element>();
   const pending = [...elements];
@@ -34,7 +40,7 @@ function someInside(elements: readonly Element[], isWanted: (element: Element) =
     seen.add(element);
     if (isWanted(element)) return true;
     add(flatChildren(element));
-    // What has no slot is no part of the page, and may name something.
+    // Content without a slot is not part of the page, but may name an element.
     if (isFollowed && shadowRootOf(element)) add(childNodesOf(element));
     if (!isFollowed) continue;
     for (const naming of [...referenced(element, "aria-labelledby"), ...referenced(element, "aria-owns"), ...labelsOf(element)]) {

@@ -1,4 +1,4 @@
-/** Texts as they are shown, without what the page keeps from AI clients. */
+/** Texts as they are displayed, without content that the page hides from AI clients. */
 
 import { read } from "../../dom/native.ts";
 import { flatChildren, isElement } from "./flat-tree.ts";
@@ -7,21 +7,21 @@ import { isKeptBack } from "./private-content.ts";
 import { isSecret } from "./secret.ts";
 import { getStyle, isMarkedPrivate, shownPart } from "./shown.ts";
 
-/** Returns the text of elements in one line. */
+/** Returns the text of elements as one line. */
 export function publicText(elements: Iterable<Element>): string {
   const texts = [...elements].filter((element) => !isKeptBack(element) && !isSecret(element)).map((element) => new Lines(/^(inline|contents)$/).read(element));
   return texts.join(" ").replace(/\s+/g, " ").trim();
 }
 
-/** Returns the text of an element, lines as lines: also those that are empty. */
+/** Returns the text of an element with its lines, including empty ones. */
 export const publicLines = (element: Element): string => new Lines(/^(inline|contents)/).read(element).trim();
 
-/** The lines of a text while its elements are walked. */
+/** The lines of a text during the walk of its elements. */
 class Lines {
-  /** How elements are displayed that do not end what is before them. */
+  /** The values of `display` that do not end the line before an element. */
   readonly #inline: RegExp;
   #text = "";
-  /** Whether the line that is written has begun. */
+  /** Whether the current line has content. */
   #isBegun = false;
 
   constructor(inline: RegExp) {
@@ -36,7 +36,7 @@ class Lines {
   #add(element: Element): void {
     const name = localNameOf(element);
     if (name === "br") return this.#endLine(true);
-    // The content of a control is no text.
+    // The content of a control is not text.
     if (isMarkedPrivate(element) || /^(select|textarea)$/.test(name)) return;
     const style = getStyle(element);
     if (shownPart(element, style) === "none") return;
@@ -57,7 +57,7 @@ class Lines {
   }
 
   #write(text: string, isKept: boolean): void {
-    // AI clients read none of these, and editors put some into lines that are empty.
+    // AI clients do not get these characters, and editors put some of them into empty lines.
     const shown = text.replace(/[^\P{Default_Ignorable_Code_Point}\u200c\u200d\ufe0e\ufe0f]/gu, "");
     if (!isKept) return this.#writeWords(shown.replace(/[ \t\r\n\f]+/g, " "));
     for (const [index, line] of shown.split("\n").entries()) {
@@ -73,7 +73,7 @@ class Lines {
     this.#isBegun = true;
   }
 
-  /** Ends a line. A block that ends, ends the line of what is in it, and adds none. */
+  /** Ends a line. The end of a block ends the line of its content, and adds none. */
   #endLine(isForced: boolean): void {
     if (!isForced && !this.#isBegun) return;
     if (this.#text.endsWith(" ")) this.#text = this.#text.slice(0, -1);

@@ -1,4 +1,4 @@
-/** The value that a field has after an action, compared with the one that was set. */
+/** Compares the value of a field after an action with the value that was set. */
 
 import type { ReadBack } from "../driver.ts";
 import { roleOf } from "./classify.ts";
@@ -13,9 +13,9 @@ import { HIDDEN, editableText } from "./value.ts";
 import { sanitize } from "./value-format.ts";
 
 /**
- * Returns what was set on an element and what its field has now, which the page may have replaced; nothing if the page has
- * removed it, as with a value that became an item of a list. `warn` is told how the page writes the value, if it has a mask,
- * and that the page offers options for it.
+ * Returns the value that was set on an element and the current value of its field, which the page may have replaced;
+ * nothing if the page has removed it, for example because the value became an item of a list. `warn` is called with the
+ * page's format of the value if it has a mask, and if the page offers options for it.
  */
 export function readBack(element: Element, value: unknown, warn: (text: string) => void): ReadBack | undefined {
   const field = currentField(element);
@@ -44,21 +44,21 @@ function compareField(field: Element, value: unknown, warn: (text: string) => vo
 
 const compare = (expected: string, actual: string): ReadBack => ({ expected, actual, matches: expected === actual });
 
-/** Whether a field has a list open. In most of them, a text is a search and not yet a choice. */
+/** Returns whether a field has an open list. In most such fields, a text is a search and not yet a choice. */
 const isOfferingOptions = (field: Element): boolean => roleOf(field) === "combobox" && attributeOf(field, "aria-expanded") === "true";
 
-/** Editors put lines into elements of their own. */
+/** Editors put lines into separate elements. */
 const flatten = (text: string): string => text.replace(/\s+/g, " ").trim();
 
-/** Whether only spaces and punctuation differ, and a number is still the same one. */
+/** Returns whether only spaces and punctuation differ, and a number is still the same. */
 function isMasked(expected: string, actual: string): boolean {
   const [wanted, shown] = [expected, actual].map((text) => text.replace(/[^\p{L}\p{N}]/gu, ""));
   if (!wanted || wanted !== shown) return false;
-  // A number without its sign or its point is another one.
+  // A number without its sign or decimal point is a different number.
   return !/^[-+]?\d*[.,]?\d+$/.test(expected) || hasInOrder(actual, expected);
 }
 
-/** Whether all characters of one text are in another one, in the same order. */
+/** Returns whether a text contains all characters of another, in the same order. */
 function hasInOrder(text: string, characters: string): boolean {
   let from = 0;
   return [...characters].every((char) => (from = text.indexOf(char, from) + 1) > 0);
@@ -72,7 +72,7 @@ function compareOptions(field: HTMLSelectElement, value: unknown): ReadBack | un
     const inOrder = [...field.options].filter((option) => options.includes(option));
     return compare(labels(inOrder), labels(field.selectedOptions));
   } catch {
-    // The page has changed the options since.
+    // The page has changed the options meanwhile.
     return { expected: wanted.join(", "), actual: labels(field.selectedOptions), matches: false };
   }
 }
@@ -80,6 +80,6 @@ function compareOptions(field: HTMLSelectElement, value: unknown): ReadBack | un
 function compareFiles(field: HTMLInputElement, value: unknown): ReadBack | undefined {
   const names = (Array.isArray(value) ? value : value ? [value] : []).map((file) => String((file as { name?: unknown }).name));
   const actual = [...(field.files ?? [])].map(({ name }) => name);
-  // Many fields take their files and are empty again.
+  // Many fields take their files and become empty again.
   return actual.length ? compare(names.join(", "), actual.join(", ")) : undefined;
 }

@@ -1,4 +1,4 @@
-/** What the page does while an action runs. Installed only for that time. */
+/** Records the reactions of the page during an action. It is installed only for that time. */
 
 import type { ActionOutcome } from "../driver.ts";
 import type { Action } from "../actions.ts";
@@ -20,7 +20,7 @@ import { isPrivate } from "./shown.ts";
 const MAX_WARNINGS = 10;
 const MAX_WARNING_LENGTH = 300;
 const MAX_CHANGED = 10;
-/** Elements that have changed and whose handle is looked for. */
+/** Maximum number of changed elements whose handle is looked up. */
 const MAX_NOTED = 1_000;
 
 export class Recorder {
@@ -52,7 +52,7 @@ export class Recorder {
     if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push(warning.slice(0, MAX_WARNING_LENGTH));
   }
 
-  /** Removes everything that was installed, and returns what has happened. */
+  /** Removes everything that was installed, and returns the record. */
   stop(): ActionOutcome {
     this.mutations.flush();
     const outcome: ActionOutcome = {};
@@ -103,12 +103,12 @@ export class Recorder {
     return look(this.#root, () => [...this.#invalid].slice(0, MAX_CHANGED).map(describeOne).join("; "));
   }
 
-  /** Returns the handles of what has changed, or of the nearest element around it that has one. */
+  /** Returns the handles of the changed elements, or of their nearest ancestors that have one. */
   #changedHandles(): string[] {
     const handles = new Set<string>();
     for (const element of this.#changed) {
       for (const around of flatAncestors(element)) {
-        // The whole page has changed: that says nothing.
+        // A change of the whole page is not informative.
         if (around === this.#root) break;
         const handle = isInPage(around) && !isPrivate(around) ? this.#handles.find(around) : undefined;
         if (!handle) continue;
@@ -121,7 +121,7 @@ export class Recorder {
   }
 }
 
-/** Returns what was logged or thrown as a short text. */
+/** Returns a logged or thrown value as a short text. */
 function describe(value: unknown): string {
   try {
     if (typeof value === "string") return value.slice(0, MAX_WARNING_LENGTH);

@@ -1,4 +1,4 @@
-/** Requests that an action begins: which are pending, and which have failed. */
+/** Tracks the requests that an action starts: which are pending, and which have failed. */
 
 import { read } from "../../dom/native.ts";
 import type { View } from "./flat-tree.ts";
@@ -8,7 +8,7 @@ export class Requests {
   readonly #warn: (warning: string) => void;
   readonly #signal: AbortSignal;
   #pending = new Map<object, string>();
-  /** When the last one has ended. */
+  /** The time when the last one ended. */
   endedAt = 0;
 
   constructor(warn: (warning: string) => void, signal: AbortSignal) {
@@ -54,7 +54,7 @@ export class Requests {
     });
     patches.replace(prototype, "send", (original) => {
       return function (this: XMLHttpRequest, ...args: Parameters<XMLHttpRequest["send"]>) {
-        // Added before it is sent: a synchronous one ends meanwhile.
+        // Added before it is sent, because a synchronous request ends meanwhile.
         const end = requests.#begin(view, ...(addresses.get(this) ?? ["GET", this.responseURL]));
         const ended = () => end(this.status >= 400 ? `failed with ${this.status}` : "");
         this.addEventListener("error", () => end("failed"), { signal: requests.#signal });
@@ -81,7 +81,7 @@ export class Requests {
   }
 }
 
-/** Returns an address without its query, which may have secrets in it, and without the origin of the page. */
+/** Returns an address without its query, which may contain secrets, and without the origin of the page. */
 function shortAddress(url: string, view: View): string {
   try {
     const { origin, pathname } = new URL(url, read(view.document, "baseURI"));

@@ -1,4 +1,4 @@
-/** Waiting until what an action began has ended, and the page is at rest. */
+/** Waits until the effects of an action have ended, and the page is at rest. */
 
 import { nextTask } from "../../mcp-web/next-task.ts";
 import type { Clock } from "./clock.ts";
@@ -10,23 +10,23 @@ import type { Recorder } from "./recorder.ts";
 const UNCHANGED_MS = 20;
 /** After a change, the page is at rest when it did not change for this time. */
 const QUIET_MS = 50;
-/** A page that never stops to change is looked at after this time. */
+/** A page that never stops changing is read after this time. */
 const MAX_BUSY_MS = 1_000;
-/** A request that takes longer is warned of. */
+/** A request that takes longer causes a warning. */
 const MAX_REQUEST_MS = 5_000;
-/** So long the page is given to do what it has begun, when it looks at rest. */
+/** How long a page that seems to be at rest may continue pending work. */
 const MAX_IDLE_WAIT_MS = 200;
-/** How often requests and documents that end are looked at. */
+/** Interval at which pending requests and navigations are checked. */
 const LOOK_MS = 10;
 
 /** Waits until the page is at rest. */
 export async function waitForRest(recorder: Recorder, hidden: HiddenActivity, clock: Clock, signal: AbortSignal): Promise<void> {
   const { requests, navigation, mutations } = recorder;
-  // What was begun in this task has run then: most components render in the next one.
+  // Work of this task has then run: most components render in the next one.
   await nextTask();
   const started = performance.now();
   let since = started;
-  /** The last change after which nothing else was to run. */
+  /** The latest change after which no other work was pending. */
   let idleAfter: number | undefined;
   for (;;) {
     signal.throwIfAborted();
@@ -45,7 +45,7 @@ export async function waitForRest(recorder: Recorder, hidden: HiddenActivity, cl
     if (now >= due && hidden.renderedAt > since && !hidden.isAwaitingFrame) {
       const lastAt = Math.max(mutations.lastAt, requests.endedAt, hidden.lastAt);
       if (idleAfter === lastAt) return;
-      // What the page has begun is late if the machine is busy.
+      // On a busy machine, work that the page has begun is late.
       await clock.idle(MAX_IDLE_WAIT_MS, signal);
       idleAfter = lastAt;
       continue;

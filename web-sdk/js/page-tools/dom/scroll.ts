@@ -1,4 +1,4 @@
-/** Scrolling, as a wheel does it. */
+/** Scrolls like a mouse wheel. */
 
 import { invoke, read } from "../../dom/native.ts";
 import { dispatch } from "./dispatch.ts";
@@ -8,10 +8,10 @@ import { documentOf, localNameOf } from "./native.ts";
 import { RELEASED, mouseFields } from "./pointer.ts";
 import { getStyle, isScrollable } from "./shown.ts";
 
-/** The part of what is seen by which the page is scrolled if an action does not say how far. */
+/** The default distance of a scroll, as a part of the visible area. */
 const DEFAULT_PART = 0.8;
 
-/** Scrolls the nearest element around one that can be scrolled so. Returns whether anything has moved. */
+/** Scrolls the nearest ancestor that can scroll in this direction. Returns whether anything has moved. */
 export function scroll(element: Element, deltaX: number | undefined, deltaY: number | undefined): boolean {
   const view = viewOf(element);
   const x = deltaX ?? 0;
@@ -36,14 +36,14 @@ export function scrollIntoView(element: Element): boolean {
   return moved.length > 0;
 }
 
-/** Returns a function that returns whether an element has scrolled since. */
+/** Returns a function that returns whether an element has scrolled meanwhile. */
 function watchScroll(target: Element): () => boolean {
   const place = () => `${read(target, "scrollLeft")} ${read(target, "scrollTop")}`;
   const before = place();
   return () => place() !== before;
 }
 
-/** Fires the event of what has scrolled, which the browser does when it renders: never in a tab that is not shown. */
+/** Fires the scroll event, which the browser fires when it renders, and therefore never in a hidden tab. */
 export function fireScroll(target: Element): void {
   const ownerDocument = documentOf(target);
   if (read(ownerDocument, "visibilityState") !== "hidden") return;
@@ -51,7 +51,7 @@ export function fireScroll(target: Element): void {
   dispatch(isPage ? ownerDocument : target, "scroll", { bubbles: isPage });
 }
 
-/** The elements around one that scroll, from the inside to the outside, then the page. */
+/** Yields the scrolling ancestors of an element, from the inside to the outside, then the page. */
 function* scrollers(element: Element): Generator<Element> {
   for (const around of flatAncestors(element)) {
     const scroller = localNameOf(around) === "html" ? read(documentOf(around), "scrollingElement") : isScrollable(around, getStyle(around)) && around;

@@ -1,6 +1,6 @@
 /**
- * Fields of passwords and other secrets, whose values are never shown: what is one now or was one before, and what looks like
- * one by its attributes, its names, its style, or a control beside it that shows and hides it.
+ * Fields for passwords and other secrets, whose values are never shown. A field counts if it is one now or was one before,
+ * or if its attributes, its names, its style, or a control beside it that shows and hides its value indicate it.
  */
 
 import { read } from "../../dom/native.ts";
@@ -13,7 +13,7 @@ import { getStyle } from "./shown.ts";
 /** Returns a text without accents and marks, in lower case. */
 const fold = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
-/** Words for secrets, wherever they are: `userpassword`. */
+/** Words that indicate a secret anywhere in a name: `userpassword`. */
 const SECRET = new RegExp(
   fold(
     "pass ?(wor[dt]|wd|phrase|code)|passkey|^(user |login |log |new |old |db |smtp |ftp |admin |root )?pass$|ps?wd|kennwort|contrasena|^clave( secreta)?$|(nueva|tu|su) clave$|" +
@@ -29,10 +29,10 @@ const SECRET = new RegExp(
   "u",
 );
 
-/** What is said about a secret, and is none. */
+/** Words for data about a secret that is not itself secret. */
 const ABOUT_SECRET = / (url|uri|endpoint|length|limit|name|description|type|lifetime|expiry|policy)$/;
 
-/** Words of a control that shows or hides something. */
+/** Words on a control that shows or hides a value. */
 const SHOWS = new RegExp(
   fold(
     "show|hide|reveal|toggle|view|display|visib|mask|zeig|blende|affich|masqu|mostra|ocult|exibi|nascond|\\bver\\b|показ|скры|显示|顯示|隐藏|隱藏|表示|표시|숨기|إظهار|إخفاء|दिखा|छिपा",
@@ -42,31 +42,31 @@ const SHOWS = new RegExp(
 
 const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
 
-/** Controls that may show and hide what a field has. */
+/** Controls that may show and hide the value of a field. */
 const TOGGLES = "button, [role=button], [role=switch], [role=checkbox], input[type=checkbox], input[type=button]";
 
-/** The characters of a name that are looked at: what follows explains the field. */
+/** Maximum number of characters of a name that are checked: the rest explains the field. */
 const MAX_NAME = 40;
 
-/** A control belongs to a field if it is with it in an element that is not larger. */
+/** Maximum number of elements in a common ancestor of a field and its control. */
 const MAX_ELEMENTS_AROUND = 30;
 
-/** So many places of fields are noted in a document or element; the oldest are dropped. */
+/** Maximum number of recorded positions of fields in a document or element; the oldest are dropped. */
 const MAX_PLACES = 1_000;
 
-/** Fields that were of a secret once: a page that shows a password makes its field one of text. */
+/** Fields that once contained a secret: a page that shows a password changes its field to one of text. */
 const known = new WeakSet<Element>();
 
-/** Where these fields are: by what they are in, and by what they are known there. A page may also put another field in their place. */
+/** The positions of these fields: by their ancestor, and by their key there. A page may replace such a field by another. */
 const places = new WeakMap<Node, Map<string, WeakRef<Element>>>();
 
-/** Whether there was ever such a field: on most pages there is none, and nothing has to be looked for. */
+/** Whether such a field has ever existed. Most pages have none, and nothing has to be searched. */
 let isAny = false;
 
-/** What was found in the look that runs. */
+/** The results during the current look. */
 let found: Map<Element, boolean> | undefined;
 
-/** Runs a function within which fields do not change. */
+/** Runs a function during which fields do not change. */
 export function withSecrets<Result>(run: () => Result): Result {
   found = new Map();
   try {
@@ -76,7 +76,7 @@ export function withSecrets<Result>(run: () => Result): Result {
   }
 }
 
-/** Whether an element is a field whose value is never shown. */
+/** Returns whether an element is a field whose value is never shown. */
 export function isSecret(element: Element): boolean {
   if (!isTyped(element)) return false;
   let isFound = found?.get(element);
@@ -87,13 +87,13 @@ export function isSecret(element: Element): boolean {
   return isFound;
 }
 
-/** Whether the app shows AI clients an element, whatever it looks like. */
+/** Returns whether the app has marked an element as visible to AI clients. */
 export const isPublic = (element: Element): boolean => hasAttribute(element, "data-mcp-public");
 
-/** Returns why the browser finds a field invalid. That may quote its value. */
+/** Returns the browser's validation message of a field. It may quote the value. */
 export const validationMessageOf = (field: HTMLInputElement): string => (isSecret(field) ? "is not valid" : field.validationMessage);
 
-/** Begins to note fields of secrets that the page may change before it is looked at. Returns a function that ends that. */
+/** Starts recording fields for secrets that the page may change before it is read. Returns a function that stops it. */
 export function watchSecrets(): () => void {
   const end = new AbortController();
   const observer = new MutationObserver((records) => {
@@ -111,7 +111,10 @@ export function watchSecrets(): () => void {
   };
 }
 
-/** Notes an element that is a field of a secret for certain, and returns whether it is one. Also notes the fields that a control shows and hides. */
+/**
+ * Records an element that is certainly a field for a secret, and returns whether it is one. Also records the fields that a
+ * control shows and hides.
+ */
 export function noteSecret(element: Element): boolean {
   if (hasAttribute(element, "aria-controls") && isToggle(element)) for (const field of referenced(element, "aria-controls")) if (isTyped(field)) note(field);
   if (!isTyped(element) || !(known.has(element) || isMasked(element) || hasReplaced(element))) return false;
@@ -119,14 +122,14 @@ export function noteSecret(element: Element): boolean {
   return true;
 }
 
-/** Whether a text is typed into an element. */
+/** Returns whether text is typed into an element. */
 const isTyped = (element: Element): element is HTMLInputElement => isTextInput(element) || is(element, "textarea") || (isElement(element) && isEditingHost(element));
 
-/** Whether the browser masks what is typed, or the page says that it is a secret. */
+/** Returns whether the browser masks the typed text, or the page declares it as a secret. */
 function isMasked(field: HTMLInputElement): boolean {
   if (field.type === "password" || AUTOCOMPLETE.test(attributeOf(field, "autocomplete") ?? "")) return true;
   const style = getStyle(field);
-  // There are fonts that have nothing but dots.
+  // Some fonts contain only dots.
   return !/^(none)?$/.test(style.getPropertyValue("-webkit-text-security")) || /text-security/.test(style.fontFamily);
 }
 
@@ -136,12 +139,12 @@ function note(field: Element): void {
   for (const [around, key] of placesOf(field)) {
     const inside = places.get(around) ?? new Map<string, WeakRef<Element>>();
     places.set(around, inside.set(key, new WeakRef(field)));
-    // A page may name each field anew that it renders.
+    // A page may give each rendered field a new name.
     if (inside.size > MAX_PLACES) inside.delete(inside.keys().next().value!);
   }
 }
 
-/** Whether a field is where one of a secret was that is gone. */
+/** Returns whether a field is in the position of a removed field for a secret. */
 function hasReplaced(field: Element): boolean {
   return isAny && placesOf(field).some(([around, key]) => {
     const former = places.get(around)?.get(key);
@@ -150,7 +153,7 @@ function hasReplaced(field: Element): boolean {
   });
 }
 
-/** Returns what a field is known by: its id, its form and name, and the element around it with its names. */
+/** Returns the keys of a field: its id, its form and name, and the element around it with its names. */
 function placesOf(field: Element): [around: Node, key: string][] {
   const root = rootNodeOf(field);
   const [id = "", name = "", ...others] = textsOf(field);
@@ -163,7 +166,7 @@ function placesOf(field: Element): [around: Node, key: string][] {
   return places.filter(([, key]) => key);
 }
 
-/** Returns the texts by which a control is named: its id and its name first. */
+/** Returns the texts that name a control: its id and its name first. */
 function textsOf(element: Element): string[] {
   const attributes = ["id", "name", "aria-label", "placeholder", "title"].map((name) => attributeOf(element, name));
   const labels = [...labelsOf(element), ...referenced(element, "aria-labelledby")].map(textContentOf);
@@ -172,13 +175,13 @@ function textsOf(element: Element): string[] {
 
 const cut = (text: string | null): string => text?.trim().replace(/\s+/g, " ").slice(0, MAX_NAME) ?? "";
 
-/** Whether a name has a word for a secret: in `newPassword2`, `new-password` and `NEW_PASSWORD`. */
+/** Returns whether a name contains a word for a secret: in `newPassword2`, `new-password` and `NEW_PASSWORD`. */
 function isSecretText(text: string): boolean {
   const words = fold(text.replace(/[\p{Ll}\d](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu, "$& ")).replace(/[^\p{L}]+/gu, " ").trim();
   return SECRET.test(words) && !ABOUT_SECRET.test(words);
 }
 
-/** Whether a control beside a field shows and hides a secret: there is no other field around both. */
+/** Returns whether a control beside a field shows and hides a secret: no other field may be in their common ancestor. */
 function hasToggle(field: Element): boolean {
   for (let around = flatParent(field); around; around = flatParent(around)) {
     let elements = 0;

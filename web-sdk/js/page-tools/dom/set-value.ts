@@ -1,4 +1,4 @@
-/** Sets the value of a control as a person would: with the events that components listen to. */
+/** Sets the value of a control like a person: with the events that components listen to. */
 
 import { nextTask } from "../../mcp-web/next-task.ts";
 import { ActionError } from "../driver.ts";
@@ -18,7 +18,7 @@ import { labelOfOption, publicOptions } from "./select-options.ts";
 import { currentField, noteField } from "./successor.ts";
 import { checkFormat } from "./value-format.ts";
 
-/** How many options a message names. */
+/** Maximum number of options listed in a message. */
 const MAX_NAMED_OPTIONS = 20;
 
 /** Sets the value of an element. */
@@ -29,7 +29,7 @@ export async function setValue(element: Element, value: unknown, pointer: Pointe
   if (isChecked(given)) return setChecked(given, value, pointer);
   if (is(given, "input") && given.type !== "file") checkFormat(given, textOf(value));
   focusElement(given);
-  // What the page makes of the focus comes before what is typed, as it does for a person.
+  // The page handles the focus before the typed text, as for a person.
   await nextTask();
   const field = isInPage(given) ? given : currentField(element);
   if (!field) throw new ActionError("TargetStale", "the page removed the field when it got the focus, before its value was set: take a page_snapshot");
@@ -42,14 +42,14 @@ export async function setValue(element: Element, value: unknown, pointer: Pointe
   return setEditableText(field as HTMLElement, text);
 }
 
-/** Returns what is typed for a value. */
+/** Returns the text to type for a value. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "object") throw new ActionError("ValueRefused", "this field takes a text or a number: give one as value");
   return String(value);
 }
 
-/** Sets the value of a text field with the setter of its prototype: React has one of its own on the element. */
+/** Sets the value of a text field with the setter of its prototype, because React puts its own setter on the element. */
 export function setText(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
   const { maxLength } = field;
   if (maxLength >= 0 && text.length > maxLength) {
@@ -62,7 +62,7 @@ export function setText(field: HTMLInputElement | HTMLTextAreaElement, text: str
   dispatch(field, "change");
 }
 
-/** Sets the property `value` past what the page has put over it. */
+/** Sets the property `value`, bypassing the page's own property on the element. */
 export function setNativeValue(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
   const view = viewOf(field);
   const { prototype } = is(field, "textarea") ? view.HTMLTextAreaElement : view.HTMLInputElement;
@@ -77,7 +77,7 @@ function setChecked(field: Element, value: unknown, pointer: Pointer): void {
   click(field, pointer);
 }
 
-/** Whether a control is checked. */
+/** Returns whether a control is checked. */
 export function isOn(field: Element): boolean {
   return is(field, "input") ? field.checked && !field.indeterminate : attributeOf(field, "aria-checked") === "true";
 }
@@ -93,7 +93,7 @@ function selectOptions(field: HTMLSelectElement, value: unknown): void {
   dispatch(field, "change");
 }
 
-/** Returns the option with a value or a label; a label may differ in case and in spaces around it. */
+/** Returns the option with a value or a label; a label may differ in case and surrounding spaces. */
 export function findOption(field: HTMLSelectElement, wanted: string): HTMLOptionElement {
   const options = publicOptions(field.options);
   const fold = (text: string) => text.trim().toLowerCase();

@@ -1,4 +1,6 @@
-/** Whether an element is shown, and what of it. Cheap: each element of a page is asked. */
+/**
+ * Determines whether an element is shown, and which part. This must be cheap, because it runs for every element of a page.
+ */
 
 import { invoke, read } from "../../dom/native.ts";
 import { pictureOf, regionOf } from "./area.ts";
@@ -6,16 +8,16 @@ import { type View, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
 import { attributeOf, bodyOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, rootElementOf, shadowRootOf } from "./native.ts";
 import { isPersonOnly } from "./person-mark.ts";
 
-/** Elements that have no content that is shown, whatever their style says. */
+/** Elements whose content is never shown, whatever their style is. */
 const NEVER_SHOWN = new Set(["script", "style", "noscript", "template", "head", "title", "desc", "defs", "metadata", "datalist", "symbol"]);
 
-/** Whether the window has no size: nothing has a place then, and nothing covers anything. */
+/** Returns whether the window has no size. In that case positions are unknown and nothing covers anything. */
 export const hasNoViewport = (view: View): boolean => view.innerWidth === 0 || view.innerHeight === 0;
 
-/** What is shown of an element: nothing, only what is inside it, or itself. */
+/** The shown part of an element: nothing, only its content, or the element itself. */
 export type Shown = "none" | "inside" | "all";
 
-/** Returns what is shown of an element, by itself: what it is in is not looked at. */
+/** Returns the shown part of an element, without checking its ancestors. */
 export function shownPart(element: Element, style: CSSStyleDeclaration): Shown {
   const name = localNameOf(element);
   if (NEVER_SHOWN.has(name)) return "none";
@@ -29,30 +31,30 @@ export function shownPart(element: Element, style: CSSStyleDeclaration): Shown {
   return style.visibility === "visible" ? "all" : "inside";
 }
 
-/** Whether nobody can reach an element: it is `inert`, or `aria-hidden`. */
+/** Returns whether an element is inaccessible: it is `inert`, or `aria-hidden`. */
 export const isHiddenByAttribute = (element: Element): boolean =>
   hasAttribute(element, "inert") || attributeOf(element, "aria-hidden")?.toLowerCase() === "true";
 
-/** Whether the picture of an area is shown, also to AI clients. */
+/** Returns whether the picture of an area is shown, also to AI clients. */
 function isPartOfPicture(area: Element): boolean {
   const picture = pictureOf(area);
   return !!picture && isShown(picture) && !isPrivate(picture);
 }
 
-/** Whether an element has an empty box that clips what is in it, such as the copies of options that antd keeps. */
+/** Returns whether an element has an empty box that clips its content, such as antd's copies of options. */
 function isEmptyClip(element: Element, style: CSSStyleDeclaration): boolean {
   const { overflowX, overflowY } = style;
   if (overflowX === "visible" && overflowY === "visible") return false;
-  // An inline box clips nothing.
+  // An inline box does not clip.
   if (style.display === "inline" || hasNoViewport(viewOf(element)) || is0Viewport(element)) return false;
   const { width, height } = boxOf(element);
   return (width === 0 && overflowX !== "visible") || (height === 0 && overflowY !== "visible");
 }
 
-/** Whether the root of the document has no size of its own to clip with. */
+/** Returns whether the root of the document has no size to clip with. */
 const is0Viewport = (element: Element): boolean => element === rootElementOf(documentOf(element)) || element === bodyOf(documentOf(element));
 
-/** Whether an element is shown, and all that it is in. */
+/** Returns whether an element and all its ancestors are shown. */
 export function isShown(element: Element): boolean {
   const [itself, ...outer] = flatAncestors(element);
   if (!itself || shownPart(itself, getStyle(itself)) !== "all") return false;
@@ -61,7 +63,7 @@ export function isShown(element: Element): boolean {
 
 export const getStyle = (element: Element): CSSStyleDeclaration => viewOf(element).getComputedStyle(element);
 
-/** Returns the boxes of an element in its window, or of what is inside it if it has none of its own. */
+/** Returns the boxes of an element in its window, or of its content if it has none itself. */
 export function boxesOf(element: Element): DOMRect[] {
   const hasSize = ({ width, height }: DOMRect) => width > 0 && height > 0;
   if (localNameOf(element) === "area") return [regionOf(element)].filter((region) => region !== undefined).filter(hasSize);
@@ -72,7 +74,7 @@ export function boxesOf(element: Element): DOMRect[] {
   return [...range.getClientRects()].filter(hasSize);
 }
 
-/** Whether an element scrolls what is inside it. */
+/** Returns whether an element scrolls its content. */
 export function isScrollable(element: Element, style: CSSStyleDeclaration): boolean {
   const scrolls = (overflow: string) => overflow === "auto" || overflow === "scroll";
   return (
@@ -81,8 +83,8 @@ export function isScrollable(element: Element, style: CSSStyleDeclaration): bool
   );
 }
 
-/** Whether the app keeps an element from AI clients, or only the person uses it. */
+/** Returns whether the app hides an element from AI clients, or reserves it for the person. */
 export const isMarkedPrivate = (element: Element): boolean => hasAttribute(element, "data-mcp-private") || isPersonOnly(element);
 
-/** Whether an element, or one that it is in, keeps its content from AI clients. */
+/** Returns whether an element or an ancestor hides its content from AI clients. */
 export const isPrivate = (element: Element): boolean => !!flatClosest(element, isMarkedPrivate);

@@ -1,12 +1,12 @@
-/** Long work in parts, so that the page goes on in between. */
+/** Splits long work into parts, so that the page can run in between. */
 
 import { nextTask } from "../../mcp-web/next-task.ts";
 
-/** So long, in milliseconds, the page stands still at once. */
+/** Maximum time that the page is blocked, in milliseconds. */
 const SLICE_MS = 50;
 /**
- * Does the work of a generator, each part of it inside `around`. Returns the result itself if one part suffices, as on most
- * pages: nothing has changed meanwhile.
+ * Runs the work of a generator, each part of it inside `around`. Returns the result synchronously if one part is enough, as
+ * on most pages, because then nothing has changed meanwhile.
  */
 export function inSlices<Result>(work: Generator<void, Result>, around: <Part>(run: () => Part) => Part): Result | Promise<Result> {
   const step = around(() => runSlice(work));
@@ -18,7 +18,7 @@ async function goOn<Result>(work: Generator<void, Result>, around: <Part>(run: (
     await nextTask();
     const step = around(() => runSlice(work));
     if (!step.done) continue;
-    // What is done with the result is a part of its own.
+    // The processing of the result is a separate part.
     await nextTask();
     return step.value;
   }

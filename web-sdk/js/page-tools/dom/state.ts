@@ -1,4 +1,4 @@
-/** The state of a page: what the app says it is, or the values of its fields. */
+/** The state of a page: the app's own, or the values of its fields. */
 
 import { flatElements, is, viewOf } from "./flat-tree.ts";
 import { surfaceOf } from "./hit.ts";
@@ -16,7 +16,7 @@ import { roleOf } from "./classify.ts";
 import { isChecked } from "./field.ts";
 import { isOn } from "./set-value.ts";
 
-/** Returns the values of the fields in a page by their names: those of a form with a name are an object with that name. */
+/** Returns the values of the fields in a page by their names: those of a named form are an object with that name. */
 export function formValues(root: Element, maxValueBytes: number): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   look(root, () => {
@@ -42,7 +42,10 @@ function isNamedField(element: Element): boolean {
   return !isPrivate(element) && !!nameOfField(element) && (isPublic(element) || isSeen(element));
 }
 
-/** Whether a person sees a field, or what is drawn in its place. Others may have what is for the app only, such as a token. */
+/**
+ * Returns whether a person sees a field, or the element drawn in its place. Other fields may contain data for the app only,
+ * such as a token.
+ */
 const isSeen = (field: Element): boolean => (isRendered(field) && hasPlace(surfaceOf(field))) || labelsOf(field).some(hasPlace);
 
 const hasPlace = (element: Element): boolean =>
@@ -51,10 +54,10 @@ const hasPlace = (element: Element): boolean =>
 const nameOfField = (field: Element): string | undefined =>
   ["name", "id", "data-testid", "aria-label"].map((name) => attributeOf(field, name)).find((name) => name) ?? undefined;
 
-/** Whether a field is one of those of which a form sends the values of the checked ones. */
+/** Returns whether a field is a checkbox, of which a form submits only the checked ones. */
 const isCheckbox = (field: Element): boolean => is(field, "input") && field.type === "checkbox";
 
-/** Returns how many boxes there are of each name in each form. */
+/** Returns the number of checkboxes of each name in each form. */
 function countBoxes(fields: readonly HTMLInputElement[]): Map<HTMLFormElement | null, Map<string, number>> {
   const counts = new Map<HTMLFormElement | null, Map<string, number>>();
   for (const field of fields.filter(isCheckbox)) {
@@ -76,7 +79,7 @@ function selectedValues({ multiple, selectedOptions }: HTMLSelectElement): strin
   return multiple ? values : (values[0] ?? (selectedOptions.length ? undefined : ""));
 }
 
-/** Cuts a text to a number of bytes of UTF-8, and says how long it was. */
+/** Cuts a text to a number of bytes of UTF-8, and appends its original length. */
 export function cutBytes(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text;
   const buffer = new Uint8Array(maxBytes);
@@ -92,7 +95,7 @@ function objectIn(values: Record<string, unknown>, name: string): Record<string,
   return made;
 }
 
-/** Several fields with one name are a list. */
+/** Several fields with one name become a list. */
 function joined(group: Record<string, unknown>, name: string, value: unknown, field: HTMLInputElement): unknown {
   if (!Object.hasOwn(group, name) || field.type === "radio") return value;
   return [group[name], value].flat();

@@ -1,4 +1,4 @@
-/** Submitting a form, with what keeps it from being sent. */
+/** Submits a form, or reports why it cannot be submitted. */
 
 import { read } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
@@ -8,7 +8,7 @@ import { is, viewOf } from "./flat-tree.ts";
 import { refuseForbidden } from "./permission.ts";
 import { closest, elementsOf, hasAttribute } from "./native.ts";
 
-/** Does what Enter in a field does: a click on the form's button, or a submission where it has none. */
+/** Performs the effect of Enter in a field: a click on the form's button, or a submission if it has none. */
 export function submit(field: HTMLInputElement): void {
   if (field.type !== "checkbox" && field.type !== "radio") dispatch(field, "change");
   const { form } = field;
@@ -21,23 +21,23 @@ export function submit(field: HTMLInputElement): void {
   } else if ([...elementsOf(form)].filter((one) => is(one, "input") && one.type !== "hidden" && one.type !== "checkbox").length <= 1) requestSubmit(form);
 }
 
-/** Returns the form that an element is, has or is in. */
+/** Returns the form that an element is, belongs to or is inside. */
 export const formOf = (element: Element): HTMLFormElement | null =>
   is(element, "form") ? element : (read(element as HTMLInputElement, "form") ?? (closest(element, "form") as HTMLFormElement | null));
 
-/** Submits the form of an element. @throws ActionError if there is none, or a field of it is not valid. */
+/** Submits the form of an element. @throws ActionError if there is none, or one of its fields is invalid. */
 export function submitForm(element: Element): void {
   const form = formOf(element);
   if (!form) throw new ActionError("EventUnknown", "this element is in no form: use triggerEvent onClick on the button that sends");
   requestSubmit(form);
 }
 
-/** Calls the method of the prototype: a field with the name `requestSubmit` hides it. */
+/** Calls the method of the prototype, because a field with the name `requestSubmit` would hide it. */
 export function requestSubmit(form: HTMLFormElement): void {
   refuseForbidden(effectsOfSubmit(form));
   const { prototype } = viewOf(form).HTMLFormElement;
   prototype.requestSubmit.call(form);
   if (hasAttribute(form, "novalidate") || prototype.checkValidity.call(form)) return;
-  // The recorder has the messages of the browser, without those of fields that are private or outside of the root.
+  // The recorder has the browser's messages, without those of fields that are private or outside of the root.
   throw new ActionError("ActionFailed", "the form was not sent, a field is not valid: set it and submit again");
 }

@@ -1,4 +1,4 @@
-/** The field that a page puts in the place of another one: a render may make its elements anew while a value is set. */
+/** Finds the field with which a page has replaced another: a render may create its elements again while a value is set. */
 
 import { ActionError } from "../driver.ts";
 import { roleOf } from "./classify.ts";
@@ -9,14 +9,14 @@ import { nameOf } from "./node.ts";
 import { isPrivate } from "./shown.ts";
 import { isUnreadable } from "./unreadable.ts";
 
-/** What a field is known by when it has been replaced. */
+/** The properties by which a field is recognised after it was replaced. */
 interface Identity {
   field: Element;
   role: string;
   label: string;
-  /** What it was in, from the inside to the outside. */
+  /** Its ancestors, from the inside to the outside. */
   around: Element[];
-  /** The elements that were there before: none of them has replaced it. */
+  /** The elements that existed before, none of which can be the replacement. */
   known: WeakSet<Element>;
 }
 
@@ -25,7 +25,7 @@ const identities = new WeakMap<Element, Identity>();
 
 const hasSame = (attribute: string, one: Element, other: Element): boolean => attributeOf(one, attribute) === attributeOf(other, attribute);
 
-/** Notes what the field of a target is known by, before anything is done to it. */
+/** Records the identity of a target's field before any effect. */
 export function noteField(target: Element, field: Element): void {
   const role = roleOf(field);
   const [, ...around] = flatAncestors(field);
@@ -34,9 +34,9 @@ export function noteField(target: Element, field: Element): void {
 }
 
 /**
- * Returns the field of a target as it is in the page now, or nothing if the page has removed it.
+ * Returns the current field of a target, or nothing if the page has removed it.
  *
- * @throws ActionError with `TargetStale` where several fields may have replaced it.
+ * @throws ActionError with `TargetStale` if several fields may be the replacement.
  */
 export function currentField(target: Element): Element | undefined {
   const field = isInPage(target) ? fieldOf(target) : undefined;

@@ -1,6 +1,7 @@
 /**
- * The page as a tree of roles, names and states. Two steps: a walk over what is shown makes drafts, of as many elements as
- * are asked for, and counts the others without names; then the texts are joined, without those that are names of controls.
+ * Reads the page as a tree of roles, names and states, in two steps. First, a walk over the shown elements creates drafts,
+ * up to the requested number, and counts the others without names. Then the texts are joined, without those that name
+ * controls.
  */
 
 import { read } from "../../dom/native.ts";
@@ -21,19 +22,19 @@ import { inSlices } from "./slices.ts";
 import { hidingName } from "./unreadable.ts";
 import { editableText } from "./value.ts";
 
-/** Elements deeper than this are not looked at: a page of this depth is no page, and a walk needs stack. */
+/** Maximum depth of elements: a deeper page is not plausible, and a walk needs stack. */
 const MAX_DEPTH = 2_000;
 
-/** So many elements are looked at in one step. */
+/** Number of elements read in one step. */
 const STEP = 16;
 
-/** A longer name is cut in the text, so the text that it is from stays. */
+/** A longer name is cut in the page's text, so the text that it came from is kept. */
 const MAX_NAME = 200;
 
 /** Elements whose content is their value or is drawn by the browser. */
 const LEAVES = new Set(["select", "textarea", "input", "video", "audio", "progress", "meter", "object", "canvas"]);
 
-/** Looks at a page, or at what is inside one element of it. Nothing outside of `visible` is shown. */
+/** Reads a page, or the content of one element. Nothing outside of `visible` is shown. */
 export function readTree(root: Element, visible: Element, handles: Handles, options: TreeOptions): PageTree | Promise<PageTree> {
   return inSlices(new Walk(root, handles, options).run(), (run) => look(visible, () => handles.batch(run)));
 }
@@ -43,7 +44,7 @@ class Walk {
   readonly #handles: Handles;
   readonly #options: TreeOptions;
   readonly #active = deepActiveElement();
-  /** Elements whose text is the name of a control that is shown. */
+  /** Elements whose text is the name of a shown control. */
   readonly #naming = new Set<Element>();
   #visited = 0;
   #elements = 0;
@@ -55,7 +56,7 @@ class Walk {
     this.#options = options;
   }
 
-  /** Each step is some elements. */
+  /** Each step reads several elements. */
   *run(): Generator<void, PageTree> {
     const { within } = this.#options;
     const draft: Draft = { element: this.#root, node: { role: "generic" }, children: [], isCut: false };
@@ -80,18 +81,18 @@ class Walk {
   #finish(draft: Draft): PageTree {
     const root = finishNode(draft, this.#naming, this.#options.interactive ?? false);
     this.#giveHandles(draft);
-    // Some nodes turned out to be empty, or are only what leads to others.
+    // Some nodes turned out to be empty, or only lead to others.
     const shown = countNodes(root) - (root.role === "generic" && !root.ref ? 1 : 0);
     return { root, elements: this.#elements + shown - this.#shown, shown };
   }
 
-  /** Gives a handle to containers that were cut, so that `within` can name them. */
+  /** Gives handles to containers that were cut, so that `within` can refer to them. */
   #giveHandles(draft: Draft): void {
     for (const child of draft.children) if ("node" in child) this.#giveHandles(child);
     if (draft.isCut && draft.node.role !== "generic") draft.node.ref ??= this.#handles.assign(draft.element);
   }
 
-  /** Looks at one element. `parent` is the draft of the node around it; none, where elements are only counted. */
+  /** Reads one element. `parent` is the draft of its parent node; `undefined` if elements are only counted. */
   *#visit(element: Element, parent: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
     if (++this.#visited % STEP === 0) yield;
     if (isPersonOnly(element)) return;
@@ -101,7 +102,7 @@ class Walk {
     const name = localNameOf(element);
     if (name === "br") return void parent?.children.push({ text: "\n", element });
     if (hasAttribute(element, "data-mcp-private")) return this.#add(element, { role: "private" }, parent);
-    // Its field is known from now on, whatever the page makes of it.
+    // From now on its field is known, whatever the page changes.
     if (name === "input") noteSecret(element);
     const hiding = name === "form" && hidingName(element);
     if (hiding) return this.#add(element, { role: "form", name: attributeOf(element, "aria-label") ?? "" }, parent, unreadable("form", "a field", hiding));
@@ -119,7 +120,7 @@ class Walk {
 
   *#visitInside(element: Element, kind: Kind | undefined, draft: Draft | undefined, around: Surroundings, modal: Element | undefined, depth: number): Generator<void> {
     if (LEAVES.has(localNameOf(element))) return;
-    // The text of an editable element is its value, and a picture is its name.
+    // The text of an editable element is its value, and that of a picture is its name.
     if (kind && (isEditingHost(element) || (kind.role === "img" && kind.isNode))) return;
     if (!isFrame(element)) return yield* this.#visitChildren(element, draft, around, modal, depth);
     const inner = frameDocument(element);
@@ -140,7 +141,7 @@ class Walk {
     }
   }
 
-  /** Returns the draft of an element, if it is one of those that are asked for. */
+  /** Returns the draft of an element, if it is among the requested ones. */
   #draft(element: Element, kind: Kind, parent: Draft | undefined): Draft | undefined {
     const counts = !this.#options.interactive || kind.hasHandle;
     if (counts) this.#elements++;
@@ -173,13 +174,13 @@ function withHandle(kind: Kind, element: Element): Kind {
   return kind.isNode || hasText ? { ...kind, isNode: true, hasHandle: true, isOnlyText: !kind.hasHandle } : kind;
 }
 
-/** Says why something is not shown. */
+/** Returns the note that explains why an element is not shown. */
 const unreadable = (what: string, part: string, name: string): string => `This ${what} cannot be read: it has ${part} with the name ${JSON.stringify(name)}.`;
 
 const countNodes = (node: PageNode): number =>
   node.role === "text" ? 0 : (node.children ?? []).reduce((count, child) => count + countNodes(child), 1);
 
-/** Whether what looks clickable in an element is only a part of it. */
+/** Returns whether an element is a control by itself, so that clickable-looking elements inside are only parts of it. */
 const isControlOfItself = ({ role }: Kind): boolean => role !== "" && role !== "iframe" && !isDialogRole(role);
 
 function addText(text: Text, element: Element, draft: Draft): void {

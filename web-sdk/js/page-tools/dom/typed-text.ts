@@ -1,18 +1,24 @@
-/** What is typed in a field, and what is selected of it: also in fields for which the browser has no selection, such as those of numbers. */
+/**
+ * The typed text of a field and its selection, including fields without a selection in the browser, such as those for
+ * numbers.
+ */
 
 type Field = HTMLInputElement | HTMLTextAreaElement;
 
 interface TypedText {
-  /** The text, which is longer than the value as long as it is no number yet, such as `1.` and `-`. */
+  /** The text, which is longer than the value while it is not yet a number, such as `1.` and `-`. */
   text: string;
   start: number;
   end: number;
 }
 
-/** Of fields without a selection. The value is that after the last key: if it is another one now, the page has set it. */
+/**
+ * The texts of fields without a selection, with the value after the latest key. If the current value differs, the page has
+ * set it.
+ */
 let drafts = new WeakMap<Field, TypedText & { value: string }>();
 
-/** Returns the text of a field, and what is selected. Without anything typed, the caret is at the end. */
+/** Returns the text of a field and its selection. If nothing was typed, the caret is at the end. */
 export function typedText(field: Field): TypedText {
   const { selectionStart, selectionEnd, value } = field;
   if (selectionStart !== null) return { text: value, start: selectionStart, end: selectionEnd! };
@@ -20,13 +26,13 @@ export function typedText(field: Field): TypedText {
   return draft?.value === value ? draft : { text: value, start: value.length, end: value.length };
 }
 
-/** Selects a part of the text of a field, whose value is set. */
+/** Selects a part of the text of a field after its value was set. */
 export function selectText(field: Field, start: number, end: number, text = typedText(field).text): void {
   if (field.selectionStart !== null) field.setSelectionRange(start, end);
   else drafts.set(field, { text, value: field.value, start, end });
 }
 
-/** Forgets what is selected where the browser does not know it: the focus moves. */
+/** Discards the selections that the browser does not store, because the focus moves. */
 export function forgetTyped(): void {
   drafts = new WeakMap();
 }

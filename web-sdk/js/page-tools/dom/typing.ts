@@ -1,4 +1,4 @@
-/** Typing into fields, at the caret. */
+/** Types into fields, at the caret. */
 
 import { invoke } from "../../dom/native.ts";
 import { isTextInput } from "./classify.ts";
@@ -12,13 +12,13 @@ import { selectText, typedText } from "./typed-text.ts";
 
 type Field = HTMLInputElement | HTMLTextAreaElement;
 
-/** Whether a key of text goes into an element. */
+/** Returns whether an element accepts typed text. */
 export function isTextField(element: Element): boolean {
   if (is(element, "input", "textarea")) return !element.readOnly && (is(element, "textarea") || isTextInput(element));
   return isEditor(element);
 }
 
-/** Inserts text at the caret, in place of what is selected. */
+/** Inserts text at the caret, replacing the selection. */
 export function insertText(element: Element, text: string): void {
   if (!is(element, "input", "textarea")) return edit(element, "insertText", "insertText", text);
   if (element.type === "number" && !/^[-+.\de]$/i.test(text)) return;
@@ -28,7 +28,7 @@ export function insertText(element: Element, text: string): void {
   editField(element, start, end, text, text === "\n" ? "insertLineBreak" : "insertText");
 }
 
-/** Deletes what is selected, or the character before or after the caret. */
+/** Deletes the selection, or the character before or after the caret. */
 export function deleteText(element: Element, isForward: boolean): void {
   if (!is(element, "input", "textarea")) return edit(element, isForward ? "forwardDelete" : "delete", isForward ? "deleteContentForward" : "deleteContentBackward");
   const { text, start, end } = typedText(element);
@@ -41,7 +41,7 @@ export function deleteText(element: Element, isForward: boolean): void {
 
 const widthBefore = (value: string, at: number): number => (/[\ud800-\udbff][\udc00-\udfff]$/.test(value.slice(0, at)) ? 2 : 1);
 
-/** Moves the caret as the keys Home, End and the arrows do, or selects all. */
+/** Moves the caret like the keys Home, End and the arrows, or selects everything. */
 export function moveCaret(element: Element, key: string): void {
   if (!is(element, "input", "textarea")) {
     const selection = invoke(documentOf(element), "getSelection");
@@ -70,5 +70,5 @@ function editField(field: Field, start: number, end: number, text: string, input
   dispatch(field, "input", { data, inputType });
 }
 
-/** Returns what a field takes of a number that is being typed: `1` of `1.`, which the browser would make nothing. */
+/** Returns the valid part of a number that is being typed: `1` of `1.`, for which the browser would set an empty value. */
 const numberIn = (text: string): string => /^-?(\d+(\.\d+)?|\.\d+)(e[-+]?\d+)?/i.exec(text)?.[0] ?? "";

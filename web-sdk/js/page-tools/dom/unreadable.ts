@@ -1,25 +1,28 @@
 /**
- * Forms and documents that cannot be read: their fields, or their elements with a name, hide what the library for roles and
- * names needs. It reads them without {@link read}.
+ * Finds forms and documents that cannot be read: their fields or named elements hide members that the library for roles and
+ * names needs. The library reads them without {@link read}.
  */
 
 import { read } from "../../dom/native.ts";
 import { flatClosest } from "./flat-tree.ts";
 import { documentOf, localNameOf } from "./native.ts";
 
-/** What the library reads of forms and cannot do without. Without one of the first six it goes round in circles, without another it fails. */
+/**
+ * The members of forms that the library needs. If one of the first six is hidden, it loops forever; if another one is
+ * hidden, it fails.
+ */
 const OF_FORM = [
   "parentElement", "parentNode", "shadowRoot", "assignedSlot", "nextSibling", "nextElementSibling",
   "ownerDocument", "getAttribute", "hasAttribute", "tagName",
 ];
 
-/** What it reads of documents and cannot do without: the first one makes it go round in circles, too. */
+/** The members of documents that the library needs. If the first one is hidden, it also loops forever. */
 const OF_DOCUMENT = ["parentNode", "defaultView", "createRange"];
 
-/** Whether there was ever such a form or document: on nearly all pages there is none, and nothing has to be looked for. */
+/** Whether such a form or document has ever existed. Nearly all pages have none, and nothing has to be searched. */
 let isAny = false;
 
-/** Returns the name for which a form, or the document of which an element is the root, cannot be read. */
+/** Returns the name that makes a form, or the document with this root element, unreadable. */
 export function hidingName(element: Element): string | undefined {
   const localName = localNameOf(element);
   if (localName !== "form" && localName !== "html") return undefined;
@@ -29,11 +32,11 @@ export function hidingName(element: Element): string | undefined {
   return name;
 }
 
-/** Whether an element is in the place of what an object has by its prototypes. What a script has put there is left to it. */
+/** Returns whether an element hides a member of an object's prototype. A value that a script has set is left alone. */
 function isHidden(owner: object, name: string): boolean {
   const own = Object.getOwnPropertyDescriptor(owner, name);
   return !!own && !own.get && typeof own.value !== "function" && own.value !== read(owner, name as never);
 }
 
-/** Whether an element is a form that cannot be read, or in one, or in a document that cannot be read. */
+/** Returns whether an element is an unreadable form or inside one, or in an unreadable document. */
 export const isUnreadable = (element: Element): boolean => isAny && !!flatClosest(element, hidingName);

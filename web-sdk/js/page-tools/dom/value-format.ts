@@ -1,11 +1,13 @@
-/** The formats of the values of fields. The browser empties a field, without an event, when a value has not its format. */
+/**
+ * The formats of the values of fields. If a value does not have the format, the browser empties the field without an event.
+ */
 
 import { invoke } from "../../dom/native.ts";
 import { ActionError } from "../driver.ts";
 
 const NUMBER = "a number such as 1234.5";
 
-/** What a field takes, by its type. */
+/** The values that a field accepts, by its type. */
 const FORMATS: Record<string, string> = {
   number: NUMBER,
   range: NUMBER,
@@ -17,18 +19,18 @@ const FORMATS: Record<string, string> = {
   color: "a colour as #rrggbb, such as #ff8800",
 };
 
-/** Returns a value as the browser writes it in a field; empty if it has not the format of the field. */
+/** Returns a value in the form that the browser writes in a field; empty if it does not have the format of the field. */
 export function sanitize({ ownerDocument, type, multiple }: HTMLInputElement, text: string): string {
   const input = invoke(ownerDocument, "createElement", "input") as HTMLInputElement;
-  // A range has its own limits, and never no value.
+  // A range has its own limits, and always has a value.
   input.type = type === "range" ? "number" : type;
   input.multiple = multiple;
   input.value = text;
-  // What is no colour is black.
+  // The browser replaces an invalid colour by black.
   return type === "color" && input.value === "#000000" && text !== "#000000" ? "" : input.value;
 }
 
-/** Refuses a value that has not the format of its field. */
+/** Refuses a value that does not have the format of its field. */
 export function checkFormat(field: HTMLInputElement, text: string): void {
   const { type } = field;
   const format = FORMATS[type];

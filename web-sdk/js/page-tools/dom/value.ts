@@ -1,4 +1,4 @@
-/** The values of controls. */
+/** Reads the values of controls. */
 
 import { is } from "./flat-tree.ts";
 import { attributeOf, textContentOf } from "./native.ts";
@@ -7,13 +7,13 @@ import { publicLines } from "./public-text.ts";
 import { isSecret } from "./secret.ts";
 import { labelOfOption, publicOptions } from "./select-options.ts";
 
-/** What is shown of a secret. */
+/** The displayed text of a secret. */
 export const HIDDEN = "(hidden)";
 
 /** Types of `input` whose state is `checked`, or that are buttons. */
 const WITHOUT_VALUE = /^(checkbox|radio|button|submit|reset|image)$/;
 
-/** Returns the value of a control, as its page shows it; `undefined` of what has none. */
+/** Returns the value of a control as its page shows it; `undefined` if it has none. */
 export function valueOf(element: Element, role: string): string | string[] | undefined {
   if (is(element, "select")) {
     const labels = publicOptions(element.selectedOptions).map(labelOfOption);
@@ -50,5 +50,5 @@ function inputValue(element: HTMLInputElement | HTMLTextAreaElement): string | s
   return element.value;
 }
 
-/** Returns the text of an editable element, lines as lines, without what is private in it. */
+/** Returns the text of an editable element with its lines, without its private content. */
 export const editableText = publicLines;

@@ -1,4 +1,4 @@
-/** What ends the command: a signal, the end of a process that it needs, or a failure. */
+/** Ends the command: on a signal, at the end of a process that it needs, or after a failure. */
 
 import { type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export class End {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => this.#end.resolve());
   }
 
-  /** Fulfilled when the command is to end; rejected when something has failed that it needs. */
+  /** Fulfilled when the command must end; rejected when something that it needs has failed. */
   get promise(): Promise<void> {
     return this.#end.promise;
   }
@@ -29,7 +29,7 @@ export class End {
     this.#end.reject(error);
   }
 
-  /** Ends the command with a process: by a failure if there is a reason. */
+  /** Ends the command together with a process: with a failure if there is a reason. */
   with(child: ChildProcess, failure?: string): void {
     once(child, "close").then(
       () => (failure === undefined ? this.#end.resolve() : this.fail(new AppError(failure))),

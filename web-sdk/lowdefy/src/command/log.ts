@@ -1,12 +1,12 @@
-/** The log of the command, on the standard error. Nothing waits for its reader, and nothing fails if there is none. */
+/** The log of the command, on the standard error. It never waits for a reader, and never fails without one. */
 
-/** Maximum length of what waits for a reader that does not read, in bytes. Further lines are dropped. */
+/** Maximum size of the lines that wait for a slow reader, in bytes. Further lines are dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** The number of lines that were dropped since the last report of it. */
 let dropped = 0;
 
-/** Writes a line, and before it how many could not be written. */
+/** Writes a line, after a report of the number of dropped lines. */
 export function logLine(text: string): void {
   const { stderr } = process;
   if (stderr.writableLength > MAX_WAITING_BYTES) {

@@ -30,13 +30,13 @@ import { startBridge, startStdioClient } from "./private-bridge.ts";
 import { createToken, keptToken, readTokenFile, writePrivate } from "./tokens.ts";
 import { watchFolder } from "./watch.ts";
 
-/** How long a bridge of --stdio may take to answer. */
+/** How long to wait for the bridge of --stdio. */
 const MAX_CONNECT_MS = 30_000;
 
-/** How long a call waits when the processes for users are all in use. */
+/** How long a call waits if all processes for users are in use. */
 const MAX_PROCESS_WAIT_MS = 10_000;
 
-/** Takes the secrets of the app out of what is said, once they are known. */
+/** Removes the secrets of the app from messages, once they are known. */
 let redact = (text: string): string => text;
 
 const say = (text: string) => logLine(redact(text));
@@ -66,7 +66,7 @@ function checkNode(): void {
   if (major < 22 || (major === 22 && minor < 18)) throw new AppError(`Node 22.18 or later is needed, and this is ${process.versions.node}`);
 }
 
-/** Code of the app may forget a promise, and nobody may read what is said any more: neither ends the sessions of all users. */
+/** Unhandled rejections of the app's code, and a missing reader of the log, must not end the sessions of all users. */
 function surviveFaults(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.on("unhandledRejection", (reason) => console.error(reason));
@@ -75,7 +75,7 @@ function surviveFaults(): void {
 
 async function run(options: CommandOptions): Promise<void> {
   const end = new End();
-  // The app's own code may write there, and with --stdio it is the protocol's.
+  // The app's code may write to the standard output, which is the protocol's with --stdio.
   if (options.isStdio) process.stdout.write = process.stderr.write.bind(process.stderr);
   const closing: (() => unknown)[] = [];
   try {
@@ -107,7 +107,7 @@ async function run(options: CommandOptions): Promise<void> {
       hosts.push(host);
     }
     endWithAll(hosts, end);
-    // Until the bridge is there, the status tells.
+    // Until the bridge answers, the status reports the progress.
     const connected = Promise.all(hosts.map((host) => host.connect()));
     if (options.isStdio) {
       const late = new AppError(`the bridge does not answer within ${MAX_CONNECT_MS / 1000} s`);
@@ -146,7 +146,7 @@ async function run(options: CommandOptions): Promise<void> {
   }
 }
 
-/** Returns how many processes there may be for users, and how large each may become. */
+/** Returns the maximum number of processes for users, and the maximum size of each. */
 function processLimits({ processMemoryMb, maxProcesses, processIdleSeconds }: CommandOptions, users: number) {
   const available = availableMemoryMb();
   const memory = processMemoryMb ?? defaultProcessMemoryMb(available);
@@ -154,14 +154,14 @@ function processLimits({ processMemoryMb, maxProcesses, processIdleSeconds }: Co
   return { processMemoryMb: memory, maxProcesses: Math.min(most, users), processIdleSeconds };
 }
 
-/** Returns what the processes for users are started with: nothing that is secret. */
+/** Returns the options for starting the processes of users, which contain no secrets. */
 function processOptions(app: LowdefyApp, { format, page, maxStateBytes, maxListItems, maxCallCpuMs, dynamicOperators }: Settings, memoryMb: number): ProcessOptions {
   const knownTexts = [...app.knownTexts];
   const settings = { plugins: app.pagePlugins, knownTexts, dynamicOperators: [...dynamicOperators], maxStateBytes, maxListItems, format, page };
   return { settings, readable: app.readable, memoryMb, maxCallCpuMs, log: say };
 }
 
-/** Builds the app again, and prepares its use. Returns nothing, and says why, if that fails. */
+/** Builds the app again, and prepares its use. Returns nothing, after logging the reason, if that fails. */
 async function buildAgain(options: CommandOptions, prepare: (app: LowdefyApp, settings: Settings) => Promise<void>): Promise<{ app: LowdefyApp; settings: Settings } | undefined> {
   let app: LowdefyApp | undefined;
   try {
@@ -176,7 +176,7 @@ async function buildAgain(options: CommandOptions, prepare: (app: LowdefyApp, se
   }
 }
 
-/** Opens the store of a user, and what offers their sessions. */
+/** Opens the store of a user, and the host that offers their sessions. */
 async function openHost(token: string, common: Pick<HostOptions, "name" | "app" | "pool" | "settings" | "bridgeUrl" | "roles">, options: CommandOptions): Promise<LowdefyHost> {
   const principal = principalOfToken(token);
   const { maxSessionsPerUser, sessionExpiryMinutes } = common.settings;
@@ -186,7 +186,7 @@ async function openHost(token: string, common: Pick<HostOptions, "name" | "app" 
   return new LowdefyHost({ ...common, store, token, bridgeSession: bridgeSession(options, principal) });
 }
 
-/** Ends the command when the bridge has refused the last of its connections. */
+/** Ends the command when the bridge has rejected the last of its connections. */
 function endWithAll(hosts: readonly LowdefyHost[], end: End): void {
   let left = hosts.length;
   for (const [index, { mcpWeb }] of hosts.entries()) {
@@ -200,7 +200,7 @@ function endWithAll(hosts: readonly LowdefyHost[], end: End): void {
   }
 }
 
-/** @throws AppError when the processes of users could read what is not theirs. */
+/** @throws AppError if the processes of users could read files that they must not. */
 function checkUnreadable(paths: readonly string[], readable: readonly string[]): void {
   for (const path of paths) {
     const folder = readable.find((folder) => `${realpathSync(path)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`));
@@ -221,12 +221,12 @@ function settingsOf(app: LowdefyApp, { format }: CommandOptions): Settings {
 
 async function tokensOf({ tokenFile, store }: CommandOptions, isFolder: boolean): Promise<string[]> {
   if (tokenFile !== undefined) return readTokenFile(tokenFile);
-  // Sessions belong to the token: a new one would lose them.
+  // Sessions belong to the token: with a new token they would be lost.
   if (isFolder) return [await keptToken(join(store, "token"))];
   return [createToken()];
 }
 
-/** A host that is started again is the same session at the bridge. Of two at once, the newer one has it. */
+/** A restarted host continues the same session at the bridge. If two run at once, the newer one has the session. */
 function bridgeSession({ config }: CommandOptions, principal: string): string {
   const hash = createHash("sha256").update(JSON.stringify([principal, resolve(config)]));
   return `lowdefy-${hash.digest("hex").slice(0, 32)}`;
@@ -241,7 +241,7 @@ async function writeClientConfiguration({ store }: CommandOptions, host: Lowdefy
 const withoutCredentials = (url: string): string => url.replace(/\/\/[^/@]*@/, "//");
 
 function version(): string {
-  // The command is one file in the package, and many in the sources.
+  // The command is a single file in the package, and many files in the sources.
   const path = import.meta.url.endsWith(".ts") ? "../../package.json" : "../package.json";
   return JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8")).version;
 }

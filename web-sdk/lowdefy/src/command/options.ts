@@ -5,9 +5,9 @@ import { parseArgs } from "node:util";
 
 import { AppError } from "../engine/app-error.ts";
 
-/** What the command was called with. */
+/** The options of the command. */
 export interface CommandOptions {
-  /** The folder of the app, in which `lowdefy.yaml` is. */
+  /** The folder of the app, which contains `lowdefy.yaml`. */
   config: string;
   bridge: string;
   tokenFile?: string;
@@ -19,7 +19,7 @@ export interface CommandOptions {
   isStdio: boolean;
   bridgeProgram: string;
   stdioProgram: string;
-  /** How many processes there may be for users. Without it, the memory of the computer decides. */
+  /** The maximum number of processes for users. By default, the memory of the computer determines it. */
   maxProcesses?: number;
   /** The memory of each of them. */
   processMemoryMb?: number;
@@ -33,21 +33,21 @@ Usage: mcp-web-lowdefy [OPTIONS]
 Options:
   --config <FOLDER>          The app: the folder of lowdefy.yaml [default: .]
   --bridge <URL>             The MCP-Web bridge [env: MCP_WEB_BRIDGE_URL] [default: http://localhost:3001]
-  --token-file <FILE>        Tokens, one a line; lines that begin with # are comments. Each is a user of its own: a connection, sessions and a
-                             folder of the store that no other one sees. Without it, one token is made and kept in the store's folder
-  --store <FOLDER|URL>       Where sessions are kept: a folder, or redis://HOST:PORT without a password [env: MCP_WEB_STORE, also with a
+  --token-file <FILE>        Tokens, one per line; lines that begin with # are comments. Each is a separate user with a connection, sessions
+                             and a folder of the store. Without it, one token is generated and stored in the store's folder
+  --store <FOLDER|URL>       Where sessions are stored: a folder, or redis://HOST:PORT without a password [env: MCP_WEB_STORE, also with a
                              password] [default: .mcp-web in the app's folder]
   --store-file <FILE>        File with the value of --store, also with a password
   --roles <ROLE,…>           The roles of users with opaque tokens; signed tokens have their own [default: none]
-  --format <FORMAT>          How pages are written: markdown or outline [default: mcp.format of lowdefy.yaml, else markdown]
+  --format <FORMAT>          The format of pages: markdown or outline [default: mcp.format of lowdefy.yaml, else markdown]
   --name <NAME>              The name that AI clients see [default: the name in lowdefy.yaml]
-  --watch                    Build the app again when its files change; sessions go on
-  --stdio                    Be an MCP server over stdin and stdout, with a bridge of its own that ends with it: one entry in the
+  --watch                    Build the app again when its files change; sessions continue
+  --stdio                    Run as an MCP server over stdin and stdout, with a private bridge that ends with it: one entry in the
                              configuration of a desktop AI client
-  --max-processes <NUMBER>   How many users can be served at once, each by a process. While there are fewer, one is ready for the next user
-                             [default: as many as have room in three quarters of the memory]
+  --max-processes <NUMBER>   The maximum number of users served at once, each by a process. Below it, a spare process waits for the next user
+                             [default: as many as fit in three quarters of the memory]
   --process-memory <MB>      The memory of each process, at least 96 [default: a 32nd of the memory, from 128 to 256]
-  --process-idle <SECONDS>   After how long without a call the process of a user ends; sessions stay [default: 300]
+  --process-idle <SECONDS>   Time without a call after which the process of a user ends; sessions are kept [default: 300]
   --bridge-program <FILE>    The bridge of --stdio [env: MCP_WEB_BRIDGE_PROGRAM] [default: mcp-web-bridge]
   --stdio-program <FILE>     The stdio client of --stdio [env: MCP_WEB_STDIO_PROGRAM] [default: mcp-web-stdio]
   -h, --help                 Print help
@@ -56,15 +56,15 @@ Options:
 Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format; limits with maxSessionsPerUser (50),
 sessionExpiryMinutes (1440), callsPerMinute (6000), maxCallCpuMs (10000), maxStateBytes (2097152), maxListItems (500), maxActionsPerCall (100),
 actionTimeoutMs (30000), callTimeoutMs (120000), maxElements (200), maxValueBytes (4096) and maxPageBytes (65536); and dynamicOperators, a list
-of operators that may run texts as code or pattern which are not in the app's configuration.
+of operators that may run texts as code or pattern that are not in the app's configuration.
 
-Exit codes: 0 after a signal or the end of input, 1 when the app, the store or the bridge cannot be used, 2 for a wrong command line.
+Exit codes: 0 after a signal or the end of input, 1 if the app, the store or the bridge cannot be used, 2 for an invalid command line.
 `;
 
-/** A command line that is wrong. */
+/** An invalid command line. */
 export class UsageError extends AppError {}
 
-/** Reads the command line. @throws UsageError when it is wrong. */
+/** Parses the command line. @throws UsageError if it is invalid. */
 export function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): CommandOptions | "help" | "version" {
   const { values } = parse(args);
   if (values.help) return "help";
@@ -94,7 +94,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   };
 }
 
-/** Whether a store is a server, and no folder. */
+/** Returns whether a store is a server rather than a folder. */
 export const isUrl = (store: string): boolean => /^[a-z][a-z\d+.-]+:\/\//i.test(store);
 
 function readNumber(values: Record<string, unknown>, name: string, least: number, most: number): number | undefined {
@@ -107,7 +107,10 @@ function readNumber(values: Record<string, unknown>, name: string, least: number
 
 const definedNumber = (name: "maxProcesses" | "processMemoryMb", value: number | undefined) => (value === undefined ? {} : { [name]: value });
 
-/** Returns where sessions are kept. A password is taken from a file or a variable only: arguments are visible to all users of the computer. */
+/**
+ * Returns the location of the sessions. A password is read only from a file or a variable, because arguments are visible to
+ * all users of the computer.
+ */
 function readStore({ store, "store-file": file }: { store?: string; "store-file"?: string }, environment: NodeJS.ProcessEnv): string | undefined {
   if (store !== undefined && file !== undefined) throw new UsageError("--store and --store-file exclude each other");
   if (store !== undefined && URL.parse(store)?.password) {

@@ -1,4 +1,4 @@
-/** A bridge that belongs to this process: for AI clients that start their servers themselves. */
+/** A bridge that belongs to this process, for AI clients that start their servers themselves. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,12 +6,12 @@ import { createInterface } from "node:readline";
 
 import { AppError } from "../engine/app-error.ts";
 
-/** How long the bridge may take to listen. */
+/** Maximum time until the bridge listens. */
 const MAX_START_MS = 10_000;
-/** How long a process may take to end before it is killed. */
+/** Maximum time for a process to end before it is killed. */
 const MAX_END_MS = 3_000;
 
-/** A process of this one. */
+/** A child process of this one. */
 export class ChildProgram {
   readonly process: ChildProcess;
 
@@ -32,18 +32,18 @@ export class ChildProgram {
 }
 
 /**
- * Writes what a process says to the log of this one. It does not inherit the standard error: that would make it blocking for both
- * of them, and this process would wait for its reader.
+ * Copies the output of a process to the log of this one. The process does not inherit the standard error: that would make
+ * it blocking for both, and this process would wait for its reader.
  */
 function forwardLog({ stderr }: ChildProcess, say: (line: string) => void): void {
   if (stderr) createInterface({ input: stderr }).on("line", say);
 }
 
-/** Starts a bridge on a free port of this computer, for one token. Returns it and its address. */
+/** Starts a bridge on a free port of this computer, for one token. Returns the bridge and its address. */
 export async function startBridge(program: string, token: string, say: (line: string) => void): Promise<{ bridge: ChildProgram; url: string }> {
   const child = spawn(program, ["--bind", "127.0.0.1:0", "--until-stdin-ends"], {
     env: { ...process.env, MCP_WEB_TOKENS: token },
-    // Its input ends with this process, however that ends.
+    // Its input ends with this process, however this process ends.
     stdio: ["pipe", "pipe", "pipe"],
   });
   forwardLog(child, say);
@@ -63,7 +63,7 @@ export async function startBridge(program: string, token: string, say: (line: st
   })();
   try {
     const url = await Promise.race([listening, failed]);
-    // Nobody reads what it says later.
+    // Later output is not needed.
     child.stdout?.resume();
     return { bridge, url };
   } catch (error) {
@@ -72,7 +72,7 @@ export async function startBridge(program: string, token: string, say: (line: st
   }
 }
 
-/** Starts the stdio client, which has this process's standard input and output. */
+/** Starts the stdio client, which uses this process's standard input and output. */
 export function startStdioClient(program: string, bridgeUrl: string, token: string, say: (line: string) => void): ChildProgram {
   const environment = { ...process.env, MCP_SERVER_URL: `${bridgeUrl}/mcp`, AUTH_TOKEN: token };
   const child = spawn(program, [], { env: environment, stdio: ["inherit", "inherit", "pipe"] });

@@ -1,4 +1,4 @@
-/** The tokens of the users. They are written to files of their owner only, and nowhere else. */
+/** The tokens of the users. They are written only to files that only their owner can read. */
 
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -6,12 +6,12 @@ import { dirname } from "node:path";
 
 import { AppError } from "../engine/app-error.ts";
 
-/** As the bridge asks for. */
+/** The same minimum as at the bridge. */
 const MIN_CHARS = 16;
 
 export const createToken = (): string => randomBytes(24).toString("base64url");
 
-/** Reads a file of tokens. @throws AppError when there is none in it, or one is too short. */
+/** Reads a file of tokens. @throws AppError if it contains none, or one is too short. */
 export async function readTokenFile(file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch((error: Error) => {
     throw new AppError(`--token-file cannot be read: ${error.message}`);
@@ -24,7 +24,7 @@ export async function readTokenFile(file: string): Promise<string[]> {
   return [...new Set(tokens.map(({ line }) => line))];
 }
 
-/** Returns the token in a file, which is made with a new one if it is not there. */
+/** Returns the token in a file, and creates the file with a new token if it is missing. */
 export async function keptToken(file: string): Promise<string> {
   const kept = await readFile(file, "utf8").catch(() => "");
   if (kept.trim().length >= MIN_CHARS) return kept.trim();

@@ -1,4 +1,4 @@
-/** What each type of blocks is in the text of a page. */
+/** The text of each type of blocks in a page. */
 
 import type { PageNode } from "mcp-web-sdk/page-driver";
 
@@ -7,14 +7,14 @@ import { choicesOf } from "./choices.ts";
 import { inputKind } from "./inputs.ts";
 import { textOfHtml, textOfValue, textProperty } from "./plain-text.ts";
 
-/** A node without what is inside it. */
+/** A node without its children. */
 export type BlockNode = Omit<PageNode, "children"> & { children?: PageNode[] };
 
 type Describe = (block: Block) => BlockNode;
 
-/** Rows of a table that are shown. */
+/** Maximum number of rows of a table that are shown. */
 const MAX_ROWS = 200;
-/** Characters of the data of a chart. */
+/** Maximum number of characters of a chart's data. */
 const MAX_DATA_CHARS = 4096;
 
 const properties = (block: Block): Record<string, unknown> => block.eval?.properties ?? {};
@@ -107,7 +107,7 @@ function columnsOf(definitions: unknown, first: unknown): { field: string; heade
   });
 }
 
-/** What is drawn: its data, as the app gives it. */
+/** A drawing: its data, as the app provides it. */
 const figure: Describe = (block) => {
   const json = JSON.stringify(properties(block), (_, value: unknown) => (typeof value === "function" ? undefined : value)) ?? "";
   const data = json.length > MAX_DATA_CHARS ? `${json.slice(0, MAX_DATA_CHARS)}…` : json;
@@ -116,7 +116,7 @@ const figure: Describe = (block) => {
 
 const hidden = undefined;
 
-/** Each type of Lowdefy's own packages. `undefined`: it says nothing. */
+/** The types in Lowdefy's own packages. `undefined` means that the type has no text. */
 const TEXTS: Record<string, Describe | undefined> = {
   Affix: generic,
   AgGridAlpine: table,
@@ -190,10 +190,10 @@ const TEXTS: Record<string, Describe | undefined> = {
   Tooltip: text(({ title }) => title, "generic"),
 };
 
-/** The types of blocks that this host has its own text for. */
+/** The types of blocks with a text of this host. */
 export const KNOWN_TEXTS: readonly string[] = Object.keys(TEXTS);
 
-/** Returns what a block is in the text, without its handle; nothing if it says nothing. */
+/** Returns the text of a block without its handle; `undefined` if it has none. */
 export function describeBlock(block: Block): BlockNode | undefined {
   if (block.type in TEXTS) {
     const described = TEXTS[block.type]?.(block);
@@ -227,7 +227,7 @@ function describeInput(block: Block): BlockNode {
   };
 }
 
-/** The label of an input as its component shows it. */
+/** Returns the label of an input as its component shows it. */
 export function labelOf(block: Block): string {
   const { title, label } = properties(block) as { title?: unknown; label?: { title?: unknown } };
   return textProperty(label?.title) ?? textProperty(title) ?? block.blockId;
@@ -241,7 +241,7 @@ function inputStates(block: Block, more: string[] = []): Pick<BlockNode, "states
   return { ...(states.length && { states }), ...(isWrong && reasons.length && { error: reasons.join(" ") }) };
 }
 
-/** A block of a package that is not known: what it is given and reads as a text. */
+/** Describes a block of an unknown package: the properties that look like text. */
 function describeUnknown(block: Block): BlockNode {
   const { content, text: given, value } = properties(block);
   const shown = [content, given, value].map(textProperty).filter((text) => text !== undefined);

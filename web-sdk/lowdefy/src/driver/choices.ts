@@ -10,7 +10,7 @@ export interface BlockChoice {
   isDisabled: boolean;
 }
 
-/** Returns the choices of a block, without those of the same value. */
+/** Returns the choices of a block, without duplicates of a value. */
 export function choicesOf(block: Block): BlockChoice[] {
   const { options } = block.eval?.properties ?? {};
   if (!Array.isArray(options)) return [];
@@ -27,7 +27,7 @@ function choiceOf(option: unknown): BlockChoice {
   return { value, label: typeof label === "string" ? textOfHtml(label) : textOfValue(label ?? value), isDisabled: disabled === true };
 }
 
-/** Returns the choice that a client means: by its value, by its label, or by either as a text. */
+/** Returns the choice for a client's value: by its value, by its label, or by either as a text. */
 export function findChoice(choices: readonly BlockChoice[], wanted: unknown): BlockChoice | undefined {
   const key = keyOf(wanted);
   const text = textOfValue(wanted);

@@ -1,4 +1,4 @@
-/** The driver of a session: looks at its page and acts on it, as `mcp-web-sdk/page-driver` asks. */
+/** The driver of a session: it looks at its page and acts on it, as `mcp-web-sdk/page-driver` requires. */
 
 import { serializer, set } from "@lowdefy/helpers";
 import { type Action, ActionError, type ActionOutcome, type PageDriver, type PageState, type PageTree, type ReadBack, type TargetFacts, type TreeOptions } from "mcp-web-sdk/page-driver";
@@ -17,13 +17,13 @@ import { readState } from "./state.ts";
 import { readTree } from "./tree.ts";
 import { sleep } from "./waiting.ts";
 
-/** What goes on after an action, such as `onInitAsync`, is waited for so long. */
+/** Maximum time to wait for work that continues after an action, such as `onInitAsync`. */
 const MAX_PENDING_MS = 5_000;
-/** Handles of elements that are gone which are told from those that never were. */
+/** Maximum number of stale handles that are distinguished from unknown ones. */
 const MAX_KNOWN_REFS = 10_000;
-/** The shortest wait for a change. */
+/** Minimum wait for a change. */
 const MIN_CHANGE_MS = 50;
-/** Blocks that an action is said to have changed. */
+/** Maximum number of changed blocks in the report of an action. */
 const MAX_CHANGED = 10;
 const POSSIBLE = "here are setValue, triggerEvent, callMethod, setState, setGlobal, navigate and waitFor";
 
@@ -35,10 +35,10 @@ export class LowdefyDriver implements PageDriver {
   #before: Map<string, string | undefined> = new Map();
   #pageBefore = "";
   #contextBefore: unknown;
-  /** What the last `setValue` has made of its value. */
+  /** The block and the parsed value of the last `setValue`. */
   #wanted: { block: Block; value: unknown } | undefined;
 
-  /** `saved` is called when a call has acted. */
+  /** `saved` is called after a call has acted. */
   constructor(session: AppSession, saved: () => Promise<void>) {
     this.#session = session;
     this.#saved = saved;
@@ -62,10 +62,10 @@ export class LowdefyDriver implements PageDriver {
     const { blocks } = this.#session;
     const dialog = blocks.openDialog;
     const isBehind = dialog && !blocks.isIn(block, dialog);
-    // A button of Lowdefy cannot be clicked while what it does goes on.
+    // A button of Lowdefy cannot be clicked while its event is running.
     const isLoading = block.eval?.loading === true || (block.type === "Button" && block.Events.events.onClick?.loading);
     const isDisabled = block.eval?.properties?.disabled === true || isLoading || part?.isDisabled;
-    // A dialog that is closed can be opened by its methods.
+    // A closed dialog can be opened by its methods.
     const isHidden = !isShown || (blocks.isClosed(block) && action.type !== "callMethod");
     return {
       label: part ? `${part.role} "${part.name}"` : labelOf(block),
@@ -101,7 +101,7 @@ export class LowdefyDriver implements PageDriver {
     });
   }
 
-  /** What an action begins is awaited by it; what is left are actions that the app does not wait for. */
+  /** An action waits for its own effects. The remaining work is actions that the app does not wait for. */
   async rest(_isBrief: boolean, signal: AbortSignal): Promise<void> {
     const { activity } = this.#session;
     const due = performance.now() + MAX_PENDING_MS;
@@ -218,12 +218,12 @@ export class LowdefyDriver implements PageDriver {
       await closeDialog(block, event, this.#session.blocks.tools);
       return;
     }
-    // What fails in it is a message or a warning, as for the app's user.
+    // A failure in it is a message or a warning, as for the app's user.
     await block.triggerEvent({ name: event });
     if (event === "onClick") this.#followLink(block);
   }
 
-  /** What a click does to a block that has no event for it. */
+  /** Performs the effect of a click on a block that has no event for it. */
   async #click(block: Block, events: string[]): Promise<void> {
     if (block.meta.category === "input" && inputKind(block).isSwitch) return setBlockValue(block, block.value !== true);
     if (!this.#followLink(block)) throw unknownEvent(block.blockId, "onClick", events);
@@ -246,7 +246,7 @@ export class LowdefyDriver implements PageDriver {
     await block.methods[method]!(...args);
   }
 
-  /** Sets parts of the state of the page, or of what the pages share, as the actions of Lowdefy do. */
+  /** Sets parts of the state of the page, or of the global state, like Lowdefy's actions. */
   #set(values: Record<string, unknown>, isGlobal: boolean): void {
     const { context, global, limits } = this.#session;
     if (!context) throw new ActionError("ActionFailed", "no page is open: use navigate");
@@ -300,7 +300,7 @@ export class LowdefyDriver implements PageDriver {
   }
 }
 
-/** A block in the words of the page's text, such as `button "Save"`. */
+/** Returns a block as the page's text describes it, such as `button "Save"`. */
 function labelOf(block: Block): string {
   const { role = block.type, name } = describeBlock(block) ?? {};
   return name ? `${role} "${name}"` : role;

@@ -1,4 +1,4 @@
-/** The types of blocks that have a value: their roles, their values as texts, and what a client's value becomes. */
+/** The types of blocks with a value: their roles, their values as text, and the conversion of a client's value. */
 
 import { ActionError } from "mcp-web-sdk/page-driver";
 
@@ -6,23 +6,23 @@ import type { Block } from "../engine/engine-types.ts";
 import { type BlockChoice, choicesOf, findChoice, labelOfValue } from "./choices.ts";
 import { textOfValue } from "./plain-text.ts";
 
-/** How a type of inputs is used. */
+/** The behaviour of a type of inputs. */
 export interface InputKind {
   role: string;
-  /** The value as a text, or texts where it is a list. */
+  /** Returns the value as text, or as texts if it is a list. */
   text(block: Block): string | string[] | undefined;
-  /** What a client's value becomes. @throws ActionError when it cannot be the value of this block. */
+  /** Converts a client's value. @throws ActionError if it cannot be the value of this block. */
   parse(value: unknown, block: Block): unknown;
-  /** Whether its value is one of its choices. */
+  /** Whether its value must be one of its choices. */
   hasChoices?: boolean;
-  /** The value is a truth: it is shown as `checked`. */
+  /** Whether the value is a boolean, shown as `checked`. */
   isSwitch?: boolean;
 }
 
 const text: InputKind = {
   role: "textbox",
   text: ({ value }) => textOfValue(value),
-  // As an input element, which has no lines.
+  // Like an input element, which has no lines.
   parse: (value, block) => replaced(cut(asText(value).replace(/[\r\n]+/g, ""), block), block) || null,
 };
 
@@ -39,7 +39,7 @@ const number: InputKind = {
     if (typeof given !== "number" || !Number.isFinite(given)) throw unfit(block, value, "a number");
     const { min, max, precision } = block.eval?.properties ?? {};
     const number = typeof precision === "number" && precision >= 0 && precision <= 20 ? Number(given.toFixed(precision)) : given;
-    // As the control, which takes the nearest number that is allowed.
+    // Like the control, which takes the nearest allowed number.
     const least = typeof min === "number" ? Math.max(number, min) : number;
     return typeof max === "number" ? Math.min(least, max) : least;
   },
@@ -154,7 +154,7 @@ const KINDS: Record<string, InputKind> = {
   WeekSelector: date("week"),
 };
 
-/** Returns how a block's value is used: that of an unknown type by what it says of its values. */
+/** Returns the behaviour of a block's value; for an unknown type, it is derived from the description of its values. */
 export function inputKind(block: Block): InputKind {
   const known = KINDS[block.type];
   if (known) return known;
@@ -172,7 +172,7 @@ export function inputKind(block: Block): InputKind {
   }
 }
 
-/** The types of blocks that this host has its own rules for. */
+/** The types of blocks with rules of this host. */
 export const KNOWN_INPUTS: readonly string[] = Object.keys(KINDS);
 
 export const isPassword = (block: Block): boolean => block.type === "PasswordInput";
@@ -187,7 +187,7 @@ function choose(block: Block, choices: readonly BlockChoice[], wanted: unknown):
 
 function parseDate(value: unknown, block: Block, unit: "day" | "week" | "month" | "minute"): Date {
   const written = typeof value === "string" && /^\d{4}-\d{2}(-\d{2})?([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(value) ? value.replace(" ", "T") : "";
-  // A time without a zone is one of UTC, as the days are.
+  // A time without a zone is in UTC, like the days.
   const time = Date.parse(written.includes("T") && !/(Z|[+-]\d{2}:?\d{2})$/.test(written) ? `${written}Z` : written);
   if (Number.isNaN(time)) throw unfit(block, value, unit === "minute" ? "a time such as 2026-03-04T13:45" : "a date such as 2026-03-04");
   const date = new Date(time);
@@ -208,13 +208,13 @@ function asText(value: unknown): string {
   return textOfValue(value);
 }
 
-/** As a control with a limit, which takes no more characters. */
+/** Cuts a text like a control with a limit, which accepts no more characters. */
 function cut(written: string, block: Block): string {
   const { maxLength } = block.eval?.properties ?? {};
   return typeof maxLength === "number" && maxLength >= 0 ? written.slice(0, maxLength) : written;
 }
 
-/** As `TextInput` with the property `replaceInput`. */
+/** Replaces characters like `TextInput` with the property `replaceInput`. */
 function replaced(written: string, block: Block): string {
   const { replaceInput } = (block.eval?.properties ?? {}) as { replaceInput?: { pattern?: unknown; flags?: unknown; replacement?: unknown } };
   if (typeof replaceInput?.pattern !== "string") return written;

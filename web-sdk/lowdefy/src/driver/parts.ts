@@ -1,6 +1,6 @@
 /**
- * The parts of a block that can be clicked and are no blocks: the buttons of dialogs and lists, tabs, links of menus, radio
- * buttons. Their handle is that of the block, a slash and the name of the part, such as `lines/add`.
+ * The parts of a block that can be clicked but are not blocks: the buttons of dialogs and lists, tabs, links of menus,
+ * radio buttons. Their handle is that of the block, a slash and the name of the part, such as `lines/add`.
  */
 
 import { addItem, checkIndex, closeDialog } from "../engine/block-methods.ts";
@@ -18,14 +18,14 @@ export interface BlockPart {
   name: string;
   states?: string[];
   isDisabled?: boolean;
-  /** What a click does. */
+  /** Performs the effect of a click. */
   click(): unknown;
 }
 
-/** Items of menus within menus, at most. */
+/** Maximum depth of nested menus. */
 const MAX_MENU_DEPTH = 5;
 
-/** Returns the parts of a block, in the order of the page. */
+/** Returns the parts of a block, in page order. */
 export function partsOf(block: Block, session: AppSession): BlockPart[] {
   switch (block.type) {
     case "Modal":
@@ -76,7 +76,7 @@ export function findPart(block: Block, key: string, session: AppSession): BlockP
   return partsOf(block, session).find((part) => part.key === key);
 }
 
-/** The tabs of a block of the type `Tabs`. */
+/** Returns the tabs of a block of the type `Tabs`. */
 export function tabsOf(block: Block): { key: string; title: string; isActive: boolean }[] {
   const { tabs, activeKey, defaultActiveKey, extraAreaKey } = (block.eval?.properties ?? {}) as Record<string, unknown>;
   const areas = Object.keys((block as { areas?: object }).areas ?? {}).sort();

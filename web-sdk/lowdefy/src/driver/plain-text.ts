@@ -1,10 +1,10 @@
-/** The text of HTML and of values: what a person would read. */
+/** Converts HTML and values to the text that a person would read. */
 
-/** Tags whose end is the end of a line. */
+/** Tags that end a line. */
 const BLOCK_TAGS = /<(?:br|hr)\b[^>]*>|<\/(?:p|div|li|tr|h[1-6]|ul|ol|table|blockquote|pre)\s*>/gi;
 const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** Returns the text of HTML. Scripts and styles have none. */
+/** Returns the text of HTML, without scripts and styles. */
 export function textOfHtml(html: string): string {
   if (!/[<&]/.test(html)) return html;
   return html
@@ -24,7 +24,7 @@ function decode(name: string): string | undefined {
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
 }
 
-/** Returns a value as a text: dates as in ISO 8601, objects as JSON, nothing as an empty text. */
+/** Returns a value as a text: dates in ISO 8601, objects as JSON, and an empty text for no value. */
 export function textOfValue(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "" : value.toISOString();

@@ -1,20 +1,20 @@
-/** Names in the state of an app that a client sets, and the values that it may set. */
+/** The names in an app's state that a client sets, and the allowed values. */
 
 import { ActionError } from "mcp-web-sdk/page-driver";
 
 import { countValues } from "../engine/json-values.ts";
 import { type SessionLimits, maxStateValues } from "../engine/session-limits.ts";
 
-/** The longest name, in characters and in parts. */
+/** Maximum length of a name, in characters and in parts. */
 const MAX_KEY_CHARS = 500;
 const MAX_PARTS = 50;
-/** The largest value, as JSON. */
+/** Maximum size of a value, as JSON. */
 const MAX_VALUE_BYTES = 256 * 1024;
 
 /**
  * Returns the parts of a name such as `lines.0.name`.
  *
- * @throws ActionError when it leads out of the state, or leaves items of a list out: the engine would make them all.
+ * @throws ActionError if it leads out of the state, or skips items of a list, because the engine would create them all.
  */
 export function parsePath(key: string, state: Record<string, unknown>, { maxListItems }: SessionLimits): string[] {
   const parts = key.split(".");
@@ -32,7 +32,7 @@ export function parsePath(key: string, state: Record<string, unknown>, { maxList
   return parts;
 }
 
-/** @throws ActionError when a value is too large for the engine to handle in time. */
+/** @throws ActionError if a value is too large for the engine to handle in time. */
 export function checkValue(value: unknown, { maxListItems }: SessionLimits): unknown {
   let items = 0;
   const text = JSON.stringify(value, (_, inner: unknown) => {
@@ -44,7 +44,7 @@ export function checkValue(value: unknown, { maxListItems }: SessionLimits): unk
   return value;
 }
 
-/** @throws ActionError when values would make the state of a session too large. */
+/** @throws ActionError if values would make the state of a session too large. */
 export function checkStateSize(state: object, values: object, limits: SessionLimits): void {
   const { maxStateBytes } = limits;
   const bytes = Buffer.byteLength(JSON.stringify(state)) + Buffer.byteLength(JSON.stringify(values));

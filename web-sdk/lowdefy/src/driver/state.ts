@@ -1,4 +1,4 @@
-/** What `get_state` returns of a session. */
+/** The result of `get_state` for a session. */
 
 import { serializer } from "@lowdefy/helpers";
 import { type PageState, fitState } from "mcp-web-sdk/page-driver";
@@ -8,7 +8,7 @@ import type { RequestRun } from "../engine/engine-types.ts";
 import type { AppSession } from "../engine/session.ts";
 import { isPassword } from "./inputs.ts";
 
-/** Returns the state of the page, what the pages share, and the newest run of each request. Passwords are hidden. */
+/** Returns the state of the page, the global state, and the newest run of each request. Passwords are hidden. */
 export function readState(session: AppSession): PageState {
   const { context, pageId } = session;
   const state = fitState(hidePasswords(session, serializer.copy(context?.state ?? {})));

@@ -9,10 +9,10 @@ import { describeBlock } from "./block-texts.ts";
 import { eventsOf } from "./events.ts";
 import { type BlockPart, itemParts, partsOf, tabsOf } from "./parts.ts";
 
-/** Menus that are drawn around the content of a page, not with it. */
+/** Menus that are drawn around the content of a page instead of in it. */
 const MENUS_AROUND: ReadonlySet<string> = new Set(["PageHeaderMenu", "PageSiderMenu"]);
 
-/** Returns the tree of a page, or of what is inside one block. */
+/** Returns the tree of a page, or of the content of one block. */
 export function readTree(session: AppSession, options: TreeOptions): PageTree {
   const { context } = session;
   const reader = new TreeReader(session, options);
@@ -30,7 +30,7 @@ class TreeReader {
     this.#options = options;
   }
 
-  /** Returns what can be seen: an open dialog covers everything else. */
+  /** Returns the visible nodes: an open dialog covers everything else. */
   root(blocks: Blocks, within: string | undefined): PageNode[] {
     const name = within ?? this.#session.blocks.openDialog?.blockId;
     if (name === undefined) return this.#blocks(blocks);
@@ -92,7 +92,7 @@ class TreeReader {
     return [...nodes, ...parts];
   }
 
-  /** The panels of tabs: each is there, whether its tab is the active one or not. */
+  /** Returns the panels of tabs, including those of inactive tabs. */
   #panels(block: Block, content: Blocks): PageNode[] {
     return tabsOf(block).flatMap(({ key, title }) => {
       const area = content.areas[key];
@@ -120,7 +120,7 @@ function findWithParent(blocks: Blocks, blockId: string): { block: Block; parent
   return undefined;
 }
 
-/** Leaves out what is beyond a number of elements, and counts it. */
+/** Leaves out elements beyond a limit, and counts them. */
 function prune(nodes: readonly PageNode[], limit: number): { nodes: PageNode[]; elements: number; shown: number } {
   let elements = 0;
   let shown = 0;

@@ -1,4 +1,4 @@
-/** Waits so long, or until the signal fires. */
+/** Waits for the given time, or until the signal fires. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * What happens in a session while an action runs: messages, warnings, what is not finished yet. Many sessions share a process:
- * what is written to the console belongs to the session whose code writes it.
+ * Records the activity of a session during an action: messages, warnings, and unfinished work. Many sessions share a
+ * process, so the console output belongs to the session whose code writes it.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -11,7 +11,7 @@ export interface ShownMessage {
   content: string;
 }
 
-/** More of them say nothing new. */
+/** More warnings would not be informative. */
 const MAX_WARNINGS = 10;
 const MAX_MESSAGES = 20;
 
@@ -23,7 +23,7 @@ export class Activity {
   #warnings: string[] = [];
   readonly #pending = new Set<Promise<unknown>>();
 
-  /** Runs something, whose console is this activity. */
+  /** Runs a function whose console output belongs to this activity. */
   run<Value>(work: () => Value): Value {
     return current.run(this, work);
   }
@@ -37,7 +37,7 @@ export class Activity {
     if (this.#warnings.length < MAX_WARNINGS && !isKnown) this.#warnings.push(text);
   }
 
-  /** Counts something as unfinished until it has ended. */
+  /** Counts a promise as unfinished until it has settled. */
   track<Value>(work: Promise<Value>): Promise<Value> {
     const tracked = work.then(
       () => {},
@@ -52,12 +52,12 @@ export class Activity {
     return this.#pending.size > 0;
   }
 
-  /** Fulfilled when one of the things that are unfinished has ended. */
+  /** Fulfilled when one of the unfinished promises has settled. */
   async oneEnded(): Promise<void> {
     await Promise.race(this.#pending);
   }
 
-  /** Returns what was recorded since the last time. */
+  /** Returns the records since the last call. */
   take(): { messages: ShownMessage[]; warnings: string[] } {
     const taken = { messages: this.#messages, warnings: this.#warnings };
     this.#messages = [];
@@ -67,8 +67,8 @@ export class Activity {
 }
 
 /**
- * Gives the console of this process to the sessions: the engine writes what goes wrong there. What belongs to none goes to the
- * standard error, because the standard output may be a protocol.
+ * Redirects the console of this process to the sessions, because the engine logs errors there. Output of no session goes to
+ * the standard error, because the standard output may be a protocol.
  */
 export function redirectConsole(write: (text: string) => void): void {
   const say = (isWarning: boolean) => (...parts: unknown[]) => {
@@ -84,7 +84,7 @@ export function redirectConsole(write: (text: string) => void): void {
   console.debug = say(false);
 }
 
-/** Returns the message of an error, also of those that the engine wraps. */
+/** Returns the message of an error, including those that the engine wraps. */
 export function textOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   if (typeof thrown !== "object" || thrown === null) return String(thrown);

@@ -1,4 +1,4 @@
-/** What is wrong with the app, or with how it was started: said to the operator. */
+/** An error of the app or of the command line, shown to the operator. */
 export class AppError extends Error {
   constructor(message: string) {
     super(message);

@@ -1,4 +1,4 @@
-/** A Lowdefy app as its build has written it: pages, menus, requests. */
+/** A Lowdefy app in the format of its build: pages, menus, requests. */
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,12 +23,12 @@ export interface AppPageSummary {
   auth?: unknown;
 }
 
-/** The page that the build adds for pages that are not there. */
+/** The page that the build adds for missing pages. */
 const NOT_FOUND_PAGE = "404";
 
 export type RootConfig = Awaited<ReturnType<typeof getRootConfig>>;
 
-/** A request that a page makes. */
+/** A request by a page. */
 export interface LowdefyRequest {
   blockId: string;
   pageId: string;
@@ -36,7 +36,7 @@ export interface LowdefyRequest {
   requestId: string;
 }
 
-/** Parts of an app, which {@link LowdefyApp.build} puts together. */
+/** The parts of an app, which {@link LowdefyApp.build} joins. */
 interface AppParts {
   output: string;
   built: BuildResult;
@@ -49,19 +49,19 @@ interface AppParts {
   config: unknown;
 }
 
-/** An app that was built. It has the secrets, and is used by the host only. */
+/** A built app. It has the secrets, and is used only by the host. */
 export class LowdefyApp {
   /** The name in `lowdefy.yaml`. */
   readonly name: string | undefined;
-  /** What `lowdefy.yaml` says to this host under the key `mcp`. */
+  /** The settings for this host in `lowdefy.yaml`, under the key `mcp`. */
   readonly mcp: unknown;
   /** The modules of the app's packages that pages need. */
   readonly pagePlugins: PagePluginModules;
   /** The folders of these modules. */
   readonly readable: readonly string[];
-  /** The texts of the configuration that operators and actions run as code or pattern. */
+  /** The texts in the configuration that operators and actions run as code or pattern. */
   readonly knownTexts: ReadonlySet<string>;
-  /** Takes the values of secrets out of texts and values. */
+  /** Removes the values of secrets from texts and values. */
   readonly redactor: Redactor;
   readonly #folder: string;
   readonly #output: string;
@@ -91,7 +91,7 @@ export class LowdefyApp {
     this.redactor = createRedactor(this.#secrets);
   }
 
-  /** Builds the app of a folder. @throws AppError when it cannot be built, or a package is not installed. */
+  /** Builds the app of a folder. @throws AppError if it cannot be built, or a package is not installed. */
   static async build(config: string, warn: (text: string) => void): Promise<LowdefyApp> {
     const output = await mkdtemp(join(tmpdir(), "mcp-web-lowdefy-"));
     try {
@@ -118,20 +118,20 @@ export class LowdefyApp {
     }
   }
 
-  /** Removes what was built. */
+  /** Removes the built files. */
   async dispose(): Promise<void> {
     await rm(this.#output, { recursive: true, force: true });
   }
 
-  /** What the pages share, and the menus that a user sees. */
+  /** Returns the global configuration, and the menus that a user sees. */
   async rootConfig(user: AppUser): Promise<RootConfig> {
     const { home, lowdefyGlobal, menus } = await getRootConfig(this.#api(user));
     return { home, menus: prepare(menus) as RootConfig["menus"], lowdefyGlobal: prepare(lowdefyGlobal ?? {}) as RootConfig["lowdefyGlobal"] };
   }
 
-  /** Returns a page, or nothing if there is none that the user may open. */
+  /** Returns a page, or nothing if there is no such page that the user may open. */
   async page(pageId: string, user: AppUser): Promise<PageConfig | undefined> {
-    // The id becomes a part of a path.
+    // The id becomes part of a path.
     if (!this.#pageIds.has(pageId)) return undefined;
     const page = await getPageConfig(this.#api(user), { pageId });
     if (!page) return undefined;
@@ -158,8 +158,8 @@ export class LowdefyApp {
   }
 
   /**
-   * Makes a request of a page that the user may open. The values of secrets stay here. `overran` is called when an operator of it
-   * took too long.
+   * Makes a request of a page that the user may open. The values of secrets stay here. `overran` is called if one of its
+   * operators took too long.
    */
   async request(user: AppUser, request: LowdefyRequest, overran: () => void): Promise<unknown> {
     const { pageId, requestId } = request;
@@ -197,7 +197,7 @@ const readerOf = (folder: string) => async (path: string): Promise<unknown> => {
   return JSON.parse(await readFile(join(folder, path), "utf8"));
 };
 
-/** Page ids may have slashes: the folders with a file of their own name are pages. */
+/** Page ids may contain slashes: folders that contain a file with their own name are pages. */
 async function listPageIds(folder: string): Promise<string[]> {
   const pages = join(folder, "pages");
   const files = await readdir(pages, { recursive: true, encoding: "utf8" }).catch(() => []);
@@ -209,7 +209,9 @@ async function listPageIds(folder: string): Promise<string[]> {
   });
 }
 
-/** Returns the texts that the app runs: those of its pages, requests and connections, and those that its pages share. */
+/**
+ * Returns the texts that the app runs: those of its pages, requests and connections, and those in the global configuration.
+ */
 async function textsOf(folder: string, read: (path: string) => Promise<unknown>): Promise<string[]> {
   const files = await readdir(folder, { recursive: true, encoding: "utf8" });
   const configured = files.filter((path) => path.endsWith(".json") && /^(pages|connections)[\\/]/.test(path));
@@ -223,7 +225,7 @@ function allTexts(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(allTexts) : [];
 }
 
-/** Returns a page without the build's own keys, and without what delays its events. */
+/** Returns a page without the build's own keys, and without delays of its events. */
 function prepare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(prepare);
   if (typeof value !== "object" || value === null) return value;

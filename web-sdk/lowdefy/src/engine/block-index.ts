@@ -1,11 +1,10 @@
-/** The blocks of a page, one after another. */
+/** Iterates over the blocks of a page. */
 
 import type { Block, Blocks } from "./engine-types.ts";
 
 /**
- * Calls a function with each block that is there, those inside after the one around them: with whether it is shown, and what
- * is inside it.
- * `hidesInside` says of a block that is shown whether its content is not.
+ * Calls a function for each block, parents before children, with whether it is shown, and its content. `hidesInside`
+ * returns whether the content of a shown block is hidden.
  */
 export function eachBlock(blocks: Blocks, visit: (block: Block, isShown: boolean, inside: Blocks[]) => void, hidesInside: (block: Block) => boolean = () => false, isShown = true): void {
   for (const { blocks: inArea = [] } of Object.values(blocks.areas)) {

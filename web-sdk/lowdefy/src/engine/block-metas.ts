@@ -1,5 +1,5 @@
 /**
- * What the types of blocks say of themselves. Their packages need React and a browser: the category of each is read from their
+ * The metadata of the types of blocks. Their packages need React and a browser, so the category of each is read from the
  * files without running them.
  */
 
@@ -22,7 +22,7 @@ export function readBlockMetas(packageFolder: string): Record<string, BlockMeta>
   return metas;
 }
 
-/** Returns the `meta` that a module gives its component, if it does. */
+/** Returns the `meta` that a module assigns to its component, if any. */
 export function parseMeta(source: string): BlockMeta | undefined {
   const literal = /\.meta = \{([^]*?)\n\};/.exec(source)?.[1];
   const category = literal && /category: '(container|display|input|list)'/.exec(literal)?.[1];
@@ -36,7 +36,7 @@ export function parseMeta(source: string): BlockMeta | undefined {
   };
 }
 
-/** Reads a literal of JavaScript that is JSON but for its quotes. */
+/** Parses a literal of JavaScript that is JSON except for its quotes. */
 function parseLiteral(literal: string): unknown {
   return JSON.parse(literal.replace(/'/g, '"').replace(/(\w+):/g, '"$1":'));
 }

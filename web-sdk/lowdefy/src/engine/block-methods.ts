@@ -1,28 +1,28 @@
 /**
- * The methods that components of blocks register when a browser shows them. Here they are registered for the blocks that are
- * there, so that the action `CallMethod` finds them.
+ * The methods that components of blocks register when a browser shows them. Here they are registered for all existing
+ * blocks, so that the action `CallMethod` finds them.
  */
 
 import type { Activity } from "./activity.ts";
 import type { Block } from "./engine-types.ts";
 
-/** Which dialogs are open, by the ids of their blocks. */
+/** The open dialogs, by the ids of their blocks. */
 export type OpenDialogs = Set<string>;
 
-/** Types of blocks whose content is shown when they are open. */
+/** Types of blocks whose content is shown while they are open. */
 export const DIALOG_TYPES: ReadonlySet<string> = new Set(["Modal", "Drawer", "ConfirmModal"]);
 
-/** What the methods of a block change. */
+/** The state that the methods of a block change. */
 export interface MethodTools {
   dialogs: OpenDialogs;
   activity: Activity;
-  /** Number of items of a list: the engine looks at all of them for each. */
+  /** Maximum number of items of a list, because the engine checks all of them for each. */
   maxItems: number;
-  /** Called when what is shown has changed. */
+  /** Called when the visible content has changed. */
   changed(): void;
 }
 
-/** Registers the methods of a block, unless it has them. */
+/** Registers the methods of a block, unless they are registered. */
 export function registerMethods(block: Block, tools: MethodTools): void {
   if (block.type === "Modal" || block.type === "Drawer") {
     register(block, "toggleOpen", () => setOpen(block, !tools.dialogs.has(block.blockId), tools));
@@ -46,20 +46,20 @@ export function setOpen(block: Block, isOpen: boolean, { dialogs, activity, chan
   for (const name of names) if (block.Events.events[name]) void activity.track(block.triggerEvent({ name }));
 }
 
-/** Closes a dialog with one of its own buttons: its event may refuse that. */
+/** Closes a dialog with one of its own buttons, unless its event prevents that. */
 export async function closeDialog(block: Block, event: string, tools: MethodTools): Promise<boolean> {
   const { success, bounced } = await block.triggerEvent({ name: event });
   if (success && !bounced) setOpen(block, false, tools);
   return success;
 }
 
-/** Adds an item to a list. @throws Error when it has as many as it may have. */
+/** Adds an item to a list. @throws Error if it has the maximum number of items. */
 export function addItem(block: Block, name: "pushItem" | "unshiftItem", maxItems: number, count = block.itemCount?.() ?? 0): void {
   if (count >= maxItems) throw new Error(`${block.blockId} has ${maxItems} items, which is the most (maxListItems)`);
   block[name]?.();
 }
 
-/** @throws Error when there is no such item. */
+/** @throws Error if there is no such item. */
 export function checkIndex(block: Block, index: unknown): number {
   const count = block.itemCount?.() ?? 0;
   if (typeof index === "number" && Number.isInteger(index) && index >= 0 && index < count) return index;

@@ -1,17 +1,17 @@
-/** What actions and operators use of a browser. What only a browser has becomes a warning. */
+/** The browser objects that actions and operators use. Features that only a browser has cause a warning. */
 
 import type { Activity } from "./activity.ts";
 import type { PagePlugins } from "./plugins.ts";
 
-/** The size of the window that `_media` sees. */
+/** The window size for `_media`. */
 const WINDOW = { innerWidth: 1280, innerHeight: 800 };
-/** Where `_location` is. No request is made there. */
+/** The address for `_location`. No request is sent there. */
 const ORIGIN = "http://lowdefy.invalid";
 
-/** Actions of Lowdefy that act on a browser, not on the page. */
+/** Actions of Lowdefy that affect a browser rather than the page. */
 const BROWSER_ACTIONS = ["CopyToClipboard", "ScrollTo", "SetFocus", "GeolocationCurrentPosition", "Login", "Logout", "UpdateSession"];
 
-/** Returns what the engine passes as `globals`. `place` says where the session is. */
+/** Returns the object that the engine passes as `globals`. `place` returns the location of the session. */
 export function browserGlobals(place: () => string): Record<string, unknown> {
   const window = {
     ...WINDOW,
@@ -24,7 +24,7 @@ export function browserGlobals(place: () => string): Record<string, unknown> {
   return { document, fetch: (...request: Parameters<typeof fetch>) => fetch(...request), window };
 }
 
-/** Returns the actions of an app, where those that need a browser say so. */
+/** Returns the actions of an app; those that need a browser report that. */
 export function withoutBrowser(actions: PagePlugins["actions"], activity: Activity): PagePlugins["actions"] {
   const replaced = Object.keys(actions).filter((name) => BROWSER_ACTIONS.includes(name));
   const warn = (name: string) => () => activity.warn(`${name} needs a browser: it did nothing here`);

@@ -1,4 +1,4 @@
-/** The process of a build: `build-runner.ts` starts it. */
+/** The program of a build process, which `build-runner.ts` starts. */
 
 import { buildApp } from "./build.ts";
 import type { BuildMessage } from "./build-runner.ts";

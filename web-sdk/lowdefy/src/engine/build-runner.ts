@@ -1,6 +1,6 @@
 /**
- * Runs the build in a process of its own: an error in a part of it that it does not wait for ends its process, and modules of
- * the app that were loaded once are read anew.
+ * Runs the build in a separate process: an error in a part that it does not await ends the process, and modules of the app
+ * that were loaded before are read again.
  */
 
 import { fork } from "node:child_process";
@@ -8,13 +8,13 @@ import { fork } from "node:child_process";
 import { AppError } from "./app-error.ts";
 import type { BuildResult } from "./build.ts";
 
-/** What the process of the build says. */
+/** The messages of the build process. */
 export type BuildMessage = { warning: string } | { result: BuildResult } | { error: string };
 
-/** How long a build may take. */
+/** Maximum duration of a build. */
 const MAX_BUILD_MS = 120_000;
 
-/** Builds an app. @throws AppError when it cannot be built. */
+/** Builds an app. @throws AppError if it cannot be built. */
 export function runBuild(config: string, output: string, warn: (text: string) => void): Promise<BuildResult> {
   const program = new URL(import.meta.url.endsWith(".ts") ? "./build-process.ts" : "./build-process.js", import.meta.url);
   const child = fork(program, [config, output], { stdio: ["ignore", "ignore", "pipe", "ipc"], timeout: MAX_BUILD_MS, execArgv: [] });

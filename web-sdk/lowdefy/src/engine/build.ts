@@ -12,20 +12,20 @@ import { PackageFinder, versionOf } from "./packages.ts";
 /** The key of `lowdefy.yaml` for this host, which the build does not know. */
 const OWN_KEY = "mcp";
 
-/** What was built. */
+/** The result of a build. */
 export interface BuildResult {
-  /** Where the build has written its files. */
+  /** The folder with the files of the build. */
   folder: string;
   /** The name of the app. */
   name: string | undefined;
-  /** What `lowdefy.yaml` says to this host. */
+  /** The settings for this host in `lowdefy.yaml`. */
   mcp: unknown;
 }
 
 /**
- * Builds the app of a folder into another one. What the build logs as a warning is passed on.
+ * Builds the app of a folder into another one. Warnings of the build are passed on.
  *
- * @throws AppError when there is no `lowdefy.yaml`, or the app cannot be built.
+ * @throws AppError if there is no `lowdefy.yaml`, or the app cannot be built.
  */
 export async function buildApp(config: string, output: string, warn: (text: string) => void): Promise<BuildResult> {
   const packages = new PackageFinder(config);
@@ -34,7 +34,7 @@ export async function buildApp(config: string, output: string, warn: (text: stri
   await rm(output, { recursive: true, force: true });
   const folder = join(output, "build");
   const server = join(output, "server");
-  // The build copies these, and writes the packages that the app needs into the second one.
+  // The build copies these files, and writes the packages that the app needs to the second one.
   await mkdir(join(server, "public_default"), { recursive: true });
   await writeFile(join(server, "package.json"), JSON.stringify({ dependencies: {} }));
   await mkdir(folder, { recursive: true });
@@ -64,7 +64,7 @@ async function readConfig(config: string) {
   return { document, name: typeof name === "string" ? name : undefined, plugins: Array.isArray(plugins) ? (plugins as { name?: unknown; typePrefix?: unknown }[]) : [] };
 }
 
-/** Makes a folder with the same files, in which `lowdefy.yaml` has no key that the build refuses. */
+/** Creates a folder with the same files, whose `lowdefy.yaml` has no key that the build rejects. */
 async function copyWithout(document: ReturnType<typeof parseDocument>, config: string, copy: string): Promise<string> {
   await mkdir(copy, { recursive: true });
   for (const name of await readdir(config)) {
@@ -75,7 +75,7 @@ async function copyWithout(document: ReturnType<typeof parseDocument>, config: s
   return copy;
 }
 
-/** Returns the types of the app's plugins, in the form that the build wants. */
+/** Returns the types of the app's plugins, in the format that the build requires. */
 async function pluginTypes(plugins: { name?: unknown; typePrefix?: unknown }[], packages: PackageFinder): Promise<object> {
   const typesMap = {
     actions: {},

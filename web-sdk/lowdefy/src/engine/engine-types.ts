@@ -1,8 +1,8 @@
-/** What is used of the objects of Lowdefy's engine. */
+/** The types of the parts of Lowdefy's engine that this host uses. */
 
-/** A block of a page, as the engine keeps it. */
+/** A block of a page, as the engine stores it. */
 export interface Block {
-  /** Unique among the blocks that are there, with the indices of lists. */
+  /** Unique among the current blocks, including the indices of lists. */
   blockId: string;
   id: string;
   type: string;
@@ -16,15 +16,15 @@ export interface Block {
     visible?: unknown;
     loading?: unknown;
   };
-  /** What the engine compares to see whether a block has changed. */
+  /** The state that the engine compares to detect whether a block has changed. */
   before?: string;
   methods: Record<string, (...args: unknown[]) => unknown>;
   Events: { events: Record<string, { loading: boolean }> };
   visibleEval: { output?: unknown };
   showValidation?: boolean;
-  /** Whether its evaluation is to be taken over with the next update. */
+  /** Whether its evaluation is adopted with the next update. */
   update?: boolean;
-  /** How many items a list has: set by this host. */
+  /** The number of items of a list, set by this host. */
   itemCount?(): number;
   setValue?(value: unknown): void;
   pushItem?(): void;
@@ -36,14 +36,14 @@ export interface Block {
   registerMethod(name: string, method: (...args: never[]) => unknown): void;
 }
 
-/** What a type of blocks says of itself. */
+/** The metadata of a type of blocks. */
 export interface BlockMeta {
   category: "container" | "display" | "input" | "list";
   valueType?: string;
   initValue?: unknown;
 }
 
-/** How an event went. It never throws. */
+/** The outcome of an event, which never throws. */
 export interface EventResult {
   success: boolean;
   bounced: boolean;
@@ -53,12 +53,12 @@ export interface EventResult {
 /** Blocks of one container, or of one item of a list. */
 export interface Blocks {
   areas: Record<string, { blocks?: Block[] }>;
-  /** By the id of each block: one for a container, one for each item of a list. */
+  /** By the id of each block: one for a container, and one for each item of a list. */
   subBlocks: Record<string, Blocks[]>;
   reset(): void;
 }
 
-/** A page that was opened, with its state. */
+/** An opened page with its state. */
 export interface Context {
   id: string;
   pageId: string;
@@ -76,7 +76,7 @@ export interface Context {
   };
 }
 
-/** A request that was made, the newest first. */
+/** A run of a request, the newest first. */
 export interface RequestRun {
   loading: boolean;
   payload?: unknown;
@@ -84,7 +84,7 @@ export interface RequestRun {
   error?: unknown;
 }
 
-/** What the pages of a session share. */
+/** The state that the pages of a session share. */
 export interface EngineRoot {
   basePath: string;
   contexts: Record<string, Context>;
@@ -97,7 +97,7 @@ export interface EngineRoot {
   _internal: Record<string, unknown>;
 }
 
-/** A page as the build has written it. */
+/** A page in the format of the build. */
 export interface PageConfig {
   id: string;
   pageId: string;
@@ -108,7 +108,7 @@ export interface PageConfig {
   [name: string]: unknown;
 }
 
-/** What requests and pages are read with. */
+/** The context for reading requests and pages. */
 export interface ApiContext {
   readConfigFile(path: string): Promise<unknown>;
   authorize(config: { auth?: object }): boolean;

@@ -1,8 +1,8 @@
-/** The number of values in JSON. Many small values cost far more than their length suggests. */
+/** Counts the values in JSON. Many small values cost far more than their length suggests. */
 
 const [QUOTE, COMMA, COLON, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b];
 
-/** Returns about how many values a text of JSON has. */
+/** Returns the approximate number of values in a JSON text. */
 export function countValuesInText(text: Buffer): number {
   let count = 1;
   let isString = false;
@@ -20,7 +20,7 @@ export function countValuesInText(text: Buffer): number {
   return count;
 }
 
-/** Returns how many values there are in a value, which may be nested deeply. */
+/** Returns the number of values in a value, which may be deeply nested. */
 export function countValues(value: unknown): number {
   let count = 0;
   const rest = [value];

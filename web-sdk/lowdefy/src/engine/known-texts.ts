@@ -1,6 +1,6 @@
 /**
- * Operators and actions that run a text as code or as a pattern. In a browser, such a text can only harm the person who has
- * filled it in; here it is run only if the app's configuration has it.
+ * Operators and actions that run a text as code or as a pattern. In a browser, such a text can harm only the person who has
+ * typed it. Here it is run only if it is in the app's configuration.
  */
 
 import type { Operator, PagePlugins } from "./plugins.ts";
@@ -32,21 +32,21 @@ const ACTIONS: Record<string, Evaluator> = Object.fromEntries(
   ["Validate", "ResetValidation"].map((name) => [name, { what: "pattern", textsOf: (params) => [memberOf(params, "regex")].flat(Infinity) }]),
 );
 
-/** Names that `mcp.dynamicOperators` may have. */
+/** The names that `mcp.dynamicOperators` may contain. */
 export const EVALUATORS: readonly string[] = [...Object.keys(OPERATORS), ...Object.keys(ACTIONS)];
 
-/** Which texts may be run. */
+/** The rules for texts that may be run. */
 export interface TextRules {
   known: ReadonlySet<string>;
   /** Operators and actions that may run any text. */
   dynamic: readonly string[];
 }
 
-/** Returns operators that refuse texts which are not known. `originalNames` are their names in their packages. */
+/** Returns operators that reject unknown texts. `originalNames` are their names in their packages. */
 export const guardOperators = (operators: Record<string, Operator>, originalNames: OriginalNames, rules: TextRules): Record<string, Operator> =>
   guard(operators, originalNames, rules, OPERATORS, ({ params, methodName }) => [params, methodName]);
 
-/** Returns actions that refuse texts which are not known. */
+/** Returns actions that reject unknown texts. */
 export const guardActions = (actions: PagePlugins["actions"], originalNames: OriginalNames, rules: TextRules): PagePlugins["actions"] =>
   guard(actions, originalNames, rules, ACTIONS, ({ params }) => [params, undefined]);
 
@@ -73,12 +73,12 @@ function guard<Call, Result>(
 }
 
 function check(name: string, { what }: Evaluator, texts: unknown[], { known }: TextRules): void {
-  // A list or an object would become a text.
+  // A list or an object would be converted to a text.
   if (texts.every((text) => (typeof text === "string" ? known.has(text) : typeof text !== "object" || text === null))) return;
   throw new Error(`${name}: the ${what} is not in the app's configuration, and is not run. The app can allow it with mcp.dynamicOperators`);
 }
 
-/** Returns the texts of a configuration that its evaluators have. */
+/** Returns the texts in a configuration that are passed to evaluators. */
 export function evaluatedTexts(config: unknown): string[] {
   const texts: string[] = [];
   const visit = (value: unknown, isEvaluated: boolean): void => {
@@ -96,7 +96,7 @@ export function evaluatedTexts(config: unknown): string[] {
   return texts;
 }
 
-/** In functions, the names of operators begin with more underscores. An app may add a prefix. */
+/** In functions, the names of operators begin with additional underscores. An app may add a prefix. */
 const isEvaluatorKey = (key: string): boolean => {
   const [name = ""] = key.replace(/^_+/, "").split(".");
   return key.startsWith("_") && Object.keys(OPERATORS).some((operator) => name.endsWith(operator.slice(1)));

@@ -1,4 +1,4 @@
-/** The packages of Lowdefy have no types: these are what is used of them. */
+/** Types for Lowdefy's packages, which have none: only the parts that this host uses. */
 
 declare module "@lowdefy/engine" {
   import type { Context, EngineRoot, PageConfig } from "./engine-types.ts";

@@ -1,10 +1,12 @@
-/** Operators of requests run in the host: a pattern of the app may take minutes for some texts. */
+/**
+ * Limits the time of operators of requests, which run in the host: a pattern of the app may take minutes for some texts.
+ */
 
 import { Script } from "node:vm";
 
 import type { Operator } from "./plugins.ts";
 
-/** Processor time of the operators of a request. Without a mistake in them, each takes much less than a millisecond. */
+/** Processor time for the operators of a request. Correct ones take much less than a millisecond each. */
 const MAX_OPERATORS_MS = 100;
 
 /** The global name under which the script finds the function to run. */
@@ -13,12 +15,12 @@ const scope = globalThis as unknown as Record<symbol, unknown>;
 const script = new Script(`globalThis[Symbol.for("mcp-web-lowdefy.operator")]()`);
 
 /**
- * Returns the operators of one request, which fail when all of them have taken too long. `overran` is called then. Each checks
- * the time before it begins, which ends loops over functions; those with these names are stopped while they run.
+ * Returns the operators of one request, which fail when their total time is used up. `overran` is called in that case. Each
+ * checks the time before it begins, which ends loops over functions; those in `names` are stopped while they run.
  */
 export function limitOperatorTime(operators: Record<string, Operator>, names: readonly string[], overran: () => void): Record<string, Operator> {
   let usedMs = 0;
-  /** When the outermost operator has begun: functions of operators run inside others. */
+  /** When the outermost operator began: functions of operators run inside others. */
   let begun: NodeJS.CpuUsage | undefined;
   const leftMs = () => MAX_OPERATORS_MS - usedMs - (begun ? msSince(begun) : 0);
   const fail = (name: string): never => {
@@ -50,7 +52,7 @@ function msSince(before: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** Runs work which changes nothing, again if other programs had the processor in its time. */
+/** Runs work without side effects, and repeats it if other programs used the processor during its time. */
 function runInTime<Value>(leftMs: () => number, work: () => Value, late: () => Value): Value {
   const former = scope[WORK];
   scope[WORK] = work;

@@ -1,4 +1,4 @@
-/** Where the packages of an app are: in its own folder, or beside this host. */
+/** Finds the packages of an app: in its own folder, or beside this host. */
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,19 +17,19 @@ export class PackageFinder {
     this.#requires = [createRequire(join(resolve(config), "lowdefy.yaml")), createRequire(import.meta.url)];
   }
 
-  /** Loads a module of a package. @throws AppError when it is not installed. */
+  /** Loads a module of a package. @throws AppError if it is not installed. */
   async load(specifier: string): Promise<unknown> {
     return import(this.resolve(specifier));
   }
 
-  /** Returns the URL of a module of a package. @throws AppError when it is not installed. */
+  /** Returns the URL of a module of a package. @throws AppError if it is not installed. */
   resolve(specifier: string): string {
     const path = this.#requires.map((require) => tryResolve(require, specifier)).find(Boolean);
     if (!path) throw this.#missing(specifier);
     return pathToFileURL(realpathSync(path)).href;
   }
 
-  /** Returns the folder of a package. @throws AppError when it is not installed. */
+  /** Returns the folder of a package. @throws AppError if it is not installed. */
   folder(name: string): string {
     const folder = this.#requires.flatMap((require) => require.resolve.paths(name) ?? []).map((path) => join(path, name)).find((path) => existsSync(path));
     if (!folder) throw this.#missing(name);
@@ -42,7 +42,7 @@ export class PackageFinder {
   }
 }
 
-/** Imports of this host in the processes of users. */
+/** Imports by this host in the processes of users. */
 const OWN_IMPORTS = ["@lowdefy/engine", "@lowdefy/helpers", "mcp-web-sdk/page-driver"];
 
 /** Returns the folders of modules, of this host and of the packages that they need. */
@@ -52,7 +52,7 @@ export function foldersOfModules(urls: readonly string[]): string[] {
   return [...new Set(folders.flatMap((folder) => [folder, realpathSync(folder)]))];
 }
 
-/** Returns the package of a module and each `node_modules` in which its imports are looked up. */
+/** Returns the package of a module, and each `node_modules` in which its imports are resolved. */
 function foldersAround(folder: string): string[] {
   const around = [];
   let hasPackage = false;
@@ -75,7 +75,7 @@ function tryResolve(require: NodeJS.Require, specifier: string): string | undefi
   }
 }
 
-/** Packages of modules may have no export for `require`. */
+/** Packages with only ES modules may have no export for `require`. */
 function resolveImport(require: NodeJS.Require, specifier: string): string | undefined {
   const [first = "", second = "", ...rest] = specifier.split("/");
   const name = first.startsWith("@") ? `${first}/${second}` : first;

@@ -1,13 +1,13 @@
-/** The blocks of the page that is shown, by their ids. The engine's own map keeps some that are gone. */
+/** The blocks of the shown page, by their ids. The engine's own map also contains removed ones. */
 
 import { eachBlock } from "./block-index.ts";
 import { DIALOG_TYPES, type MethodTools, registerMethods } from "./block-methods.ts";
 import type { Block, Blocks } from "./engine-types.ts";
 
-/** A block that is there. */
+/** A current block. */
 export interface KnownBlock {
   block: Block;
-  /** Whether it is visible, as are those around it. */
+  /** Whether it and its ancestors are visible. */
   isShown: boolean;
 }
 
@@ -22,40 +22,40 @@ export class PageBlocks {
     this.#tools = { ...tools, changed: () => this.changed() };
   }
 
-  /** What methods of blocks need. */
+  /** The objects that methods of blocks need. */
   get tools(): MethodTools {
     return this.#tools;
   }
 
-  /** Takes the blocks of another page. */
+  /** Switches to the blocks of another page. */
   show(root: Blocks | undefined): void {
     this.#root = root;
     this.#isDirty = true;
   }
 
-  /** Called when blocks may have come, gone or changed. */
+  /** Called when blocks may have been added, removed or changed. */
   changed(): void {
     this.#isDirty = true;
   }
 
-  /** All blocks, those inside after the one around them. Their methods are registered. */
+  /** All blocks, parents before children. Their methods are registered. */
   get all(): ReadonlyMap<string, KnownBlock> {
     if (this.#isDirty) this.#read();
     return this.#known;
   }
 
-  /** Whether a block is a dialog that is not open. */
+  /** Returns whether a block is a closed dialog. */
   isClosed({ type, blockId }: Block): boolean {
     return DIALOG_TYPES.has(type) && !this.#tools.dialogs.has(blockId);
   }
 
-  /** The dialog that covers the page, if one is open: the one that was opened last. */
+  /** The dialog that covers the page, if one is open: the one opened last. */
   get openDialog(): Block | undefined {
     const open = [...this.#tools.dialogs].map((blockId) => this.all.get(blockId)).filter((known) => known?.isShown);
     return open.at(-1)?.block;
   }
 
-  /** Whether a block is a given one, or inside it. */
+  /** Returns whether a block is a given one, or inside it. */
   isIn(block: Block, container: Block): boolean {
     if (block === container) return true;
     let isInside = false;

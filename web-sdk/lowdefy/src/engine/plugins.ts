@@ -1,4 +1,4 @@
-/** The operators, actions, connections and types of blocks that an app uses, from the packages that its build names. */
+/** The operators, actions, connections and types of blocks of an app, from the packages that its build names. */
 
 import knownMetas from "./block-metas.json" with { type: "json" };
 import { AppError } from "./app-error.ts";
@@ -6,7 +6,7 @@ import { readBlockMetas } from "./block-metas.ts";
 import type { BlockMeta } from "./engine-types.ts";
 import type { PackageFinder } from "./packages.ts";
 
-/** What the build says of a type: `types.json` has these by name. */
+/** The build's description of a type: `types.json` contains these by name. */
 interface TypeDefinition {
   package: string;
   originalTypeName: string;
@@ -42,27 +42,27 @@ export interface PagePluginModules {
 
 /** An export of a module. */
 export interface PluginExport {
-  /** For messages, such as `@lowdefy/actions-core/actions`. */
+  /** The name for messages, such as `@lowdefy/actions-core/actions`. */
   specifier: string;
   url: string;
   name: string;
 }
 
-/** The names that types have in their packages: an app may give them others. */
+/** The names of types in their packages; an app may rename them. */
 export const originalNames = (types: Record<string, TypeDefinition>): Record<string, { name: string }> =>
   Object.fromEntries(Object.entries(types).map(([type, { originalTypeName: name }]) => [type, { name }]));
 
-/** An operator. The engine passes more than this host reads. */
+/** An operator. The engine passes more arguments than this host uses. */
 export type Operator = (call: { params: unknown; methodName?: string }) => unknown;
 
-/** What the engine passes to an action. */
+/** The arguments that the engine passes to an action. */
 export interface ActionContext {
   globals: Record<string, unknown>;
   methods: Record<string, unknown>;
   params: unknown;
 }
 
-/** Loads what requests need. @throws AppError when a package, or a type in it, is not there. */
+/** Loads the plugins for requests. @throws AppError if a package, or a type in it, is missing. */
 export async function loadServerPlugins(types: Types, packages: PackageFinder): Promise<ServerPlugins> {
   const [connections, operators] = await Promise.all([
     loadExports(findExports(types.connections, "connections", packages)),
@@ -71,7 +71,7 @@ export async function loadServerPlugins(types: Types, packages: PackageFinder): 
   return { connections, operators: operators as ServerPlugins["operators"] };
 }
 
-/** Finds what pages need. @throws AppError when a package is not there. */
+/** Finds the plugins for pages. @throws AppError if a package is missing. */
 export function findPagePlugins(types: Types, packages: PackageFinder): PagePluginModules {
   const blocks = Object.entries(types.blocks).map(([name, type]) => [name, { meta: blockMeta(name, type, packages) }]);
   return {
@@ -81,7 +81,7 @@ export function findPagePlugins(types: Types, packages: PackageFinder): PagePlug
   };
 }
 
-/** Loads what pages need. @throws AppError when a type is not in its package. */
+/** Loads the plugins for pages. @throws AppError if a type is not in its package. */
 export async function loadPagePlugins({ actions, operators, blocks }: PagePluginModules): Promise<PagePlugins> {
   const [loadedActions, loadedOperators] = await Promise.all([loadExports(actions), loadExports(operators)]);
   return { actions: loadedActions as PagePlugins["actions"], operators: loadedOperators as PagePlugins["operators"], blocks };

@@ -1,4 +1,4 @@
-/** A session as data, so that it outlives its process. */
+/** A session as data, which outlives its process. */
 
 import { serializer } from "@lowdefy/helpers";
 
@@ -6,10 +6,10 @@ import type { Context, RequestRun } from "./engine-types.ts";
 import { eachBlock } from "./block-index.ts";
 import { textOf } from "./activity.ts";
 
-/** A page that was opened, as JSON. */
+/** An opened page, as JSON. */
 export interface SavedContext {
   state: unknown;
-  /** The state after `onInit`, to which the action `Reset` goes back. */
+  /** The state after `onInit`, to which the action `Reset` returns. */
   initialState: string | null;
   /** The newest response of each request. */
   requests: Record<string, { response: unknown; error?: string }>;
@@ -47,7 +47,7 @@ const saveRun = ({ response, error }: RequestRun) => ({
   ...(error !== undefined && { error: textOf(error) }),
 });
 
-/** Puts a saved state into a page that was just created. */
+/** Restores a saved state in a page that was just created. */
 export function restoreContext(context: Context, saved: SavedContext): void {
   const { _internal, state, requests } = context;
   for (const key of Object.keys(state)) delete state[key];
@@ -61,7 +61,7 @@ export function restoreContext(context: Context, saved: SavedContext): void {
     _internal.onInitDone = true;
     _internal.onInitAsyncDone = true;
   }
-  // Without it, items of lists vanish.
+  // Without it, items of lists disappear.
   _internal.RootBlocks.reset();
   _internal.update();
   if (!saved.validated.length) return;

@@ -1,26 +1,26 @@
-/** The secrets of the app. Their values leave the process in its requests only. */
+/** The secrets of the app. Their values leave the process only in its requests. */
 
 const PREFIX = "LOWDEFY_SECRET_";
-/** Shorter values are words that a text may have by chance. */
+/** Shorter values are words that may occur in a text by chance. */
 const MIN_CHARS = 4;
 const HIDDEN = "(secret)";
 
-/** Takes the values of secrets out of texts and values. */
+/** Removes the values of secrets from texts and values. */
 export interface Redactor {
   text(text: string): string;
-  /** Returns a value of JSON without secrets: in texts, in the keys of objects and as numbers. */
+  /** Returns a JSON value without secrets, whether in texts, in the keys of objects or as numbers. */
   value(value: unknown): unknown;
 }
 
-/** Returns the secrets of the environment by the names that `_secret` uses. */
+/** Returns the secrets of the environment, by the names that `_secret` uses. */
 export function readSecrets(environment: NodeJS.ProcessEnv): Record<string, string> {
   const entries = Object.entries(environment).filter(([name]) => name.startsWith(PREFIX));
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(PREFIX.length), value ?? ""]));
 }
 
-/** Returns what takes the values of secrets out of answers and errors of connections. */
+/** Returns a redactor that removes the values of secrets from responses and errors of connections. */
 export function createRedactor(secrets: Record<string, string>): Redactor {
-  // The longest first: one secret may be a part of another.
+  // The longest first, because one secret may be part of another.
   const values = Object.values(secrets).filter((value) => value.length >= MIN_CHARS).sort((one, other) => other.length - one.length);
   const patterns = values.map((value) => new RegExp([patternOf(value), ...base64PatternsOf(value)].join("|"), "g"));
   const numbers = new Set(values.filter((value) => value.trim()).map(Number).filter(Number.isFinite));
@@ -35,7 +35,10 @@ export function createRedactor(secrets: Record<string, string>): Redactor {
   return { text, value: redact };
 }
 
-/** Returns a pattern of a value, of which any character may be escaped as in JSON or encoded as in a URL, once or more often. */
+/**
+ * Returns a pattern for a value in which any character may be escaped as in JSON or encoded as in a URL, once or
+ * repeatedly.
+ */
 const patternOf = (value: string): string => [...value].map(characterPattern).join("");
 
 function characterPattern(character: string): string {
@@ -46,14 +49,14 @@ function characterPattern(character: string): string {
   return `(?:${[...new Set(spellings), percent, units].join("|")})`;
 }
 
-/** Returns a pattern of a number with hexadecimal digits in upper or lower case. */
+/** Returns a pattern for a number with hexadecimal digits in upper or lower case. */
 const hexPattern = (number: number, digits: number): string => number.toString(16).padStart(digits, "0").replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /**
- * Returns patterns of the base64 of a value wherever it stands in what is encoded, in both alphabets, without the characters that
- * its neighbours decide.
+ * Returns patterns for the base64 of a value at any position in the encoded text, in both alphabets, without the characters
+ * that depend on its neighbours.
  */
 function base64PatternsOf(value: string): string[] {
   const bytes = Buffer.from(value);

@@ -1,13 +1,13 @@
-/** How large the state of a session may become. */
+/** The limits of a session's state. */
 export interface SessionLimits {
-  /** Number of bytes of a session, as JSON. */
+  /** Maximum size of a session as JSON, in bytes. */
   maxStateBytes: number;
-  /** Number of items of a list, and of all lists in a value. */
+  /** Maximum number of items of a list, and of all lists in a value. */
   maxListItems: number;
 }
 
-/** How many of these bytes there must be for each value: many small ones cost the host more than a large one. */
+/** Minimum number of these bytes for each value: many small ones cost the host more than a large one. */
 const VALUE_BYTES = 20;
 
-/** Returns how many values a session may have. */
+/** Returns the maximum number of values in a session. */
 export const maxStateValues = ({ maxStateBytes }: SessionLimits): number => Math.floor(maxStateBytes / VALUE_BYTES);

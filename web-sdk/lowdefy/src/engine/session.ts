@@ -1,4 +1,4 @@
-/** A session of an app: its pages with their states, and where it is. */
+/** A session of an app: its pages with their states, and its location. */
 
 import { isDeepStrictEqual } from "node:util";
 
@@ -16,22 +16,22 @@ import type { ActionContext, PagePlugins } from "./plugins.ts";
 import type { SessionLimits } from "./session-limits.ts";
 import { type SavedContext, type SavedSession, restoreContext, saveContext } from "./saved-session.ts";
 
-/** Where a link leads. */
+/** The target of a link. */
 interface Destination {
   pageId: string;
   query: string;
   isBack?: boolean;
 }
 
-/** How many pages the way back has. */
+/** Maximum number of pages in the history. */
 const MAX_HISTORY = 50;
-/** Pages that lead to one another without end. */
+/** Pages may redirect to each other without end. */
 const MAX_REDIRECTS = 10;
 
-/** An `onMount` may show blocks that have one. */
+/** An `onMount` may show blocks that also have one. */
 const MAX_MOUNT_ROUNDS = 10;
 
-/** A page that was asked for is not there, or not for this user. */
+/** A requested page does not exist, or the user may not open it. */
 export class PageUnknownError extends Error {}
 
 /** The app, as the user of a session may use it. */
@@ -39,17 +39,17 @@ export interface SessionApp {
   readonly plugins: PagePlugins;
   readonly limits: SessionLimits;
   rootConfig(): Promise<RootConfig>;
-  /** Returns a page, or nothing if there is none that the user may open. */
+  /** Returns a page, or nothing if there is no such page that the user may open. */
   page(pageId: string): Promise<PageConfig | undefined>;
   /** Returns the pages that the user may open. */
   pages(): Promise<AppPageSummary[]>;
   request(request: LowdefyRequest): Promise<unknown>;
 }
 
-/** A session. It needs {@link AppSession.start} or {@link AppSession.restore} before anything else. */
+/** A session. Call {@link AppSession.start} or {@link AppSession.restore} first. */
 export class AppSession {
   readonly activity: Activity;
-  /** Which dialogs of the page are open, the last one opened last. */
+  /** The open dialogs of the page, the one opened last at the end. */
   readonly dialogs: OpenDialogs = new Set();
   /** The blocks of the page. */
   readonly blocks: PageBlocks;
@@ -127,7 +127,7 @@ export class AppSession {
     });
   }
 
-  /** Goes on with a session that was saved: nothing that a page does when it is opened is done again. */
+  /** Continues a saved session: the events for opening a page are not triggered again. */
   restore(saved: SavedSession): Promise<void> {
     return this.activity.run(async () => {
       await this.#readRoot();
@@ -137,7 +137,7 @@ export class AppSession {
       this.#saved = saved.contexts;
       for (const dialog of saved.dialogs) this.dialogs.add(dialog);
       await this.#showOrFirst({ pageId: saved.pageId, query: saved.query });
-      // They were shown before.
+      // They were already shown.
       for (const { block, isShown } of this.blocks.all.values()) if (isShown) this.#mounted.add(block);
     });
   }
@@ -175,7 +175,7 @@ export class AppSession {
     return this.#root.menus;
   }
 
-  /** Takes the user of the call that comes next: roles may have changed. */
+  /** Sets the user of the next call, because roles may have changed. */
   async setUser(user: AppUser): Promise<void> {
     if (isDeepStrictEqual(user, this.#user)) return;
     this.#user = user;
@@ -189,12 +189,12 @@ export class AppSession {
     return this.#app.pages();
   }
 
-  /** Follows a link as an action or a block has it. @throws Error when it is none. */
+  /** Follows a link of an action or a block. @throws Error if it is not a link. */
   link(target: unknown): void {
     (this.#root._internal.link as (target: unknown) => void)(target);
   }
 
-  /** Opens a page. @throws PageUnknownError when there is none for this user. */
+  /** Opens a page. @throws PageUnknownError if there is none that this user may open. */
   async navigate(pageId: string, input: object | undefined): Promise<void> {
     if (!(await this.#app.page(pageId))) throw new PageUnknownError(await this.#unknownPage(pageId));
     this.#root.inputs[`page:${pageId}`] = input ?? {};
@@ -202,7 +202,7 @@ export class AppSession {
     await this.settle();
   }
 
-  /** Waits until what was begun in this task has led somewhere: follows links, and tells blocks that they are shown. */
+  /** Waits until the effects of this task have ended: follows links, and notifies blocks that they are shown. */
   async settle(): Promise<void> {
     for (let redirects = 0; ; redirects += 1) {
       for (let rounds = 0; rounds < MAX_MOUNT_ROUNDS && (await this.#mount()); rounds += 1);
@@ -232,7 +232,7 @@ export class AppSession {
     else this.activity.warn("there is no page to go back to");
   }
 
-  /** Opens a page as a browser does: with its events. */
+  /** Opens a page like a browser: with its events. */
   async #open(destination: Destination): Promise<void> {
     const former = this.#context && { pageId: this.pageId, query: this.#query };
     if (destination.isBack) this.#history.pop();
@@ -246,14 +246,14 @@ export class AppSession {
     this.blocks.changed();
   }
 
-  /** Returns the page that a user begins with: the home page, if they may open it. */
+  /** Returns the initial page of a user: the home page, if they may open it. */
   async #firstPage(): Promise<string | undefined> {
     const { pageId } = this.#root.home;
     if (pageId !== undefined && (await this.#app.page(pageId))) return pageId;
     return (await this.#app.pages())[0]?.pageId;
   }
 
-  /** Shows a page, or the first one when it is gone, or not for this user any more. */
+  /** Shows a page, or the first one if it no longer exists or the user may no longer open it. */
   async #showOrFirst(destination: Destination): Promise<void> {
     try {
       await this.#show(destination);
@@ -267,7 +267,7 @@ export class AppSession {
     }
   }
 
-  /** Makes a page the one that is shown. Its state is kept from the last time. */
+  /** Makes a page the shown one. Its state is kept from the last time. */
   async #show({ pageId, query }: Destination): Promise<void> {
     const config = await this.#app.page(pageId);
     if (!config) throw new PageUnknownError(await this.#unknownPage(pageId));
@@ -286,7 +286,10 @@ export class AppSession {
     this.#title = named ?? pageId;
   }
 
-  /** Triggers `onMount` of blocks that are shown for the first time since the page was opened. Returns whether there were any. */
+  /**
+   * Triggers `onMount` of blocks that are shown for the first time since the page was opened. Returns whether there were
+   * any.
+   */
   async #mount(): Promise<boolean> {
     const started: Promise<unknown>[] = [];
     for (const { block, isShown } of [...this.blocks.all.values()].reverse()) {
@@ -302,7 +305,7 @@ export class AppSession {
   }
 
   #callMethod(context: ActionContext, original: ((context: ActionContext) => unknown) | undefined): unknown {
-    // Blocks may have come since the last look, such as those of a new item: this registers their methods.
+    // Registers the methods of blocks that were added meanwhile, such as those of a new item.
     void this.blocks.all;
     return original?.(context);
   }

@@ -14,17 +14,17 @@ import type { Settings } from "./settings.ts";
 import * as tools from "./tool-definitions.ts";
 import { userOf } from "./user.ts";
 
-/** How long a call may wait for those before it: as page tools do. */
+/** How long a call may wait for earlier ones, as for page tools. */
 const MAX_WAIT_MS = 60_000;
 const MAX_NAME_CHARS = 100;
 const MAX_DESCRIPTION_CHARS = 500;
 
-/** What a handler of a tool gets. */
+/** The context of a tool's handler. */
 type Context = Parameters<Parameters<McpWeb["addTool"]>[0]["handler"]>[1];
 type Arguments = Record<string, unknown>;
 type Handler = (args: Arguments, context: Context) => unknown;
 
-/** What a host needs. */
+/** The options of a host. */
 export interface HostOptions {
   /** The name of the app, as AI clients show it. */
   name: string;
@@ -35,7 +35,7 @@ export interface HostOptions {
   store: SessionStore;
   bridgeUrl: string;
   token: string;
-  /** The session at the bridge: a host that is started again is the same one. */
+  /** The id of the session at the bridge: a restarted host continues the same one. */
   bridgeSession: string;
   /** The roles of users with opaque tokens. */
   roles: readonly string[];
@@ -49,7 +49,7 @@ export class LowdefyHost {
   readonly #roles: readonly string[];
   readonly #sweep: NodeJS.Timeout;
   readonly #tools: ReturnType<McpWeb["addTool"]>[] = [];
-  /** What the sessions see of a newer build, too. */
+  /** The build that the sessions use, including newer ones. */
   readonly #current: { app: LowdefyApp; limits: Settings };
 
   constructor({ name, app, pool, settings, store, bridgeUrl, token, bridgeSession, roles }: HostOptions) {
@@ -68,7 +68,7 @@ export class LowdefyHost {
     await Promise.all(this.#tools.map((tool) => tool.registered));
   }
 
-  /** Takes a newer build of the app. */
+  /** Switches to a newer build of the app. */
   reload(app: LowdefyApp, settings: Settings): void {
     if (settings.callsPerMinute !== this.#current.limits.callsPerMinute) this.#rate = new RateLimit(settings.callsPerMinute);
     Object.assign(this.#current, { app, limits: settings });

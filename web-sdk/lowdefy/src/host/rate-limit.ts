@@ -1,10 +1,10 @@
-/** How many calls a user may begin within a minute. */
+/** Limits how many calls a user may begin within a minute. */
 
 import { countValues } from "../engine/json-values.ts";
 import { handlerFailed } from "../processes/call-failure.ts";
 
 const MINUTE_MS = 60_000;
-/** The number of values in arguments that cost the host as much as a call. */
+/** The number of values in arguments that costs the host as much as a call. */
 const VALUES_OF_A_CALL = 1000;
 
 /** Counts the calls of one user. */
@@ -17,7 +17,11 @@ export class RateLimit {
     this.#most = most;
   }
 
-  /** Counts a call, and a call more for many values in its arguments. @throws an error with the reason `TooManyCalls` when there were too many. */
+  /**
+   * Counts a call, and additional ones for many values in its arguments.
+   *
+   * @throws an error with the reason `TooManyCalls` if there were too many.
+   */
   count(args: unknown, now = performance.now()): void {
     if (now - this.#started >= MINUTE_MS) {
       this.#started = now;

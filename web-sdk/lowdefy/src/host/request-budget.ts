@@ -1,4 +1,4 @@
-/** The requests of one user: the host makes them, for all users. */
+/** Limits the requests of one user, because the host makes them for all users. */
 
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -6,13 +6,13 @@ import { countValues } from "../engine/json-values.ts";
 import { handlerFailed } from "../processes/call-failure.ts";
 import { TokenBucket } from "../processes/token-bucket.ts";
 
-/** Maximum number of requests of a user that have not ended. */
+/** Maximum number of running requests of a user. */
 const MAX_OPEN = 32;
-/** Maximum number of values in the payload of a request: Lowdefy looks at each of them. */
+/** Maximum number of values in the payload of a request, because Lowdefy checks each of them. */
 const MAX_PAYLOAD_VALUES = 10_000;
-/** Cost of a request besides the values of its payload. */
+/** Cost of a request in addition to the values of its payload. */
 const REQUEST_COST = 1000;
-/** What a user may spend. Only a page that spends more waits. */
+/** The budget of a user. Only a page that exceeds it has to wait. */
 const BUDGET = { burst: 60_000, perSecond: 20_000 };
 /** How long the host waits for a request, in milliseconds. */
 const MAX_REQUEST_MS = 300_000;
@@ -22,7 +22,11 @@ export class RequestBudget {
   #open = 0;
   readonly #bucket = new TokenBucket(BUDGET);
 
-  /** Makes a request when there is room for it. @throws an error with the reason `TooManyRequests` when too many have not ended. */
+  /**
+   * Makes a request when the budget allows it.
+   *
+   * @throws an error with the reason `TooManyRequests` if too many are running.
+   */
   async spend<Value>(payload: unknown, request: () => Promise<Value>): Promise<Value> {
     const values = countValues(payload);
     if (values > MAX_PAYLOAD_VALUES) throw new Error(`the payload of the request has more than ${MAX_PAYLOAD_VALUES} values: send less`);

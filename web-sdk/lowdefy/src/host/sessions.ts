@@ -1,4 +1,4 @@
-/** The sessions of one user: those that are in use are in a process of this user, all of them are in the store. */
+/** The sessions of one user: active ones are in a process of this user, and all of them are in the store. */
 
 import { randomUUID } from "node:crypto";
 
@@ -12,24 +12,27 @@ import { SessionConflict, type SessionStore, type SessionSummary, type StoredSes
 import { RequestBudget } from "./request-budget.ts";
 import { callFailure } from "./store-failure.ts";
 
-/** Sessions that are kept in memory between calls, of one user: others are read from the store when they are used again. */
+/**
+ * Maximum number of sessions of a user that are kept in memory between calls. Others are read from the store when they are
+ * used again.
+ */
 const MAX_LIVE_SESSIONS = 16;
-/** How long a user makes no requests after one whose pattern took too long: the host waits for it. */
+/** How long a user may not make requests after one whose pattern took too long, because the host waits for it. */
 const REQUEST_PAUSE_MS = 60_000;
 const MAX_ID_CHARS = 1000;
 
 /** A session in memory. */
 interface Entry {
   process: ProcessHandle;
-  /** The number of the call that has opened the session in the process. */
+  /** The number of the call that opened the session in the process. */
   opening: number;
   /** The user of the last call. */
   user: AppUser;
-  /** The calls that are under way: until they have ended, it is the only one of its id. */
+  /** The number of running calls. Until they have ended, this entry is the only one with its id. */
   running: number;
-  /** The session in the store, without its state. Absent while it is created. */
+  /** The session in the store, without its state. Absent while it is being created. */
   stored?: SessionSummary;
-  /** The last save: they follow each other, so that a process which sends many keeps the store as busy as one. */
+  /** The last save. Saves run one at a time, so that a process which sends many keeps the store only as busy as one. */
   saving?: Promise<void>;
 }
 
@@ -39,7 +42,7 @@ export interface PageToolCall extends Pick<SessionCall, "args" | "via" | "maxRes
   signal: AbortSignal;
 }
 
-/** Parts of the host that sessions use. A newer build changes them. */
+/** The parts of the host that sessions use. A newer build changes them. */
 export interface SessionsHost {
   app: LowdefyApp;
   limits: { maxSessionsPerUser: number; maxStateBytes: number };
@@ -50,7 +53,7 @@ export class Sessions implements ProcessOwner {
   readonly #store: SessionStore;
   readonly #pool: ProcessPool;
   readonly #host: SessionsHost;
-  /** The one that was used last is the last. */
+  /** In order of use, the most recently used last. */
   readonly #live = new Map<string, Entry>();
   readonly #requests = new RequestBudget();
   #noRequestsUntil = 0;
@@ -62,7 +65,7 @@ export class Sessions implements ProcessOwner {
     this.#host = host;
   }
 
-  /** Opens a session: its first page, with what that does. */
+  /** Opens a session: its first page, with the page's events. */
   async create(name: string, description: string | undefined, user: AppUser, signal: AbortSignal): Promise<object> {
     // Opening the app makes its requests.
     const active = (await this.list()).filter(({ status }) => status === "active");
@@ -100,17 +103,17 @@ export class Sessions implements ProcessOwner {
     this.#forget(id);
   }
 
-  /** Makes a call in a session, as the store has it. */
+  /** Makes a call in a session in its stored state. */
   async run(sessionId: unknown, user: AppUser, { signal, ...call }: PageToolCall): Promise<object> {
     const id = checkId(sessionId);
     return this.#pool.use(this, signal, async (process) => {
       const stored = await this.#try(() => this.#store.get(id)).catch((error: unknown) => {
-        // Another call may be in it, and says itself how it ends.
+        // Another call may use the session, and reports its own outcome.
         if (this.#live.get(id)?.running === 0) this.#forget(id);
         throw error;
       });
       const known = this.#live.get(id);
-      // Another host may have changed it.
+      // Another host may have changed the session.
       const isCurrent = known?.process === process && (known.running > 0 || (known.stored?.revision ?? 0) >= stored.revision);
       const entry: Entry = isCurrent ? known : { process, opening: ++this.#openings, user, running: 0, stored: summaryOf(stored) };
       entry.user = user;
@@ -163,7 +166,7 @@ export class Sessions implements ProcessOwner {
     const request: LowdefyRequest = { pageId, requestId, blockId, payload: input.payload };
     const overran = () => (this.#noRequestsUntil = performance.now() + REQUEST_PAUSE_MS);
     const response = await this.#requests.spend(request.payload, async () => {
-      // It may have ended while the request waited.
+      // The process may have ended while the request waited.
       if (process.hasEnded) throw new Error("the process of the session has ended");
       return this.#host.app.request(user, request, overran);
     });
@@ -190,7 +193,7 @@ export class Sessions implements ProcessOwner {
     }
   }
 
-  /** @throws an error with the reason `StateTooLarge` when a part of the state of a session has too many bytes. */
+  /** @throws an error with the reason `StateTooLarge` if a part of the state of a session is too large. */
   #checkSize(part: unknown): void {
     const { maxStateBytes } = this.#host.limits;
     if (Buffer.byteLength(JSON.stringify(part) ?? "") > maxStateBytes) throw handlerFailed("StateTooLarge", `there are more than ${maxStateBytes} bytes for the state of the session (maxStateBytes)`);
@@ -208,7 +211,7 @@ export class Sessions implements ProcessOwner {
     entry.process.forget(sessionId);
   }
 
-  /** Leaves sessions without a call to the store, the least recently used first. */
+  /** Moves sessions without a call to the store, the least recently used first. */
   #evict(): void {
     let surplus = this.#live.size - MAX_LIVE_SESSIONS;
     for (const [sessionId, entry] of [...this.#live]) {
@@ -233,7 +236,7 @@ const summaryOf = ({ saved: _, ...summary }: StoredSession): SessionSummary => s
 
 const listOf = (name: string, list: unknown): object => (Array.isArray(list) && list.length ? { [name]: list } : {});
 
-/** @throws when it is no id of a session: it becomes a part of a path. */
+/** @throws if it is not the id of a session, because it becomes part of a path. */
 function checkId(sessionId: unknown): string {
   if (typeof sessionId === "string" && isSessionId(sessionId)) return sessionId;
   throw invalidArguments("SessionUnknown", "sessionId must be the id of a session, from session_create or session_list");

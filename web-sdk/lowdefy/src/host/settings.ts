@@ -1,4 +1,4 @@
-/** What `lowdefy.yaml` says under its key `mcp`. */
+/** The settings in `lowdefy.yaml` under the key `mcp`. */
 
 import { type PageToolsLimits, completeLimits } from "mcp-web-sdk/page-driver";
 
@@ -7,39 +7,39 @@ import { EVALUATORS } from "../engine/known-texts.ts";
 
 /** How AI clients may use the app. */
 export interface Settings {
-  /** How the text of a page is written if a call does not say. */
+  /** The default format of a page's text. */
   format: "outline" | "markdown";
   /** The limits of page tools. */
   page: Partial<PageToolsLimits>;
-  /** The active sessions of a user. */
+  /** Maximum number of active sessions of a user. */
   maxSessionsPerUser: number;
-  /** After how many minutes without a call a session expires. */
+  /** The number of minutes without a call after which a session expires. */
   sessionExpiryMinutes: number;
-  /** The calls of a user within a minute; none more are begun. */
+  /** Maximum number of calls of a user within a minute; further ones are rejected. */
   callsPerMinute: number;
-  /** The processor time that a call may use, in milliseconds. */
+  /** Maximum processor time of a call, in milliseconds. */
   maxCallCpuMs: number;
-  /** Number of bytes of a session's state. */
+  /** Maximum size of a session's state, in bytes. */
   maxStateBytes: number;
-  /** Number of items of a list. */
+  /** Maximum number of items of a list. */
   maxListItems: number;
-  /** Operators and actions that may run texts which are not in the app's configuration as code or pattern. */
+  /** Operators and actions that may run texts as code or pattern that are not in the app's configuration. */
   dynamicOperators: readonly string[];
 }
 
-/** The limits of this host, each with its default and the most. */
+/** The limits of this host, each with its default and maximum. */
 const OWN_LIMITS = {
   maxSessionsPerUser: [50, 10_000],
   sessionExpiryMinutes: [1440, 525_600],
   callsPerMinute: [6000, 1_000_000],
-  // Half of the processor time of a process in its life.
+  // Half of the processor time of a process in its lifetime.
   maxCallCpuMs: [10_000, 300_000],
   maxStateBytes: [2 * 1024 * 1024, 15 * 1024 * 1024],
   maxListItems: [500, 10_000],
 } as const;
 const KEYS = ["format", "limits", "dynamicOperators"];
 
-/** Reads the settings. @throws AppError when one is not known or out of its range. */
+/** Reads the settings. @throws AppError if one is unknown or out of range. */
 export function readSettings(mcp: unknown): Settings {
   const given = asObject(mcp ?? {}, "mcp");
   for (const key of Object.keys(given)) {

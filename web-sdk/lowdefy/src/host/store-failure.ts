@@ -1,9 +1,9 @@
-/** Failures of the store as those of calls. */
+/** Converts failures of the store to those of calls. */
 
 import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
 import { SessionStoreError } from "../stores/index.ts";
 
-/** Returns the error of a store as that of a call. */
+/** Converts the error of a store to that of a call. */
 export function callFailure(error: unknown): unknown {
   if (!(error instanceof SessionStoreError)) return error;
   const { code, message } = error;

@@ -1,4 +1,4 @@
-/** What AI clients read of the tools of a host. */
+/** The texts of a host's tools for AI clients. */
 
 import { type PageToolDefinition, definitions } from "mcp-web-sdk/page-driver";
 

@@ -9,7 +9,7 @@ interface Caller {
 }
 
 /**
- * Returns the user of a call. The roles of a signed token are its own, also if there are none. An opaque token identifies nobody,
+ * Returns the user of a call. A signed token has its own roles, even if there are none. An opaque token identifies no user,
  * and has the roles that the operator gave the host.
  */
 export function userOf({ sub, roles }: Caller, hostRoles: readonly string[]): AppUser {

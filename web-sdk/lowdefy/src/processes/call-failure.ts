@@ -1,7 +1,7 @@
-/** Failures of whole calls: nothing was done, unless the message says so. */
+/** Failures of whole calls: no action has run, unless the message says otherwise. */
 
-/** Makes the error of a call whose arguments are refused. */
+/** Creates the error for a call with invalid arguments. */
 export const invalidArguments = (reason: string, message: string): Error => Object.assign(new Error(message), { code: "InvalidArguments", data: { reason } });
 
-/** Makes the error of a call that failed for another reason, for programs. */
+/** Creates the error for a call that failed for another reason, for programs. */
 export const handlerFailed = (reason: string, message: string): Error => Object.assign(new Error(message), { data: { reason } });

@@ -1,6 +1,6 @@
 /**
- * Messages between the host and a session process: lines of JSON over a socket. Node's own channel between processes has no limits,
- * and gives messages of some names a meaning.
+ * Messages between the host and a session process: lines of JSON over a socket. Node's own channel between processes has no
+ * limits, and assigns a meaning to some messages.
  */
 
 import type { Duplex } from "node:stream";
@@ -8,14 +8,14 @@ import type { Duplex } from "node:stream";
 import { countValuesInText } from "../engine/json-values.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-/** Cost of each message besides its length, in bytes: many small ones keep the receiver as busy as a large one. */
+/** Cost of each message in addition to its length, in bytes: many small ones keep the receiver as busy as a large one. */
 const MESSAGE_COST_BYTES = 16 * 1024;
-/** Cost of each value of a message, in bytes, and how many bytes a message may have for each of its values at least. */
+/** Cost of each value of a message, in bytes, and the minimum number of bytes of a message for each of its values. */
 const VALUE_COST_BYTES = 64;
 const MIN_VALUE_BYTES = 16;
-/** The part of the time of the receiver that one sender may take up. */
+/** Maximum share of the receiver's time that one sender may use. */
 const TIME_SHARE = 1 / 4;
-/** Number of bytes that may arrive and be answered. Only a sender of more waits. */
+/** Number of bytes that may arrive without a delay. Only a sender of more has to wait. */
 const ALLOWED_BYTES = { burst: 32 * 1024 * 1024, perSecond: 16 * 1024 * 1024 };
 /** Maximum number of bytes that wait for a receiver which does not read. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -24,14 +24,14 @@ const NEWLINE = 10;
 /** File descriptor of the channel in a session process: the first one after the standard streams. */
 export const CHANNEL_FD = 3;
 
-/** Reason of a closed channel without a fault of the other side. */
+/** The reason of a closed channel without a fault of the other side. */
 export const CHANNEL_CLOSED = "it has closed the channel";
 
 /** Receiver of the messages of a channel. */
 export interface ChannelReceiver {
-  /** Called for each message. An error that it throws closes the channel. */
+  /** Called for each message. An exception closes the channel. */
   message(message: unknown): void;
-  /** Called once, when the other side is gone or has sent something else than a message. */
+  /** Called once, when the other side has closed the channel or sent something other than a message. */
   closed(reason: string): void;
 }
 
@@ -41,16 +41,16 @@ export class Channel {
   readonly #maxBytes: number;
   readonly #isTrusted: boolean;
   readonly #receiver: ChannelReceiver;
-  /** The beginning of a line whose end has not arrived. */
+  /** The beginning of an incomplete line. */
   #parts: Buffer[] = [];
   #partBytes = 0;
   readonly #bucket = new TokenBucket(ALLOWED_BYTES);
-  /** How long the receiver rests before the next message. */
+  /** How long the receiver pauses before the next message. */
   #pauseMs = 0;
   #resume: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** `isTrusted` says that the other side may send as much as it likes. */
+  /** `isTrusted` says that the other side may send without limits. */
   constructor(socket: Duplex, receiver: ChannelReceiver, { maxBytes, isTrusted = false }: { maxBytes: number; isTrusted?: boolean }) {
     this.#socket = socket;
     this.#receiver = receiver;
@@ -114,7 +114,7 @@ export class Channel {
     if (!this.#isTrusted) this.#spend(((performance.now() - begun) / 1000 / TIME_SHARE) * ALLOWED_BYTES.perSecond);
   }
 
-  /** @throws when a message has too many values. */
+  /** @throws if a message has too many values. */
   #charge(text: Buffer): void {
     const values = countValuesInText(text);
     this.#spend(MESSAGE_COST_BYTES + text.length + values * VALUE_COST_BYTES);

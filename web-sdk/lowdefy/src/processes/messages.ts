@@ -13,10 +13,10 @@ export interface ProcessSettings {
   knownTexts: string[];
   /** Names of operators and actions that may run any text. */
   dynamicOperators: string[];
-  /** Number of bytes of a session's state, and of items of a list. */
+  /** Maximum size of a session's state in bytes, and maximum number of items of a list. */
   maxStateBytes: number;
   maxListItems: number;
-  /** How the text of a page is written if a call does not say. */
+  /** The default format of a page's text. */
   format: "outline" | "markdown";
   page: Partial<PageToolsLimits>;
 }
@@ -31,13 +31,13 @@ export interface SessionCall {
   sessionId: string;
   user: AppUser;
   args: Record<string, unknown>;
-  /** How the call was made. */
+  /** The way in which the call was made. */
   via: string;
-  /** Maximum length of the result for the client. */
+  /** Maximum size of the result for the client. */
   maxResultBytes?: number | undefined;
-  /** The session, if the process does not have it or has an older one. */
+  /** The session, if the process does not have it or has an older version. */
   saved?: unknown;
-  /** Which opening of the session this is. */
+  /** The number of this opening of the session. */
   opening: number;
 }
 
@@ -58,7 +58,7 @@ export type HostMethod = (typeof HOST_METHODS)[number];
 export interface HostCall {
   method: HostMethod;
   sessionId: string;
-  /** {@link SessionCall.opening} of the call that has opened the session. */
+  /** The {@link SessionCall.opening} of the call that opened the session. */
   opening: number;
   input: Record<string, unknown>;
 }
@@ -78,14 +78,18 @@ export interface ProcessFailure {
   name?: string | undefined;
   code?: string | undefined;
   reason?: string | undefined;
-  /** The session is not in the process. */
+  /** Whether the session is not in the process. */
   isLost?: boolean | undefined;
 }
 
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_NAME_CHARS = 100;
 
-/** Returns a message of a session process. @throws Error for anything else: foreign code may run in the process. */
+/**
+ * Returns a validated message of a session process.
+ *
+ * @throws Error for anything else, because foreign code may run in the process.
+ */
 export function checkProcessMessage(value: unknown): ProcessMessage {
   const message = asObject(value, "it has sent something that is not a message");
   const { type, id } = message;
@@ -101,7 +105,7 @@ export function checkProcessMessage(value: unknown): ProcessMessage {
   return { type, id, method, sessionId, opening, input: asObject(input, "it has called its host without an input") };
 }
 
-/** A line of the log must not look like several. */
+/** A line of the log must not look like several lines. */
 const lineOf = (text: string): string => text.slice(0, MAX_MESSAGE_CHARS).replace(/\p{Cc}+/gu, " ");
 
 function checkFailure(value: unknown): ProcessFailure {
@@ -109,7 +113,7 @@ function checkFailure(value: unknown): ProcessFailure {
   if (typeof message !== "string") throw new Error("it has sent a failure without a message");
   return {
     message: message.slice(0, MAX_MESSAGE_CHARS),
-    // The only code that page tools have: others are the host's.
+    // The only code of page tools; others are the host's.
     ...(code === "InvalidArguments" && { code }),
     ...(typeof reason === "string" && /^\w+$/.test(reason) && { reason: reason.slice(0, MAX_NAME_CHARS) }),
     ...(isLost === true && { isLost }),
@@ -132,7 +136,7 @@ export function checkToolResult(method: Method, value: unknown): object {
   };
 }
 
-/** A failure as it goes over the channel. */
+/** Converts an error for the channel. */
 export function failureOf(error: unknown): ProcessFailure {
   const { message, name, code, data } = error as { message?: unknown; name?: string; code?: unknown; data?: { reason?: unknown } };
   const { reason } = data ?? {};
@@ -144,7 +148,7 @@ export function failureOf(error: unknown): ProcessFailure {
   };
 }
 
-/** The error that a failure describes. */
+/** Returns the error that a failure describes. */
 export function errorOf({ message, name, code, reason }: ProcessFailure): Error {
   const error = Object.assign(new Error(message), code !== undefined && { code }, reason !== undefined && { data: { reason } });
   if (name !== undefined) error.name = name;

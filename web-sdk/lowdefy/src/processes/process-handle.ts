@@ -1,4 +1,4 @@
-/** A process that runs sessions of one user. It is not trusted: code of the app runs in it, with what its user has filled in. */
+/** A process that runs sessions of one user. It is untrusted: code of the app runs in it, with input of its user. */
 
 import type { ChildProcess } from "node:child_process";
 import type { Duplex } from "node:stream";
@@ -11,29 +11,29 @@ import { readUsage } from "./process-usage.ts";
 import { MAX_LIFE_CPU_SECONDS, giveWayToAll, startProgram } from "./program.ts";
 import { CHECK_MS, type ProcessEnd, Watchdog, outOfMemory } from "./watchdog.ts";
 
-/** How long a process may take to load the app. */
+/** Maximum time for a process to load the app. */
 const MAX_START_MS = 60_000;
-/** How long a process may take to end a call that was cancelled. */
+/** Maximum time for a process to end a cancelled call. */
 const MAX_CANCEL_MS = 15_000;
-/** Maximum number of calls that a process has at once, and of calls of the host that it may have open. */
+/** Maximum number of simultaneous calls of a process, and of its open calls to the host. */
 const MAX_CALLS = 64;
 const MAX_HOST_CALLS = 256;
-/** Length of a message besides the state of a session. */
+/** Maximum length of a message in addition to the state of a session. */
 const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
-/** Lines that a process may log, in a period of time. */
+/** Maximum number of lines that a process may log in a period of time. */
 const MAX_LOG_LINES = 20;
 const LOG_PERIOD_MS = 10_000;
-/** What is kept of the standard error, and what is read of it within a second. */
+/** Maximum number of characters of the standard error that are stored, and that are read within a second. */
 const MAX_STDERR_CHARS = 4000;
 const MAX_STDERR_CHARS_PER_SECOND = 64 * 1024;
 
-/** Options of the start of a process. */
+/** Options for starting a process. */
 export interface ProcessOptions {
   settings: ProcessSettings;
   /** The folders that it may read. */
   readable: readonly string[];
   memoryMb: number;
-  /** The processor time that it may use until a call has ended. */
+  /** Maximum processor time until a call has ended. */
   maxCallCpuMs: number;
   /** Writes a line of the log. */
   log(text: string): void;
@@ -41,7 +41,7 @@ export interface ProcessOptions {
 
 /** Owner of a process: the sessions of one user. */
 export interface ProcessOwner {
-  /** Handles a call of the process about a session. An error is passed on as the answer. */
+  /** Handles a call of the process about a session. An error is returned as the answer. */
   handle(call: HostCall): Promise<unknown>;
 }
 
@@ -53,9 +53,9 @@ interface PendingCall {
 
 /** A process for the sessions of one user. */
 export class ProcessHandle {
-  /** Whether it runs an app that was built again since. */
+  /** Whether it runs an outdated build of the app. */
   isOutdated = false;
-  /** When it was used last. */
+  /** When it was last used. */
   idleSince = performance.now();
   #reserved = 0;
   #isStopped = false;
@@ -73,7 +73,7 @@ export class ProcessHandle {
   #loggedLines = 0;
   #logPeriodFrom = 0;
   #stderr = "";
-  /** What was read of the standard error within this second. */
+  /** The number of characters of the standard error read within this second. */
   #stderrChars = 0;
 
   private constructor(options: ProcessOptions) {
@@ -87,7 +87,7 @@ export class ProcessHandle {
     this.#watchdog = new Watchdog(this.#watched(), options);
   }
 
-  /** Starts a process without a user. @throws AppError when it cannot load the app. */
+  /** Starts a process without a user. @throws AppError if it cannot load the app. */
   static async start(options: ProcessOptions): Promise<ProcessHandle> {
     const process = new ProcessHandle(options);
     process.#channel.send({ type: "start", settings: options.settings });
@@ -115,7 +115,7 @@ export class ProcessHandle {
     return this.#end !== undefined;
   }
 
-  /** Whether it has used so much processor time that the next call needs another one. */
+  /** Whether it has used so much processor time that the next call needs another process. */
   get isExhausted(): boolean {
     return this.#watchdog.hasGivenWay || this.#watchdog.cpuMs > (MAX_LIFE_CPU_SECONDS * 1000) / 2;
   }
@@ -136,13 +136,13 @@ export class ProcessHandle {
     this.idleSince = performance.now();
   }
 
-  /** Gives the process to its owner, for the rest of its life. */
+  /** Assigns the process to its owner, for the rest of its lifetime. */
   assignTo(owner: ProcessOwner): void {
     this.#owner = owner;
     this.#watchdog.assigned();
   }
 
-  /** Makes a call. @throws the error of the call, or one that says why the process has ended. */
+  /** Makes a call. @throws the error of the call, or one with the reason why the process has ended. */
   async call(call: SessionCall, signal: AbortSignal): Promise<object> {
     if (this.#end) throw endedError(this.#end, call);
     if (this.#calls.size >= MAX_CALLS) throw handlerFailed("TooManyCalls", `${MAX_CALLS} calls of this user are under way: nothing was done, try again when one has ended`);
@@ -168,24 +168,24 @@ export class ProcessHandle {
     }
   }
 
-  /** Lets the process forget a session. */
+  /** Removes a session from the process. */
   forget(sessionId: string): void {
     this.#channel.send({ type: "forget", sessionId });
   }
 
-  /** Whether it has ended otherwise than by {@link ProcessHandle.stop}. */
+  /** Whether it ended in another way than by {@link ProcessHandle.stop}. */
   get hasFailed(): boolean {
     return this.hasEnded && !this.#isStopped;
   }
 
-  /** Ends the process, which has nothing to do. */
+  /** Ends the idle process. */
   async stop(): Promise<void> {
     this.#isStopped = !this.hasEnded;
     this.kill({ reason: "ProcessEnded", message: "was ended by its host" });
     await this.ended;
   }
 
-  /** Ends the process at once. */
+  /** Ends the process immediately. */
   kill(end: ProcessEnd): void {
     this.#endedWith(end);
     this.#child.kill("SIGKILL");
@@ -241,7 +241,7 @@ export class ProcessHandle {
     if (this.#loggedLines <= MAX_LOG_LINES) this.#options.log(text);
   }
 
-  /** Reads no more than a part of the standard error within a second: who writes more waits. */
+  /** Reads only a limited part of the standard error within a second; a process that writes more has to wait. */
   #readStderr(text: string): void {
     this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARS);
     const { stderr } = this.#child;
@@ -266,7 +266,7 @@ export class ProcessHandle {
 
   #closed(reason: string): void {
     const end = () => this.kill({ reason: "ProcessEnded", message: `was ended: ${reason}` });
-    // A process that ends closes its channel first, and then its exit code says why.
+    // A process that ends closes its channel first. Its exit code then has the reason.
     if (reason === CHANNEL_CLOSED) setTimeout(end, CHECK_MS).unref();
     else end();
   }
@@ -276,7 +276,7 @@ export class ProcessHandle {
     return { reason: "ProcessEnded", message: signal ? `was ended by ${signal}` : `has ended with exit code ${code}` };
   }
 
-  /** Called with each sign of the end. The first one has the reason. */
+  /** Called for each sign of the end. The first one has the reason. */
   #endedWith(end: ProcessEnd): void {
     if (this.#end) return this.#exited();
     this.#end = end;
@@ -293,7 +293,7 @@ export class ProcessHandle {
   }
 }
 
-/** Returns the error that ended a process, as an end of a sentence. */
+/** Returns the error that ended a process, in a form that ends a sentence. */
 function firstError(text: string): string {
   const message = /^\s*(?:\w*Error)(?: \[\w+\])?: (.+)$/m.exec(text)?.[1];
   return message === undefined ? "" : `: ${message}`;
@@ -304,7 +304,7 @@ function endedError({ reason, message }: ProcessEnd, { method }: SessionCall): E
   return handlerFailed(reason, `the process of this user's sessions ${message}: ${advice}`);
 }
 
-/** The error of a call, from a process that is not trusted. */
+/** Returns the error of a call, from an untrusted process. */
 function errorOfCall(failure: ProcessFailure): Error {
   return Object.assign(errorOf(failure), failure.isLost && { isLost: true });
 }

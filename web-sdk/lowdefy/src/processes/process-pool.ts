@@ -1,23 +1,26 @@
-/** The session processes of a host: one for each user who uses it, and one that waits for the next. */
+/** The session processes of a host: one for each active user, and a spare one for the next user. */
 
 import { handlerFailed } from "./call-failure.ts";
 import { type ProcessOptions, type ProcessOwner, ProcessHandle } from "./process-handle.ts";
 
-/** How often unused processes are looked for. */
+/** Interval of the check for unused processes. */
 const SWEEP_MS = 1000;
-/** How long the pool waits at most after a process that could not be started. */
+/** Maximum delay after a process that could not be started. */
 const MAX_START_DELAY_MS = 60_000;
 
-/** How many processes of a user may fail within a period: each start takes half a second of a processor from the others. */
+/**
+ * Maximum number of failed processes of a user within a period: each start takes half a second of processor time from
+ * others.
+ */
 const MAX_FAULTS = 5;
 const FAULT_PERIOD_MS = 60_000;
 
-/** How many processes there are, and for how long. */
+/** The limits of a pool. */
 export interface PoolLimits {
   maxProcesses: number;
   /** How long a process is kept after its last call. */
   idleMs: number;
-  /** How long a call waits for a process when all are in use. */
+  /** How long a call waits for a process if all are in use. */
   waitMs: number;
 }
 
@@ -27,23 +30,23 @@ interface Assignment {
   process?: ProcessHandle;
 }
 
-/** Gives each user a process. */
+/** Assigns a process to each user. */
 export class ProcessPool {
   readonly #limits: PoolLimits;
   #sweep: NodeJS.Timeout | undefined;
   readonly #assigned = new Map<ProcessOwner, Assignment>();
   /** Processes that were taken from their owners and have not ended. */
   readonly #ending = new Set<ProcessHandle>();
-  /** When processes of an owner have failed. */
+  /** The times at which processes of an owner failed. */
   readonly #faults = new WeakMap<ProcessOwner, number[]>();
   #options: ProcessOptions;
   #spare: Promise<ProcessHandle> | undefined;
-  /** How many starts have failed since one succeeded, and when the next one may be. */
+  /** The number of failed starts since the last success, and the time of the next start. */
   #failedStarts = 0;
   #nextStartAt = 0;
   /** Number of calls that wait because all processes are in use. */
   #waiting = 0;
-  /** Fulfilled when a process may have become free. */
+  /** Fulfilled when a process may have become available. */
   #changed = Promise.withResolvers<void>();
   #isDisposed = false;
 
@@ -52,7 +55,7 @@ export class ProcessPool {
     this.#limits = limits;
   }
 
-  /** Opens a pool with its first process. @throws AppError when it cannot load the app. */
+  /** Opens a pool with its first process. @throws AppError if it cannot load the app. */
   static async open(options: ProcessOptions, limits: PoolLimits): Promise<ProcessPool> {
     const pool = new ProcessPool(options, limits);
     const first = await ProcessHandle.start(options);
@@ -61,7 +64,11 @@ export class ProcessPool {
     return pool;
   }
 
-  /** Takes the options of a newer build. Idle processes end, and those with calls after them. @throws AppError when no process can load it. */
+  /**
+   * Switches to the options of a newer build. Idle processes end, and those with calls end afterwards.
+   *
+   * @throws AppError if no process can load it.
+   */
   async reload(options: ProcessOptions): Promise<void> {
     const first = await ProcessHandle.start(options);
     const former = this.#spare;
@@ -78,8 +85,9 @@ export class ProcessPool {
   }
 
   /**
-   * Does work with the process of an owner, which it keeps meanwhile. @throws an error with the reason `HostBusy` when all are in
-   * use, and the reason of the signal.
+   * Runs work with the process of an owner, which stays assigned meanwhile.
+   *
+   * @throws an error with the reason `HostBusy` if all are in use, or the reason of the signal.
    */
   async use<Value>(owner: ProcessOwner, signal: AbortSignal, work: (process: ProcessHandle) => Promise<Value>): Promise<Value> {
     const process = await this.#reserve(owner, signal);
@@ -103,7 +111,7 @@ export class ProcessPool {
         if (known) {
           const process = await known.starting.catch(() => undefined);
           const isUsable = process && !needsReplacement(process);
-          // An owner whose calls overlap without end would keep a place for ever.
+          // An owner whose calls overlap without end would keep a place forever.
           if (isUsable && this.#waiting > 0 && !isNew) await this.#waitForRoom(due, signal);
           else if (isUsable) return process.reserve();
           else if (this.#assigned.get(owner) === known) this.#release(owner);
@@ -132,7 +140,7 @@ export class ProcessPool {
     this.#changed = Promise.withResolvers();
   }
 
-  /** The number of processes for users and for the next one. Those that are being killed are gone at once. */
+  /** The number of processes for users and of the spare one. Those being killed do not count. */
   get size(): number {
     return this.#assigned.size + (this.#spare ? 1 : 0);
   }
@@ -147,7 +155,7 @@ export class ProcessPool {
     await Promise.all([...this.#ending].map((process) => process.ended));
   }
 
-  /** Gives an owner a process. */
+  /** Assigns a process to an owner. */
   async #assign(owner: ProcessOwner): Promise<void> {
     const starting = this.#spare ?? ProcessHandle.start(this.#options);
     this.#spare = undefined;
@@ -172,7 +180,7 @@ export class ProcessPool {
     this.#faults.set(owner, [...(this.#faults.get(owner) ?? []), performance.now()].slice(-MAX_FAULTS));
   }
 
-  /** @throws an error with the reason `TooManyFaults` when the processes of an owner fail again and again. */
+  /** @throws an error with the reason `TooManyFaults` if the processes of an owner fail repeatedly. */
   #checkFaults(owner: ProcessOwner): void {
     const faults = this.#faults.get(owner) ?? [];
     const leftMs = (faults[0] ?? 0) + FAULT_PERIOD_MS - performance.now();
@@ -202,7 +210,7 @@ export class ProcessPool {
     });
   }
 
-  /** Makes room for one more process, by ending the one that was used first of those without a call. */
+  /** Makes room for one more process by ending the least recently used one without a call. */
   #makeRoom(): boolean {
     if (this.size < this.#limits.maxProcesses) return true;
     const idle = [...this.#assigned].filter(([, { process }]) => process?.isIdle);
@@ -247,5 +255,5 @@ export class ProcessPool {
   }
 }
 
-/** Whether an owner needs another process. */
+/** Returns whether an owner needs another process. */
 const needsReplacement = (process: ProcessHandle): boolean => process.hasEnded || (process.isIdle && (process.isOutdated || process.isExhausted));

@@ -1,21 +1,21 @@
-/** How a session process is started: without an environment, with limits, and with nothing to read but the app's packages. */
+/** Starts a session process: without an environment, with limits, and with read access only to the app's packages. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/** The processor time of a process in its life: one that outlives its host and loops ends by itself. */
+/** Maximum processor time of a process in its lifetime: one that outlives its host and loops ends by itself. */
 export const MAX_LIFE_CPU_SECONDS = 600;
-/** The memory of a process besides its heap of JavaScript: the program, its stack, buffers. */
+/** The memory of a process besides its JavaScript heap: the program, its stack, buffers. */
 const MEMORY_BESIDES_HEAP_MB = 64;
 const MIN_HEAP_MB = 48;
-/** How much less a process has than the host, which answers all users. */
+/** The difference in priority between a process and the host, which answers all users. */
 const BELOW_HOST = 5;
-/** The least that there is. */
+/** The lowest priority. */
 const LOWEST_PRIORITY = 19;
 
-/** The variables that decide how dates and numbers are written. */
+/** The variables that determine the format of dates and numbers. */
 const PASSED_VARIABLES = ["TZ", "LANG", "LC_ALL"];
 
 /** Starts a session process. `readable` are the folders and files that it may read. */
@@ -30,7 +30,7 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
     "--disable-warning=ExperimentalWarning",
   ];
   const env = Object.fromEntries(PASSED_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-  // No signal of a terminal reaches it: it ends with its channel.
+  // Signals of a terminal do not reach it: it ends with its channel.
   const child = spawn(...withLimits([process.execPath, ...options, program]), { env, stdio: ["ignore", "ignore", "pipe", "pipe"], detached: true, cwd: "/" });
   if (child.pid !== undefined) giveWayToHost(child.pid);
   return child;
@@ -38,22 +38,28 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
 
 const SHELL = "/bin/sh";
 
-/** Node has no function for the limits of a process; each shell has. Where Linux has `setpriv`, the process also ends with its host. */
+/**
+ * Node has no function for the limits of a process, but every shell does. On a Linux with `setpriv`, the process also ends
+ * with its host.
+ */
 function withLimits(command: readonly string[]): [string, string[]] {
   if (!existsSync(SHELL)) return [command[0]!, command.slice(1)];
   return [SHELL, ["-c", `ulimit -c 0; ulimit -t ${MAX_LIFE_CPU_SECONDS}; command -v setpriv >/dev/null && exec setpriv --pdeathsig KILL "$0" "$@"; exec "$0" "$@"`, ...command]];
 }
 
-/** Makes a process give way to all others. Only the operator of the computer can undo that. */
+/** Gives a process the lowest priority. Only the operator of the computer can undo this. */
 export const giveWayToAll = (pid: number): void => setNiceness(pid, LOWEST_PRIORITY);
 
-/** Makes a process give way to its host, for the processor and when the memory of the computer is used up. */
+/** Gives a process a lower priority than its host, for the processor and when memory runs out. */
 function giveWayToHost(pid: number): void {
   setNiceness(pid, Math.min(getPriority() + BELOW_HOST, LOWEST_PRIORITY));
   attempt(() => writeFileSync(`/proc/${pid}/oom_score_adj`, "1000"));
 }
 
-/** Sets the priority of all threads of a process, and that of its group: where Linux groups processes by themselves, only this one counts between them. */
+/**
+ * Sets the priority of all threads of a process, and that of its group: if Linux groups processes automatically, only the
+ * latter applies between groups.
+ */
 function setNiceness(pid: number, niceness: number): void {
   attempt(() => setPriority(pid, niceness));
   attempt(() => {
@@ -62,11 +68,11 @@ function setNiceness(pid: number, niceness: number): void {
   attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(niceness)));
 }
 
-/** Does what not each system can do. The process may also have ended. */
+/** Runs an operation that not every system supports. The process may also have ended. */
 function attempt(work: () => void): void {
   try {
     work();
   } catch {
-    // The process goes on as it is.
+    // The process continues unchanged.
   }
 }

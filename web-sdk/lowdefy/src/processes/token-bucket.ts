@@ -1,12 +1,12 @@
-/** A token bucket: it is full at first, and fills again with time. */
+/** A token bucket: it is full at first, and refills with time. */
 
-/** How much may be spent at once, and then in each second. */
+/** The maximum amount at once, and the amount per second afterwards. */
 export interface BucketSize {
   burst: number;
   perSecond: number;
 }
 
-/** Counts what is spent. It may be overdrawn: who spends too much waits. */
+/** Counts the spent tokens. It may be overdrawn; the sender then has to wait. */
 export class TokenBucket {
   readonly #size: BucketSize;
   #left: number;
@@ -17,7 +17,7 @@ export class TokenBucket {
     this.#left = size.burst;
   }
 
-  /** Takes tokens out, and returns how long it takes until none are missing, in milliseconds. */
+  /** Takes tokens, and returns the time until none are missing, in milliseconds. */
   spend(tokens: number): number {
     const { burst, perSecond } = this.#size;
     const now = performance.now();

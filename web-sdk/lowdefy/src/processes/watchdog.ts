@@ -1,22 +1,24 @@
-/** Ends a process that uses too much, or does not answer; and makes one give way to others that uses much for long. */
+/** Ends a process that uses too much or does not respond, and lowers the priority of one that uses much for a long time. */
 
 import type { ProcessUsage } from "./process-usage.ts";
 
 /** Interval of the checks, in milliseconds. */
 export const CHECK_MS = 250;
-/** How long a process that uses no processor time may leave a ping unanswered. */
+/** How long a process without processor time may leave a ping unanswered. */
 const MAX_SILENCE_MS = 10_000;
-/** Processor time beyond {@link FREE_SHARE} after which a process gives way to those of other users. */
+/** Processor time beyond {@link FREE_SHARE} after which a process gets a lower priority than those of other users. */
 const MAX_EQUAL_CPU_MS = 500;
-/** The part of a core that a process may use for ever, at the priority of the others. */
+/** The share of a core that a process may use permanently, at the priority of the others. */
 const FREE_SHARE = 1 / 4;
-/** The part of a core that a process may use for ever while no call is under way: its engine collects garbage, and compiles. */
+/**
+ * The share of a core that a process may use permanently without a running call: its engine collects garbage, and compiles.
+ */
 const IDLE_SHARE = 1 / 20;
 
 /** Limits of a process. */
 export interface WatchLimits {
   memoryMb: number;
-  /** Processor time of a call, and of what runs between calls. */
+  /** Maximum processor time of a call, and of work between calls. */
   maxCallCpuMs: number;
 }
 
@@ -28,7 +30,7 @@ export interface ProcessEnd {
 
 /** Functions of a process that the watchdog uses. */
 export interface WatchedProcess {
-  /** Returns its usage, if the system tells it. */
+  /** Returns its usage, if the system reports it. */
   usage(): ProcessUsage | undefined;
   ping(): void;
   kill(end: ProcessEnd): void;
@@ -43,14 +45,14 @@ export class Watchdog {
   #calls = 0;
   #cpuMs = 0;
   #measuredAt = performance.now();
-  /** Processor time of the calls that are under way. If there are several, the part that is free does not count. */
+  /** Processor time of the running calls. If there are several, the free share is not deducted. */
   #callMs = 0;
-  /** Processor time without calls, and all of it, each beyond the part that is free. */
+  /** Processor time without calls, and in total, each beyond the free share. */
   #idleMs = 0;
   #surplusMs = 0;
   #isAssigned = false;
   #hasGivenWay = false;
-  /** The ping that was not answered yet. */
+  /** The unanswered ping. */
   #ping: { at: number; cpuMs: number } | undefined;
 
   constructor(process: WatchedProcess, limits: WatchLimits) {
@@ -68,7 +70,7 @@ export class Watchdog {
     return this.#hasGivenWay;
   }
 
-  /** Called when the process gets its user: what its start has used does not count. */
+  /** Called when the process gets its user, because the usage of its start does not count. */
   assigned(): void {
     this.#measure();
     this.#surplusMs = 0;
@@ -95,7 +97,7 @@ export class Watchdog {
     clearInterval(this.#timer);
   }
 
-  /** Charges the process for what it has used since the last measurement. */
+  /** Charges the process for its usage since the last measurement. */
   #measure(): ProcessUsage | undefined {
     const usage = this.#process.usage();
     if (!usage) return undefined;

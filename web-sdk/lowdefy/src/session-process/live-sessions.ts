@@ -1,4 +1,4 @@
-/** The sessions that a process has in memory. The host decides which these are. */
+/** The sessions that a process has in memory, as decided by the host. */
 
 import { PageCalls, type PageToolsOptions } from "mcp-web-sdk/page-driver";
 
@@ -32,7 +32,7 @@ export class LiveSessions {
     this.#environment = environment;
   }
 
-  /** Makes a call in a session. @throws what the call throws; it has `isLost` if the session is not here. */
+  /** Makes a call in a session. @throws the error of the call, with `isLost` if the session is not here. */
   async run(call: SessionCall, signal: AbortSignal): Promise<unknown> {
     if (call.method === "create") return this.#create(call, signal);
     const { session, calls } = await this.#session(call);
@@ -59,7 +59,7 @@ export class LiveSessions {
     this.#live.delete(sessionId);
   }
 
-  /** Opens a session: its first page, with what that does. */
+  /** Opens a session: its first page, with the page's events. */
   async #create(call: SessionCall, signal: AbortSignal): Promise<object> {
     const live = this.#open(call);
     await live.session.start();
@@ -95,7 +95,7 @@ export class LiveSessions {
   }
 }
 
-/** Returns the parts of a call that page tools read. */
+/** Returns the parts of a call that page tools use. */
 function contextOf({ via, maxResultBytes }: SessionCall, signal: AbortSignal): Parameters<PageCalls["state"]>[0] {
   const client = maxResultBytes === undefined ? undefined : { limits: { maxResultBytes } };
   return { signal, caller: { via, roles: [] }, client, progress() {}, handOver() {} } as unknown as Parameters<PageCalls["state"]>[0];

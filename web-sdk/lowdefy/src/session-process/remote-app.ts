@@ -1,4 +1,4 @@
-/** The app, in a process of a user: what pages need is here, and all else is asked of the host. */
+/** The app in a process of a user: the parts that pages need are here, and the rest is requested from the host. */
 
 import { serializer } from "@lowdefy/helpers";
 
@@ -26,7 +26,7 @@ export class RemoteApp implements SessionApp {
     this.#call = call;
   }
 
-  /** The engine changes what it is given: each answer is a copy. */
+  /** The engine modifies its inputs, so each answer is a copy. */
   async rootConfig(): Promise<RootConfig> {
     return serializer.deserialize(await this.#call("root", {})) as RootConfig;
   }

@@ -1,4 +1,4 @@
-/** Replaces a file with all of its new content or not at all. */
+/** Replaces a file atomically with its new content. */
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
@@ -6,15 +6,15 @@ import { dirname, join } from "node:path";
 
 import { type FileFunctions, errorCode, removeFile } from "./file-functions.ts";
 
-/** Begins the names of files that are not finished. */
+/** Prefix of the names of unfinished files. */
 export const UNFINISHED_PREFIX = ".tmp.";
 
-/** What a file system without the flush of folders answers, Windows' among them. */
+/** The errors of file systems that cannot flush folders, such as those of Windows. */
 const NO_FOLDER_FLUSH = new Set(["EINVAL", "EISDIR", "EPERM", "EACCES", "ENOTSUP"]);
 
 /**
- * Writes a file (mode 0600) that a power cut leaves either as it was or as it becomes.
- * @throws Error of the system, such as `ENOSPC` or `EFBIG`. The file is as before, and nothing is left over.
+ * Writes a file (mode 0600) so that a power cut leaves either its former or its new content.
+ * @throws Error of the system, such as `ENOSPC` or `EFBIG`. The file is unchanged, and nothing is left over.
  */
 export async function replaceFile(files: FileFunctions, path: string, text: string): Promise<void> {
   const unfinished = join(dirname(path), `${UNFINISHED_PREFIX}${randomBytes(12).toString("hex")}`);
@@ -28,13 +28,17 @@ export async function replaceFile(files: FileFunctions, path: string, text: stri
     }
     await files.rename(unfinished, path);
   } catch (error) {
-    // The first error is the one to report: a leftover is removed at the next start.
+    // The first error is the one to report; a leftover is removed at the next start.
     await removeFile(files, unfinished).catch(() => {});
     throw error;
   }
 }
 
-/** Makes the names in a folder survive a power cut. @throws Error of the system: the change is made, but is not sure to survive. */
+/**
+ * Makes the names in a folder survive a power cut.
+ *
+ * @throws Error of the system: the change is made, but may not survive.
+ */
 export async function flushFolder(files: FileFunctions, folder: string): Promise<void> {
   let handle;
   try {

@@ -1,6 +1,6 @@
-/** When a session is active, expired and gone. */
+/** Determines whether a session is active, expired or gone. */
 
-/** The age of a session decides, counted from its last save. */
+/** Decides by the age of a session since its last save. */
 export function phaseAt(now: number, updatedAt: number, expiryMs: number): "active" | "expired" | "gone" {
   const age = now - updatedAt;
   if (age < expiryMs) return "active";

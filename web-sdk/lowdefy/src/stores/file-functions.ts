@@ -2,7 +2,7 @@
 
 import * as promises from "node:fs/promises";
 
-/** These functions of `node:fs/promises`. */
+/** The functions of `node:fs/promises` in use. */
 export type FileFunctions = Pick<typeof promises, "chmod" | "link" | "lstat" | "mkdir" | "open" | "readdir" | "rename" | "unlink">;
 
 /** The functions of Node. */
@@ -13,7 +13,7 @@ export function errorCode(error: unknown): string {
   return (error as { code?: string } | undefined)?.code ?? "unknown error";
 }
 
-/** Removes a file, if it is there. */
+/** Removes a file if it exists. */
 export async function removeFile(files: FileFunctions, path: string): Promise<void> {
   try {
     await files.unlink(path);

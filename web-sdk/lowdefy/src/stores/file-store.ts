@@ -15,19 +15,19 @@ import { SummaryCache } from "./summary-cache.ts";
 
 /** The options of a file store. */
 export interface FileStoreOptions extends StoreOptions {
-  /** The functions of the file system. Node's by default; tests give others. */
+  /** The functions of the file system: Node's by default; tests pass others. */
   files?: FileFunctions | undefined;
 }
 
-/** Held while a session is created, so that two processes count one after the other. No session has this id. */
+/** Held while a session is created, so that two processes count one at a time. No session has this id. */
 const CREATE_LOCK = "create";
 
 /**
- * Opens the store of a principal in a folder, which is made if it is missing.
+ * Opens the store of a principal in a folder, which is created if it is missing.
  *
- * The folder is for processes of one machine. It needs hard links, which each file system but FAT has. A process on
- * another machine, or in another container, counts as ended one minute after its last save.
- * @param principal what `principalOfToken` returns.
+ * The folder is for processes of one machine. It needs hard links, which every file system except FAT supports. A process
+ * on another machine, or in another container, counts as ended one minute after its last save.
+ * @param principal the result of `principalOfToken`.
  * @throws StoreUnavailable if the folder cannot be used.
  */
 export async function openFileStore(folder: string, principal: string, options: FileStoreOptions = {}): Promise<SessionStore> {
@@ -175,7 +175,7 @@ class FileStore implements SessionStore {
 
   async #write(record: SessionRecord, text: string): Promise<StoredSession> {
     await replaceFile(this.#files, this.#path(record.sessionId), text);
-    // Without it, a power cut may leave the former revision of a session, but not the name of a new one.
+    // Without it, a power cut could leave the former revision of a session, or lose the name of a new one.
     if (record.revision === 1) await this.#flush();
     return sessionFrom(record, "active");
   }
@@ -186,7 +186,7 @@ class FileStore implements SessionStore {
     await this.#flush();
   }
 
-  /** The change is made and visible when this fails, so that a failure of the call would say something wrong. */
+  /** The change is already visible if this fails, so a failure of the call would be wrong. */
   async #flush(): Promise<void> {
     try {
       await flushFolder(this.#files, this.#folder);
@@ -207,7 +207,7 @@ function encodeRecord(record: SessionRecord): string {
   return text;
 }
 
-/** The system's message has the path, which an AI has no use for: only the code is in ours. */
+/** The system's message contains the path, which is useless for an AI: our message has only the code. */
 async function reportFileErrors<Result>(done: string, body: () => Promise<Result>): Promise<Result> {
   try {
     return await body();

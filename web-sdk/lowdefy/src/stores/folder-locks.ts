@@ -1,10 +1,10 @@
 /**
  * Locks by name between the processes that use one folder.
  *
- * A lock is a hard link to the file of its owner, so that it has its content from its first moment. The lock of a
- * process that has ended is stale. Whoever breaks it first takes a second lock, whose name has the stale owner's id, and
- * then looks again: so nobody removes a lock that was taken in between. That second lock can become stale like the
- * first, and is broken in the same way.
+ * A lock is a hard link to the file of its owner, so that it has its content from the first moment. The lock of a process
+ * that has ended is stale. A process that breaks it first takes a second lock, whose name contains the stale owner's id,
+ * and then checks again, so that it cannot remove a lock that was taken in between. The second lock can also become stale,
+ * and is broken in the same way.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,10 +15,15 @@ import { type FileFunctions, errorCode, removeFile } from "./file-functions.ts";
 import { type LockOwner, newLockOwner, parseLockOwner, processState } from "./process-identity.ts";
 import { StoreUnavailable } from "./store-errors.ts";
 
-/** How long a lock is waited for, in milliseconds, since the call or the last turn of another call of the same owner. A save takes a few; more means that a process is stopped or a disk hangs. */
+/**
+ * How long to wait for a lock, in milliseconds, since the call or the last turn of another call of the same owner. A save
+ * takes a few; more means that a process is stopped or a disk hangs.
+ */
 const LOCK_TIMEOUT_MS = 4_000;
 
-/** When the lock of a process on another machine is stale, in milliseconds since its last lock: whether it runs is not visible. */
+/**
+ * When the lock of a process on another machine is stale, in milliseconds since its last lock: its state is not visible.
+ */
 const FOREIGN_LOCK_MS = 60_000;
 
 const OWNER_PREFIX = ".owner.";
@@ -29,7 +34,7 @@ export class FolderLocks {
   readonly #files: FileFunctions;
   readonly #folder: string;
   readonly #owner: LockOwner = newLockOwner();
-  /** For each lock that calls of this owner hold or wait for: how many do, and when the last one has let it go. */
+  /** For each lock that calls of this owner hold or wait for: their number, and when the last one released it. */
   readonly #turns = new Map<string, { calls: number; endedMs: number }>();
 
   constructor(files: FileFunctions, folder: string) {
@@ -37,7 +42,11 @@ export class FolderLocks {
     this.#folder = folder;
   }
 
-  /** Runs the body while no other owner holds the lock, and no other call of this one. @throws StoreUnavailable after 4 seconds in which no call of this owner ended. */
+  /**
+   * Runs the body while no other owner and no other call of this one holds the lock.
+   *
+   * @throws StoreUnavailable after 4 seconds in which no call of this owner ended.
+   */
   async withLock<Result>(name: string, body: () => Promise<Result>): Promise<Result> {
     const turn = this.#turns.get(name) ?? { calls: 0, endedMs: 0 };
     this.#turns.set(name, turn);
@@ -48,7 +57,7 @@ export class FolderLocks {
       try {
         return await body();
       } finally {
-        // What the body did stands. A lock that remains is reported by the next call that waits for it.
+        // The effect of the body remains. A lock that remains is reported by the next call that waits for it.
         await removeFile(this.#files, path).catch(() => {});
         turn.endedMs = performance.now();
       }
@@ -67,7 +76,7 @@ export class FolderLocks {
     }
   }
 
-  /** Removes what processes that have ended left in the folder. */
+  /** Removes leftovers in the folder of processes that have ended. */
   async removeLeftovers(names: string[]): Promise<void> {
     for (const name of names) {
       if (name.startsWith(LOCK_PREFIX)) await this.#breakIfStale(name.slice(LOCK_PREFIX.length));
@@ -75,7 +84,7 @@ export class FolderLocks {
     }
   }
 
-  /** Removes the file of the owner. Locks that are held stay valid: they are links of their own. */
+  /** Removes the file of the owner. Held locks stay valid, because they are separate links. */
   async dispose(): Promise<void> {
     await removeFile(this.#files, this.#path(OWNER_PREFIX, this.#owner.id));
   }
@@ -89,7 +98,8 @@ export class FolderLocks {
       if (errorCode(error) === "EEXIST") return false;
       if (errorCode(error) !== "ENOENT") throw error;
     }
-    // There is no owner's file before the first lock, and after a process on another machine took it for a leftover.
+    // The owner's file does not exist before the first lock, and after a process on another machine removed it as a
+    // leftover.
     await this.#writeOwner(owner);
     return false;
   }
@@ -110,7 +120,7 @@ export class FolderLocks {
     }
   }
 
-  /** Returns whether the lock was broken, or is gone. */
+  /** Returns whether the lock was broken or no longer exists. */
   async #breakIfStale(name: string): Promise<boolean> {
     const path = this.#path(LOCK_PREFIX, name);
     const stale = await this.#staleOwner(path);
@@ -121,7 +131,7 @@ export class FolderLocks {
     return true;
   }
 
-  /** Returns the id of the owner in a file if its process has ended, or else `undefined`. */
+  /** Returns the id of the owner in a file if its process has ended, otherwise `undefined`. */
   async #staleOwner(path: string): Promise<string | undefined> {
     let text: string;
     let changedAt: number;
@@ -129,7 +139,7 @@ export class FolderLocks {
       const file = await this.#files.open(path, "r");
       try {
         text = await file.readFile("utf8");
-        // Each link and each removed link sets the time of the owner's file.
+        // Creating or removing a link sets the time of the owner's file.
         changedAt = (await file.stat()).ctimeMs;
       } finally {
         await file.close();

@@ -1,4 +1,4 @@
-/** Session stores: where the sessions of a principal outlive the process of the host. */
+/** Session stores: the sessions of a principal outlive the process of the host. */
 
 export { openStore } from "./open-store.ts";
 export { openFileStore, type FileStoreOptions } from "./file-store.ts";

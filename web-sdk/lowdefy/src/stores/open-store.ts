@@ -8,10 +8,11 @@ import type { StoreOptions } from "./store-options.ts";
 /**
  * Opens the store of a principal.
  * @param location the path of a folder, `redis://…` or `rediss://…`. Redis needs the npm package `redis` 6.
- * @param principal what `principalOfToken` returns.
+ * @param principal the result of `principalOfToken`.
  * @example
  * const store = await openStore("./sessions", principalOfToken(token), { maxSessions: 50 });
- * @throws Error if the location is another URL, or an invalid one. The message does not repeat it: it may have a password.
+ * @throws Error if the location is another URL, or an invalid one. The message does not repeat it, because it may contain a
+ * password.
  * @throws StoreUnavailable if the store cannot be used.
  */
 export async function openStore(location: string, principal: string, options: StoreOptions = {}): Promise<SessionStore> {

@@ -2,25 +2,27 @@
 
 import { createHash } from "node:crypto";
 
-/** The bridge names realms with the same hash. No UTF-8 text has this first byte, so no opaque token has the hash input of a subject. */
+/**
+ * The bridge names realms with the same hash. UTF-8 text cannot begin with this byte, so no opaque token has the hash input
+ * of a subject.
+ */
 const SUBJECT_DOMAIN = Buffer.from("\xFFmcp-web issuer and subject\0", "latin1");
 
 const PRINCIPAL = /^[0-9a-f]{64}$/;
 
 /**
- * Returns 64 hexadecimal digits that name the principal of a token, as the bridge identifies its realm: for a signed
- * token (JWT) the hash of its issuer and subject, so that a renewed token names the same principal; for any other the
- * hash of the token.
+ * Returns 64 hexadecimal digits that name the principal of a token, as the bridge identifies its realm: for a signed token
+ * (JWT) the hash of its issuer and subject, so that a renewed token names the same principal; for any other token its hash.
  *
- * The signature is not verified. A host passes only tokens that its operator gave it, and it is the bridge that
- * verifies them: the name never grants anything by itself.
+ * The signature is not verified. A host passes only tokens from its operator, and the bridge verifies them: the name itself
+ * grants nothing.
  */
 export function principalOfToken(token: string): string {
   const claims = readClaims(token);
   return claims ? principalOfSubject(claims.iss, claims.sub) : createHash("sha256").update(token).digest("hex");
 }
 
-/** Returns the name of the principal whom an issuer calls by this subject. */
+/** Returns the name of the principal with this issuer and subject. */
 export function principalOfSubject(issuer: string, subject: string): string {
   const length = Buffer.alloc(8);
   length.writeBigUInt64BE(BigInt(Buffer.byteLength(issuer)));

@@ -1,4 +1,4 @@
-/** Which process owns a lock, and whether it still runs. */
+/** Identifies the process that owns a lock, and whether it still runs. */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
@@ -9,10 +9,13 @@ import process from "node:process";
 export interface LockOwner {
   /** Unique among all owners. */
   id: string;
-  /** The machine since its start, and the namespace in which its process ids count. */
+  /** The machine since its start, and the namespace of its process ids. */
   machine: string;
   pid: number;
-  /** When the process started, in the kernel's clock ticks, or "" where this is not known. It distinguishes two processes with one id. */
+  /**
+   * When the process started, in the kernel's clock ticks, or "" if that is unknown. It distinguishes two processes with
+   * one id.
+   */
   startedAt: string;
 }
 
@@ -21,18 +24,18 @@ export function newLockOwner(): LockOwner {
   return { id: randomBytes(8).toString("hex"), machine: thisMachine(), pid: process.pid, startedAt: statOf(process.pid)?.startedAt ?? "" };
 }
 
-/** Returns whether the owner's process runs, or "unknown" if it is of another machine. */
+/** Returns whether the owner's process runs, or "unknown" if it is on another machine. */
 export function processState(owner: LockOwner): "running" | "ended" | "unknown" {
   if (owner.machine !== thisMachine()) return "unknown";
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
-    // The other possibility is EPERM: the process is of another user.
+    // The other possibility is EPERM: the process belongs to another user.
     if ((error as { code?: string }).code === "ESRCH") return "ended";
   }
   const stat = statOf(owner.pid);
   if (!stat || !owner.startedAt) return "running";
-  // A process that has ended keeps its id until its parent asks for the exit code.
+  // A process that has ended keeps its id until its parent reads the exit code.
   return stat.startedAt === owner.startedAt && !"ZX".includes(stat.state) ? "running" : "ended";
 }
 
@@ -57,7 +60,7 @@ function thisMachine(): string {
 function statOf(pid: number): { state: string; startedAt: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program is in parentheses, and may have spaces and parentheses itself.
+    // The name of the program is in parentheses, and may itself contain spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0] ?? "", startedAt: fields[19] ?? "" };
   } catch {

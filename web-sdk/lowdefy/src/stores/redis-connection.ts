@@ -1,4 +1,4 @@
-/** One connection to a Redis server, which is made when it is needed, and made again after it was lost. */
+/** One connection to a Redis server, which is opened when it is needed, and reopened after it was lost. */
 
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -9,19 +9,22 @@ import { storeDisposed, StoreUnavailable } from "./store-errors.ts";
 
 type Client = ReturnType<typeof Redis.createClient>;
 
-/** A client, and the promise that it can be used. */
+/** A client, and a promise that is fulfilled when it can be used. */
 interface Connection {
   client: Client;
   connected: Promise<unknown>;
 }
 
-/** How long a command may take with all its attempts, in milliseconds. A caller hears within five seconds that the server is away. */
+/**
+ * Maximum duration of a command including its retries, in milliseconds. A caller learns within five seconds that the server
+ * is unavailable.
+ */
 const COMMAND_TIMEOUT_MS = 4_000;
 
-/** Pause before the next attempt, in milliseconds: short, because a server that was started again answers soon. */
+/** Pause before the next attempt, in milliseconds: short, because a restarted server answers soon. */
 const RETRY_DELAY_MS = 100;
 
-/** What a server answers while it is starting, or is no primary at the moment. The same command works a little later. */
+/** Errors of a server that is starting, or is temporarily not the primary. The same command succeeds a little later. */
 const PASSING_ERRORS = /^(LOADING|BUSY|READONLY|MASTERDOWN|TRYAGAIN|CLUSTERDOWN)\b/;
 
 /** Codes such as `DEPTH_ZERO_SELF_SIGNED_CERT` and `ERR_TLS_CERT_ALTNAME_INVALID`. */
@@ -50,8 +53,9 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a command, and again after a lost connection: so it must be one that may run twice.
-   * @throws StoreUnavailable if the server answers with an error, or not for 4 seconds. Then it is not known whether the command ran.
+   * Runs a command, and repeats it after a lost connection, so the command must be idempotent.
+   * @throws StoreUnavailable if the server answers with an error, or does not answer for 4 seconds. It is then unknown
+   * whether the command ran.
    */
   async run<Reply>(command: (client: Client) => Promise<Reply>): Promise<Reply> {
     const deadline = performance.now() + COMMAND_TIMEOUT_MS;
@@ -63,14 +67,14 @@ export class RedisConnection {
         return await this.#attempt(command, deadline);
       } catch (reason) {
         error = reason;
-        // The deadline ends the last attempt without a code: the one before says more.
+        // The deadline ends the last attempt without a code, so the previous one is more informative.
         code = codeOf(reason) ?? code;
       }
       if (this.#disposed) throw storeDisposed();
       if (error instanceof this.#redis.ErrorReply && !PASSING_ERRORS.test(error.message)) throw this.#serverError(error);
       if (code && CERTIFICATE_CODES.test(code)) throw this.#failure(`has a certificate that is not accepted (${code})`, "name a file with its authority in NODE_EXTRA_CA_CERTS, or correct the host in the URL, then start the host again");
       if (performance.now() + RETRY_DELAY_MS >= deadline) throw this.#failure(code ? `does not answer (${code})` : "does not answer", "check that it runs, then retry");
-      // The first attempt often finds a connection that was cut while nobody used it.
+      // The first attempt often finds a connection that was cut while it was idle.
       if (attempt > 1) await delay(RETRY_DELAY_MS);
     }
   }
@@ -87,7 +91,7 @@ export class RedisConnection {
       const answered = connection.connected.then(() => command(connection.client));
       return await Promise.race([answered, rejectAt(deadline, timeout.signal)]);
     } catch (error) {
-      // A connection without an answer is not used again: it may be cut without a sign.
+      // A connection without an answer is not reused, because it may be cut without a sign.
       if (!(error instanceof this.#redis.ErrorReply) || !connection.client.isReady) this.#drop(connection);
       throw error;
     } finally {
@@ -97,12 +101,12 @@ export class RedisConnection {
 
   #connect(): Connection {
     const client = this.#redis.createClient({ url: this.#url, disableOfflineQueue: true, maintNotifications: "disabled", socket: { connectTimeout: COMMAND_TIMEOUT_MS, reconnectStrategy: false } }) as Client;
-    // Each command fails with the same error; without a listener the process would end.
+    // Each command fails with the same error. Without a listener the process would end.
     client.on("error", () => {});
     return { client, connected: client.connect() };
   }
 
-  /** Ends a connection, also one whose server has accepted it and says nothing. */
+  /** Ends a connection, including one whose server has accepted it and does not answer. */
   #drop(connection: Connection): void {
     if (this.#current === connection) this.#current = undefined;
     if (connection.client.isOpen) connection.client.destroy();
@@ -114,7 +118,7 @@ export class RedisConnection {
     return this.#failure(`answered with an error (${/^[A-Z]*/.exec(error.message)?.[0]})`, "check that it is Redis 7 or newer, and that nothing else uses the keys of the store");
   }
 
-  /** No cause, and nothing of the server's message: neither is known to be without the password. */
+  /** No cause, and no part of the server's message, because either may contain the password. */
   #failure(what: string, advice: string): StoreUnavailable {
     return new StoreUnavailable(`the Redis server of the session store (${addressOf(this.#url)}) ${what}: ${advice}`);
   }

@@ -1,11 +1,14 @@
 /**
- * The Lua scripts of the Redis store. Redis runs each one as a whole, so that no other client comes in between.
+ * The Lua scripts of the Redis store. Redis runs each one atomically, so that no other client runs in between.
  *
- * A session is a hash with the fields `summary` (JSON without the saved state, which is all that a script parses),
- * `saved` (JSON, or "" if there is none) and `write` (the id of the last write). A set has the ids of all sessions.
+ * A session is a hash with the fields `summary` (JSON without the saved state, which is all that a script parses), `saved`
+ * (JSON, or "" if there is none) and `write` (the id of the last write). A set contains the ids of all sessions.
  */
 
-/** Defines `summary_of(key)`: the table in a session's summary, `nil` if there is no session, or `false` if it is unreadable. */
+/**
+ * Defines `summary_of(key)`: the table in a session's summary, `nil` if there is no session, or `false` if it is
+ * unreadable.
+ */
 const SUMMARY_OF = `
 local function summary_of(key)
   local text = redis.pcall("HGET", key, "summary")
@@ -21,8 +24,8 @@ end
 `;
 
 /**
- * Defines `write`, which replaces a session and lets Redis remove it when it is gone. A server without memory refuses a
- * script only at its first write, and only if that needs memory: so the session is that one.
+ * Defines `write`, which replaces a session and lets Redis remove it when it is gone. A server without memory rejects a
+ * script only at its first write, and only if that needs memory, so the first write is that of the session.
  */
 const WRITE = `
 local function write(ttl, summary, saved, id)
@@ -35,7 +38,7 @@ end
 
 /**
  * Keys: the session, the set of ids. Arguments: the time, the expiry, the limit, the id of this write, the summary, the
- * saved state or "". The sessions that the set names have keys in the same slot of a cluster as the set.
+ * saved state or "". The sessions in the set have keys in the same slot of a cluster as the set.
  */
 export const CREATE = `${SUMMARY_OF}${WRITE}
 local now, expiry, limit, id = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]

@@ -14,24 +14,24 @@ import { settingsFrom, type StoreOptions, type StoreSettings } from "./store-opt
 
 /** The options of a Redis store. */
 export interface RedisStoreOptions extends StoreOptions {
-  /** Begins the names of all keys. `mcp-web-lowdefy:` by default. */
+  /** Prefix of all keys, `mcp-web-lowdefy:` by default. */
   prefix?: string | undefined;
 }
 
-/** What the scripts answer. */
+/** The answers of the scripts. */
 type Outcome = "done" | "exists" | "limit" | "unknown" | "unreadable" | "expired" | "conflict";
 
-/** Stands for an id where a script needs only the form of the keys. */
+/** Replaces an id if a script needs only the form of the keys. */
 const ANY_ID = "00000000-0000-4000-8000-000000000000";
 
 /**
  * Opens the store of a principal in a Redis server (7 or newer), with the npm package `redis` 6.
  *
  * It connects at the first call, and again after each lost connection, so that a host can start before its server. The
- * server should have `maxmemory-policy noeviction`, or it may remove active sessions, and persistence if the sessions
- * are to outlive it.
+ * server should have `maxmemory-policy noeviction`, because it could otherwise remove active sessions, and persistence if
+ * the sessions must outlive it.
  * @param url `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS.
- * @param principal what `principalOfToken` returns.
+ * @param principal the result of `principalOfToken`.
  * @throws Error if the URL is invalid; the message does not repeat it.
  * @throws StoreUnavailable if the package `redis` is not installed.
  */
@@ -47,7 +47,7 @@ class RedisStore implements SessionStore {
   readonly #prefix: string;
   readonly #settings: StoreSettings;
   readonly #warned = new Set<string>();
-  /** By session: the id of a save that may have been stored although no answer came. */
+  /** By session: the id of a save that may have been stored although no answer arrived. */
   readonly #unanswered = new Map<string, string>();
 
   constructor(connection: RedisConnection, prefix: string, settings: StoreSettings) {
@@ -139,7 +139,7 @@ class RedisStore implements SessionStore {
     return (await this.#connection.run((client) => client.eval(script, call))) as Outcome;
   }
 
-  /** Returns a session, without its saved state if that is not asked for, or why it is unreadable, or `undefined`. */
+  /** Returns a session, without its saved state unless that is requested, or why it is unreadable, or `undefined`. */
   async #read(sessionId: string, saved: boolean): Promise<SessionRecord | { unreadable: string } | undefined> {
     const fields = saved ? ["write", "summary", "saved"] : ["write", "summary"];
     const values = await this.#connection.run((client) => client.hmGet(this.#key(sessionId), fields).catch(undefinedIfNoHash));

@@ -1,4 +1,4 @@
-/** The URL of a Redis server, which may have a password. */
+/** The URL of a Redis server, which may contain a password. */
 
 /** Checks a `redis:` or `rediss:` URL. @throws Error that does not repeat the URL. */
 export function checkRedisUrl(url: string): void {
@@ -8,13 +8,13 @@ export function checkRedisUrl(url: string): void {
     decodeURIComponent(parsed.username);
     decodeURIComponent(parsed.password);
   } catch {
-    // No cause: the error of `new URL` has the URL.
+    // No cause, because the error of `new URL` contains the URL.
     throw invalidUrl();
   }
   if (!/^rediss?:$/.test(parsed.protocol) || !parsed.hostname || !/^(\/\d*)?$/.test(parsed.pathname) || parsed.search || parsed.hash) throw invalidUrl();
 }
 
-/** Returns the host and the port of a URL that was checked. */
+/** Returns the host and the port of a checked URL. */
 export function addressOf(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname}:${port || "6379"}`;

@@ -6,21 +6,21 @@ import { type FileFunctions, errorCode } from "./file-functions.ts";
 import { MAX_SESSION_BYTES } from "./session-store.ts";
 import { type SessionRecord, parseRecord } from "./session-text.ts";
 
-/** What a file has in it. */
+/** The content of a file. */
 export interface SessionFile {
   content: SessionRecord | { unreadable: string };
-  /** When the file was written, in milliseconds since 1970: the only time that is known of an unreadable one. */
+  /** When the file was written, in milliseconds since 1970: the only known time of an unreadable one. */
   writtenAt: number;
 }
 
-/** Errors that belong to this file and that a retry does not change. Each other, such as `EMFILE`, fails the call. */
+/** Errors of this file that a retry does not change. Any other, such as `EMFILE`, fails the call. */
 const UNREADABLE_CODES = new Map([
   ["ELOOP", "it is a symbolic link"],
   ["EACCES", "it belongs to another user"],
   ["EPERM", "it belongs to another user"],
 ]);
 
-/** Returns what is in the file, or `undefined` if there is no file. @throws Error of the system. */
+/** Returns the content of the file, or `undefined` if there is no file. @throws Error of the system. */
 export async function readSessionFile(files: FileFunctions, path: string, sessionId: string): Promise<SessionFile | undefined> {
   try {
     // Opening a named pipe would wait for its writer.

@@ -8,12 +8,16 @@ import { isPrincipal } from "./principal.ts";
 import { isSessionId } from "./session-id.ts";
 import { StoreUnavailable } from "./store-errors.ts";
 
-/** When an unfinished file is left over from a crash, in milliseconds: no write takes as long. */
+/** When an unfinished file is a leftover of a crash, in milliseconds: no write takes that long. */
 const LEFTOVER_MS = 60_000;
 
 const EXTENSION = ".json";
 
-/** Makes the folder of a principal, with mode 0700, and returns its path. @throws StoreUnavailable, or Error of the system. */
+/**
+ * Creates the folder of a principal, with mode 0700, and returns its path.
+ *
+ * @throws StoreUnavailable, or Error of the system.
+ */
 export async function openFolder(files: FileFunctions, root: string, principal: string): Promise<string> {
   if (!isPrincipal(principal)) throw new TypeError("the principal is no name that principalOfToken returns");
   const folder = join(root, principal);
@@ -30,14 +34,14 @@ export async function removeUnfinished(files: FileFunctions, folder: string): Pr
   for (const name of names) {
     if (!name.startsWith(UNFINISHED_PREFIX)) continue;
     const path = join(folder, name);
-    // Another process may rename or remove it now.
+    // Another process may rename or remove it at this moment.
     const stat = await files.lstat(path).catch(() => undefined);
     if (stat && Date.now() - stat.mtimeMs > LEFTOVER_MS) await removeFile(files, path);
   }
   return names.filter((name) => !name.startsWith(UNFINISHED_PREFIX));
 }
 
-/** Returns the path of a session's file. The id was checked before. */
+/** Returns the path of a session's file. The id was already checked. */
 export function sessionPath(folder: string, sessionId: string): string {
   return join(folder, sessionId + EXTENSION);
 }

@@ -1,8 +1,8 @@
-/** The check of session ids, which become names of files and keys. */
+/** Checks session ids, which become names of files and keys. */
 
 import { SessionUnknown } from "./store-errors.ts";
 
-/** Only lower case: on some file systems a name in upper case is the same file. */
+/** Only lower case, because on some file systems a name in upper case is the same file. */
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Returns whether the text is a UUID, version 4, in lower case. */

@@ -6,42 +6,45 @@ export interface StoredSession {
   version: 1;
   /** A UUID, version 4, in lower case. */
   sessionId: string;
-  /** Counts the saves, from 1 for a created session. `save` takes only the revision that is stored. */
+  /** Counts the saves, from 1 for a created session. `save` accepts only the stored revision. */
   revision: number;
   name: string;
   description?: string;
-  /** Computed from `updatedAt` when the session is read: it is not in the stored text. */
+  /** Computed from `updatedAt` when the session is read, and not stored. */
   status: "active" | "expired";
-  /** The page on which the session is. */
+  /** The current page of the session. */
   pageId: string;
   /** Milliseconds since 1970. 0 if the stored session is unreadable. */
   createdAt: number;
   /** The time of the last `create` or `save`, in milliseconds since 1970. 0 if the stored session is unreadable. */
   updatedAt: number;
-  /** The state of the session's page, as plain JSON. It is stored as `JSON.stringify` writes it. */
+  /** The state of the session's page, as plain JSON. It is stored in the format of `JSON.stringify`. */
   saved?: unknown;
 }
 
 /** A session without the state of its page. */
 export type StoredSessionSummary = Omit<StoredSession, "saved">;
 
-/** What `create` takes. The store adds the version, the revision, the status and the times. */
+/** The input of `create`. The store adds the version, the revision, the status and the times. */
 export type NewSession = Pick<StoredSession, "sessionId" | "name" | "description" | "pageId" | "saved">;
 
-/** What `save` takes: a session that `create`, `get` or `save` returned, with changes. Its status and `updatedAt` are not looked at. */
+/**
+ * The input of `save`: a session that `create`, `get` or `save` returned, with changes. Its status and `updatedAt` are
+ * ignored.
+ */
 export type ChangedSession = NewSession & Pick<StoredSession, "revision" | "createdAt">;
 
 /**
- * Holds the sessions of one principal. A host opens one store for each of its tokens.
+ * Stores the sessions of one principal. A host opens one store for each of its tokens.
  *
- * A session is active until `expiryMs` after its last save. Then it is expired: it stays listed, does not count against
- * the limit, and can only be closed. After `expiryMs` more it is gone, as if it had been closed. Both are looked at on
- * each access, so that nothing depends on when `sweep` runs.
+ * A session is active until `expiryMs` after its last save. Then it is expired: it stays listed, does not count against the
+ * limit, and can only be closed. After another `expiryMs` it is gone, as if it had been closed. Both are checked on each
+ * access, so that nothing depends on the time at which `sweep` runs.
  *
  * Any number of processes may use one store. A save that is based on an older revision fails with `SessionConflict`, so
- * that no save replaces another that its writer has not seen.
+ * that no save overwrites one that its writer has not seen.
  *
- * All failures are a `SessionStoreError`, except for arguments that a program must not pass: these throw `TypeError`.
+ * All failures are a `SessionStoreError`, except for invalid arguments of a program, which throw `TypeError`.
  */
 export interface SessionStore {
   /**
@@ -49,20 +52,21 @@ export interface SessionStore {
    * @throws SessionLimit if the principal has `maxSessions` active sessions, or the session has more than `MAX_SESSION_BYTES`.
    * @throws SessionConflict if there is a session with this id, expired or not.
    * @throws StoreUnavailable
-   * @throws TypeError if the id is no UUID of version 4 in lower case, or the session is no JSON.
+   * @throws TypeError if the id is not a UUID of version 4 in lower case, or the session is not JSON.
    */
   create(session: NewSession): Promise<StoredSession>;
   /** Returns an active session. @throws SessionUnknown @throws SessionExpired @throws StoreUnavailable */
   get(sessionId: string): Promise<StoredSession>;
   /**
-   * Replaces an active session, and returns it with its new revision. When it fails, the state before it stays readable.
-   * After `StoreUnavailable` the same store takes the same revision again, also if the server stored it and the answer was lost.
+   * Replaces an active session, and returns it with its new revision. If it fails, the former state stays readable. After
+   * `StoreUnavailable`, the same store accepts the same revision again, even if the server stored it and the answer was
+   * lost.
    * @throws SessionUnknown if the session is closed, or was never created.
    * @throws SessionExpired
-   * @throws SessionConflict if the stored revision is another.
+   * @throws SessionConflict if the stored revision differs.
    * @throws SessionLimit if the session has more than `MAX_SESSION_BYTES`.
    * @throws StoreUnavailable
-   * @throws TypeError if the session is no JSON.
+   * @throws TypeError if the session is not JSON.
    */
   save(session: ChangedSession): Promise<StoredSession>;
   /** Returns the active and the expired sessions, the oldest first. @throws StoreUnavailable */
@@ -71,12 +75,16 @@ export interface SessionStore {
   close(sessionId: string): Promise<void>;
   /** Removes the sessions that expired more than `expiryMs` ago. The host calls it every `SWEEP_INTERVAL_MS`. @throws StoreUnavailable */
   sweep(): Promise<void>;
-  /** Releases connections and files. The sessions stay stored. Each later call but this fails with `StoreUnavailable`. */
+  /**
+   * Releases connections and files. The sessions stay stored. All later calls except this one fail with `StoreUnavailable`.
+   */
   dispose(): Promise<void>;
 }
 
 /** How often a host should call `sweep`, in milliseconds. */
 export const SWEEP_INTERVAL_MS = 60_000;
 
-/** The most bytes of one session as JSON in UTF-8: 16 MiB, which is more than any page needs that an AI can read. */
+/**
+ * Maximum size of one session as JSON in UTF-8, in bytes: 16 MiB, which is more than any page needs that an AI can read.
+ */
 export const MAX_SESSION_BYTES = 16 * 1024 * 1024;

@@ -1,12 +1,12 @@
-/** Sessions as JSON text. Whether a session is expired is not in the text: it follows from `updatedAt`. */
+/** Sessions as JSON text. The text does not contain whether a session is expired, because that follows from `updatedAt`. */
 
 import { isSessionId } from "./session-id.ts";
 import type { NewSession, StoredSessionSummary, StoredSession } from "./session-store.ts";
 
-/** What is stored of a session: everything but the status, which is computed when it is read. */
+/** The stored data of a session: everything except the status, which is computed when it is read. */
 export type SessionRecord = Omit<StoredSession, "status">;
 
-/** Returns the record of a session that is being created or saved. @throws TypeError if a field has another type. */
+/** Returns the record of a session that is being created or saved. @throws TypeError if a field has the wrong type. */
 export function recordOf(session: NewSession, revision: number, createdAt: number, updatedAt: number): SessionRecord {
   const { sessionId, name, description, pageId, saved } = session;
   const record: SessionRecord = { version: 1, sessionId, revision, name, pageId, createdAt, updatedAt };
@@ -22,7 +22,7 @@ export function encodeJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Returns the record in a text, or why there is none for this id. The reason has nothing of the text. */
+/** Returns the record in a text, or why there is none for this id. The reason does not quote the text. */
 export function parseRecord(text: string, sessionId: string): SessionRecord | { unreadable: string } {
   let value: Record<string, unknown>;
   try {
@@ -39,13 +39,13 @@ export function parseRecord(text: string, sessionId: string): SessionRecord | { 
   return problem ? { unreadable: problem } : (value as unknown as SessionRecord);
 }
 
-/** Returns the session that a record is of, at this time. */
+/** Returns the session of a record, at this time. */
 export function sessionFrom(record: SessionRecord, status: StoredSession["status"]): StoredSession {
   const { saved } = record;
   return saved === undefined ? summaryFrom(record, status) : { ...summaryFrom(record, status), saved };
 }
 
-/** Returns the summary of the session that a record is of. */
+/** Returns the summary of the session of a record. */
 export function summaryFrom(record: SessionRecord, status: StoredSession["status"]): StoredSessionSummary {
   const { version, sessionId, revision, name, description, pageId, createdAt, updatedAt } = record;
   return { version, sessionId, revision, name, ...(description === undefined ? {} : { description }), status, pageId, createdAt, updatedAt };
@@ -56,7 +56,7 @@ export function unreadableSummary(sessionId: string): StoredSessionSummary {
   return { version: 1, sessionId, revision: 0, name: "(unreadable)", status: "expired", pageId: "", createdAt: 0, updatedAt: 0 };
 }
 
-/** Orders the sessions of a list: the oldest first. */
+/** Orders the sessions of a list by age, the oldest first. */
 export function byAge(a: StoredSessionSummary, b: StoredSessionSummary): number {
   return a.createdAt - b.createdAt || (a.sessionId < b.sessionId ? -1 : 1);
 }

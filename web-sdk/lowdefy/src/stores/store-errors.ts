@@ -18,7 +18,7 @@ export class SessionUnknown extends SessionStoreError {
   readonly code = "SessionUnknown";
 }
 
-/** The session was not used for too long, or what is stored of it is unreadable. */
+/** The session was not used for too long, or its stored data is unreadable. */
 export class SessionExpired extends SessionStoreError {
   readonly code = "SessionExpired";
 }

@@ -1,14 +1,17 @@
-/** The options that all stores have. */
+/** The common options of all stores. */
 
-/** How many sessions a principal may have and for how long. */
+/** The limits of a principal's sessions. */
 export interface StoreOptions {
-  /** The most active sessions of the principal. 50 by default. */
+  /** Maximum number of active sessions of the principal. 50 by default. */
   maxSessions?: number | undefined;
   /** How long after its last save a session expires, in milliseconds. 24 hours by default. */
   expiryMs?: number | undefined;
   /** Returns the time in milliseconds since 1970. `Date.now` by default. */
   now?: (() => number) | undefined;
-  /** Is called with one sentence for the operator. It has no token, no password and nothing of a page. `console.warn` by default. */
+  /**
+   * Called with one sentence for the operator. It contains no token, no password and no data of a page. `console.warn` by
+   * default.
+   */
   warn?: ((text: string) => void) | undefined;
 }
 

@@ -3,7 +3,7 @@
 import { type FileFunctions, errorCode } from "./file-functions.ts";
 import { type SessionFile, readSessionFile } from "./session-file.ts";
 
-/** Reads session files without their saved state, and each one only once. */
+/** Reads session files without their saved state, each one only once. */
 export class SummaryCache {
   readonly #files: FileFunctions;
   readonly #entries = new Map<string, { stamp: string; file: SessionFile }>();
@@ -12,7 +12,11 @@ export class SummaryCache {
     this.#files = files;
   }
 
-  /** Returns what is in the file but its saved state, or `undefined` if there is no file. @throws Error of the system. */
+  /**
+   * Returns the content of the file except its saved state, or `undefined` if there is no file.
+   *
+   * @throws Error of the system.
+   */
   async read(path: string, sessionId: string): Promise<SessionFile | undefined> {
     const stamp = await this.#stamp(path);
     const known = this.#entries.get(sessionId);
@@ -24,18 +28,19 @@ export class SummaryCache {
       const { saved: _, ...content } = file.content;
       file.content = content;
     }
-    // Read in this order, a file that was replaced in between has its new content under its old stamp: it is read again.
+    // With this order of reads, a file that was replaced in between has its new content under its old stamp, and is read
+    // again.
     this.#entries.set(sessionId, { stamp, file });
     return file;
   }
 
-  /** Forgets the files of all other sessions. */
+  /** Removes the entries of all other sessions. */
   retain(sessionIds: string[]): void {
     const retained = new Set(sessionIds);
     for (const sessionId of this.#entries.keys()) if (!retained.has(sessionId)) this.#entries.delete(sessionId);
   }
 
-  /** Each save makes a new file, so that its number, its time or its size is another. */
+  /** Each save creates a new file, whose number, time or size differs. */
   async #stamp(path: string): Promise<string | undefined> {
     try {
       const { ino, mtimeMs, ctimeMs, size } = await this.#files.lstat(path);

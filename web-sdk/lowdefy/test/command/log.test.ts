@@ -14,7 +14,7 @@ function run(t: TestContext, script: string): ChildProcess {
   return child;
 }
 
-test("lines are dropped while nobody reads, and counted when somebody does", async (t) => {
+test("lines are dropped without a reader, and counted for the next one", async (t) => {
   const child = run(
     t,
     `for (let i = 0; i < 50; i++) logLine("x".repeat(200_000));

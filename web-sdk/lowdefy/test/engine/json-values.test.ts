@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { countValues, countValuesInText } from "../../src/engine/json-values.ts";
 
-test("values are counted, and not what texts have", () => {
+test("values are counted, and not characters of texts", () => {
   const value = { a: [1, "b,c:[{\\", 'd"e,'], f: {}, g: null };
   assert.equal(countValues(value), 7);
   // An opening bracket, a colon or a comma for each value.

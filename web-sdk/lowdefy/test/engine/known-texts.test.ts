@@ -6,7 +6,7 @@ import { EVALUATORS, evaluatedTexts, guardActions, guardOperators } from "../../
 const KNOWN = "known";
 const rules = { known: new Set([KNOWN]), dynamic: [] };
 
-/** The operator, its method, and how a text gets into its parameters. */
+/** The operator, its method, and a function that puts a text into its parameters. */
 const ROWS: [string, string | undefined, (text: unknown) => unknown][] = [
   ["_nunjucks", undefined, (text) => text],
   ["_nunjucks", undefined, (text) => ({ template: text, on: {} })],
@@ -25,7 +25,7 @@ const ROWS: [string, string | undefined, (text: unknown) => unknown][] = [
   ["_secret", undefined, (text) => ({ key: text })],
 ];
 
-test("an operator runs texts of the configuration only", () => {
+test("an operator runs only texts of the configuration", () => {
   for (const [name, methodName, params] of ROWS) {
     const call = (text: unknown, dynamic: string[] = []) => guardOperators({ [name]: () => "ran" }, {}, { ...rules, dynamic })[name]!({ params: params(text), ...(methodName && { methodName }) });
     const row = `${name}.${methodName} ${JSON.stringify(params("text"))}`;
@@ -44,25 +44,25 @@ test("a pattern that is an expression of MongoDB is not known", () => {
   }
 });
 
-test("an operator that an app has renamed is the same", () => {
+test("an operator that an app has renamed is recognised", () => {
   const operators = guardOperators({ _my_regex: () => true }, { _my_regex: { name: "_regex" } }, rules);
   assert.throws(() => operators._my_regex!({ params: "from a client" }), /_regex: the pattern/);
 });
 
-test("other operators and methods take any text", () => {
+test("other operators and methods accept any text", () => {
   const operators = guardOperators({ _string: () => "ran", _eq: () => "ran" }, {}, rules);
   assert.equal(operators._string!({ params: ["any", "text"], methodName: "includes" }), "ran");
   assert.equal(operators._eq!({ params: ["any", "text"] }), "ran");
 });
 
-test("an action matches blocks by patterns of the configuration only", () => {
+test("an action matches blocks only by patterns of the configuration", () => {
   const { Validate } = guardActions({ Validate: () => "ran" }, {}, rules);
   const run = (params: unknown) => Validate!({ params, globals: {}, methods: {} });
   for (const params of [undefined, true, "block", ["block"], { regex: KNOWN }, { regex: [KNOWN] }]) assert.equal(run(params), "ran");
   for (const params of [{ regex: "^(a+)+$" }, { regex: [KNOWN, "^(a+)+$"] }, { regex: [[["^(a+)+$"]]] }, { regex: [{ toString: "any" }] }]) assert.throws(() => run(params), /Validate: the pattern/);
 });
 
-test("the texts of a configuration are those of what runs them", () => {
+test("the texts of a configuration are those passed to evaluators", () => {
   const config = {
     title: "no",
     visible: { _regex: { pattern: { _if: { test: { _state: "strict" }, then: "one", else: "two" } } } },

@@ -37,7 +37,7 @@ test("only the time inside the operators of a request counts", () => {
   assert.equal(operators._eq!({ params: "" }), "equal");
 });
 
-test("the error of an operator, and an operator inside another one, are as without a limit", () => {
+test("errors of operators and nested operators work as without a limit", () => {
   const inner = limitOperatorTime({ _regex: () => "inner" }, ["_regex"], () => {});
   const outer = limitOperatorTime({ _operator: () => `${inner._regex!({ params: "" })} and outer` }, ["_operator"], () => {});
   assert.equal(outer._operator!({ params: "" }), "inner and outer");

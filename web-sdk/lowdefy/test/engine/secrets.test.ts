@@ -6,7 +6,7 @@ import { createRedactor } from "../../src/engine/secrets.ts";
 const PASSWORD = 'p/ß "w+d\n~4';
 const redactor = createRedactor({ PASSWORD, PIN: "007654", LONG: `${PASSWORD}-longer`, SHORT: "abc" });
 
-test("a secret is hidden in each spelling", () => {
+test("a secret is hidden in each encoding", () => {
   const lower = encodeURIComponent(PASSWORD).toLowerCase();
   const everyByte = [...Buffer.from(PASSWORD)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
   const spellings = {
@@ -37,11 +37,11 @@ test("a secret is hidden as a key and as a number", () => {
   assert.deepEqual(redactor.value(value), { "(secret)": [1, { deep: "x(secret)" }], pin: "(secret)", text: "(secret)", near: 76541, date, none: null });
 });
 
-test("short values and other texts stay", () => {
+test("short values and other texts are not changed", () => {
   for (const text of ["abc", "007", "p/ß", "", "100 %25 sure", "a".repeat(10_000)]) assert.equal(redactor.text(text), text);
 });
 
-test("text without a secret costs time in proportion to its length", () => {
+test("text without a secret is processed in linear time", () => {
   const key = createRedactor({ KEY: "-----BEGIN PRIVATE KEY-----\n".repeat(100) });
   const started = performance.now();
   key.text("%25".repeat(300_000));

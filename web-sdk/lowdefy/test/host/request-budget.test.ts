@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { RequestBudget } from "../../src/host/request-budget.ts";
 
-test("a payload of many values is refused", async () => {
+test("a payload with many values is rejected", async () => {
   const payload = Array.from({ length: 10_000 }, () => ({}));
   await assert.rejects(new RequestBudget().spend(payload, () => assert.fail()), /more than 10000 values/);
 });

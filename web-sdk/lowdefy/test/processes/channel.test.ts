@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 
 import { Channel } from "../../src/processes/channel.ts";
 
-/** Opens a channel, and returns the other end and what arrives. */
+/** Opens a channel, and returns the other end and the received messages. */
 function open(t: TestContext, { maxBytes = 1000, message = (_: unknown) => {} } = {}) {
   const [near, far] = duplexPair();
   const received: unknown[] = [];
@@ -24,7 +24,7 @@ function open(t: TestContext, { maxBytes = 1000, message = (_: unknown) => {} } 
 
 const written = (far: Duplex, text: string | Buffer) => new Promise<void>((resolve) => far.write(text, () => resolve()));
 
-test("messages arrive whole, wherever their bytes are cut", async (t) => {
+test("messages arrive whole, however their bytes are split", async (t) => {
   const messages = [{ a: "ß\n€" }, [1, null], "text"];
   const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
   for (const size of [1, 2, 3, 7, 1000]) {
@@ -54,13 +54,13 @@ test("a message that is too large closes the channel before it has arrived", asy
   assert.equal(received.length, 1);
 });
 
-test("what is not JSON closes the channel", async (t) => {
+test("input that is not JSON closes the channel", async (t) => {
   const { far, closed } = open(t);
   far.write('{"a":\n');
   assert.equal(await closed, "it has sent something that is not JSON");
 });
 
-test("a message that the receiver refuses closes the channel, and nothing after it is received", async (t) => {
+test("a message that the receiver rejects closes the channel, and no later one is received", async (t) => {
   const refuse = (value: unknown) => {
     if (value === "bad") throw new Error("it lies");
   };
@@ -70,7 +70,7 @@ test("a message that the receiver refuses closes the channel, and nothing after 
   assert.deepEqual(received, ["good"]);
 });
 
-test("a receiver that does not read is left", async (t) => {
+test("the channel to a receiver that does not read is closed", async (t) => {
   const { channel, closed } = open(t);
   for (let index = 0; index < 65; index += 1) channel.send(["x".repeat(1024 * 1024)]);
   assert.equal(await closed, "it does not read what it is sent");
@@ -84,6 +84,7 @@ test("a sender of many messages waits", async (t) => {
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.ok(near.isPaused());
-  // 32 MiB at 16 KiB for each are 2,048. The time that they take counts, too, and the time between them gives some back.
+  // 32 MiB at 16 KiB for each are 2,048 messages. The time that they take also counts, and the time between them refills
+  // the budget.
   assert.ok(received.length > 0 && received.length < 10_000, `${received.length} messages at once`);
 });

@@ -35,7 +35,7 @@ test("each user has a process, and keeps it", async (t) => {
   assert.equal(pool.size, 2);
 });
 
-test("a user takes the place of the one who was there first and does nothing", async (t) => {
+test("a user replaces the least recently active user without a call", async (t) => {
   const pool = await openPool(t);
   const [busy, idle, late] = [owner(), owner(), owner()];
   const end = Promise.withResolvers<void>();
@@ -52,7 +52,7 @@ test("a user takes the place of the one who was there first and does nothing", a
   assert.ok(!(await working).hasEnded);
 });
 
-test("a call waits while all processes are in use, and not for ever", async (t) => {
+test("a call waits for a limited time while all processes are in use", async (t) => {
   const pool = await openPool(t, { maxProcesses: 1 });
   const end = Promise.withResolvers<void>();
   const working = pool.use(owner(), never, () => end.promise);
@@ -66,7 +66,7 @@ test("a call waits while all processes are in use, and not for ever", async (t) 
   });
 });
 
-test("a process that nobody uses ends", async (t) => {
+test("an unused process ends", async (t) => {
   const pool = await openPool(t, { idleMs: 1 });
   const process = await processOf(pool, owner());
   await process.ended;
@@ -83,7 +83,7 @@ test("a process that was killed is replaced", async (t) => {
   assert.notEqual(second.pid, first.pid);
 });
 
-test("a user whose process has failed takes no place of another one", async (t) => {
+test("a user whose process has failed does not replace another user", async (t) => {
   const pool = await openPool(t);
   const [one, two] = [owner(), owner()];
   const [failing, other] = [await processOf(pool, one), await processOf(pool, two)];
@@ -106,7 +106,7 @@ test("a newer build replaces processes when they have no call", async (t) => {
   await former.ended;
 });
 
-test("a newer build needs no more places than there are", async (t) => {
+test("a newer build does not exceed the number of processes", async (t) => {
   const pool = await openPool(t, { maxProcesses: 1 });
   await pool.use(owner(), never, async () => {
     await pool.reload({ ...OPTIONS });
@@ -127,7 +127,7 @@ test("a call that was cancelled while it waited is not made", async (t) => {
   await working;
 });
 
-test("an owner whose calls overlap without end gives its place to one who waits", async (t) => {
+test("an owner whose calls overlap without end gives its place to a waiting one", async (t) => {
   const pool = await openPool(t, { maxProcesses: 1 });
   const [busy, waiting] = [owner(), owner()];
   const first = Promise.withResolvers<void>();
@@ -154,7 +154,7 @@ test("no process is left when the pool has ended", async () => {
   assert.equal(pool.size, 0);
 });
 
-test("an app that no process can load is refused", async () => {
+test("an app that no process can load is rejected", async () => {
   const plugins = { actions: { Missing: { specifier: "nowhere/actions", url: "file:///nowhere/actions.js", name: "Missing" } }, operators: {}, blocks: {} };
   await assert.rejects(ProcessHandle.start({ ...OPTIONS, settings: { ...OPTIONS.settings, plugins } }), /nowhere/);
 });
@@ -170,11 +170,11 @@ test("a process ends with its host", async (t) => {
   assert.ok(existsSync(`/proc/${Number(pid)}`));
   host.kill("SIGKILL");
   while (existsSync(`/proc/${Number(pid)}`)) {
-    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: nothing tells when a process that is no child of this one has ended
+    await new Promise((resolve) => setTimeout(resolve, 20)); // sleep: the end of a process that is not a child of this one is not reported
   }
 });
 
-test("the memory of the computer decides how many processes there are", () => {
+test("the memory of the computer determines the number of processes", () => {
   const rows = [512, 1024, 4096, 24_000].map((memory) => [memory, defaultProcessMemoryMb(memory), defaultMaxProcesses(memory, defaultProcessMemoryMb(memory))]);
   assert.deepEqual(rows, [
     [512, 128, 3],

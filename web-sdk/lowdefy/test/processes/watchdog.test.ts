@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { CHECK_MS, type ProcessEnd, Watchdog } from "../../src/processes/watchdog.ts";
 
-/** A watchdog of a process that uses what a test says. `pass` lets time go by. */
+/** A watchdog of a process whose usage the test sets. `pass` advances the time. */
 function watch(t: import("node:test").TestContext) {
   t.mock.timers.enable({ apis: ["setInterval"] });
   let now = 0;
@@ -35,7 +35,7 @@ test("a call that uses too much ends its process", (t) => {
   assert.equal(ends[0]?.reason, "CallTooLong");
 });
 
-test("what runs between calls ends its process, however many calls there are", (t) => {
+test("work between calls ends its process, however many calls there are", (t) => {
   const { watchdog, ends, pass } = watch(t);
   for (let call = 0; call < 20; call += 1) {
     watchdog.callBegan();
@@ -45,7 +45,7 @@ test("what runs between calls ends its process, however many calls there are", (
   assert.equal(ends[0]?.reason, "CallTooLong");
 });
 
-test("calls that overlap without end end their process", (t) => {
+test("endlessly overlapping calls end their process", (t) => {
   const { watchdog, ends, pass } = watch(t);
   watchdog.callBegan();
   for (let call = 0; call < 20; call += 1) {
@@ -56,7 +56,7 @@ test("calls that overlap without end end their process", (t) => {
   assert.equal(ends[0]?.reason, "CallTooLong");
 });
 
-test("calls one after another end no process, and it gives way after a while", (t) => {
+test("consecutive calls do not end a process, but lower its priority after a while", (t) => {
   const { watchdog, ends, counts, pass } = watch(t);
   for (let call = 0; call < 100; call += 1) {
     watchdog.callBegan();
@@ -66,7 +66,7 @@ test("calls one after another end no process, and it gives way after a while", (
   assert.deepEqual([ends, counts.gaveWay], [[], 1]);
 });
 
-test("a process that collects its garbage now and then stays", (t) => {
+test("a process that occasionally collects garbage is not ended", (t) => {
   const { watchdog, ends, counts, pass } = watch(t);
   for (let minute = 0; minute < 20; minute += 1) {
     pass(1000, 0.4);

@@ -44,7 +44,7 @@ async function unfinishedIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => /^\.(tmp|lock)\./.test(name));
 }
 
-/** The names of the owners' files of this process, and of other ones. */
+/** Returns the names of the owners' files of this process, and of others. */
 async function ownersByState(folder: string): Promise<[string[], string[]]> {
   const names = (await readdir(folder)).filter((name) => name.startsWith(".owner."));
   const pids = await Promise.all(names.map(async (name) => JSON.parse(await readFile(join(folder, name), "utf8")).pid as number));
@@ -107,7 +107,7 @@ for (const { name, pattern, remains } of [
 
 fileTest("a process that is killed while it breaks a stale lock leaves a lock that can be broken", async ({ store, principal, folder, session }) => {
   await runProgram("save-and-die.ts", [root, principal, session.sessionId, "rename", "\\.json$"]);
-  // This one is killed when it opens the store, which removes the leftovers of the first.
+  // This process is killed when it opens the store, which removes the leftovers of the first.
   const end = await runProgram("save-and-die.ts", [root, principal, session.sessionId, "unlink", "\\.lock\\.[0-9a-f-]{36}$"]);
   assert.equal(end.signal, "SIGKILL");
   assert.equal((await unfinishedIn(folder)).filter((left) => left.startsWith(".lock.")).length, 2);
@@ -170,7 +170,7 @@ fileTest("a lock of another machine is stale only after a minute", async ({ stor
   await writeFile(lock, JSON.stringify({ id: "0123456789abcdef", machine: "another", pid: 1, startedAt: "1" }));
   await failureOf("StoreUnavailable", store.save(session));
   assert.equal(JSON.parse(await readFile(lock, "utf8")).machine, "another");
-  // Nobody can set the time that a file system gives a change, so the function says what it would be.
+  // The time that a file system assigns to a change cannot be set, so the function returns the wanted one.
   const files: FileFunctions = {
     ...NODE_FILES,
     open: async (path, ...rest) => {
@@ -233,7 +233,7 @@ fileTest("many sessions are created at once, however long all of them take", asy
   performance.now = () => now() + passedMs;
   try {
     const store = await open({ files: { ...NODE_FILES, rename } });
-    // The first one also writes the owner's file.
+    // The first create also writes the owner's file.
     await store.create(newSession());
     await Promise.all(Array.from({ length: 20 }, () => store.create(newSession())));
     assert.equal((await store.list()).length, 22);
@@ -321,7 +321,7 @@ fileTest("an unreadable file is gone 48 hours after it was written", async ({ se
   await assert.rejects(stat(path), { code: "ENOENT" }, session.sessionId);
 });
 
-test("a folder that cannot be made is reported without its path", async () => {
+test("a folder that cannot be created is reported without its path", async () => {
   const file = join(root, "a file");
   await writeFile(file, "");
   const error = await failureOf("StoreUnavailable", openFileStore(join(file, "folder"), newPrincipal()));

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { openStore } from "../../src/stores/index.ts";
 import { newPrincipal } from "./support.ts";
 
-test("a location that is neither a path nor a Redis URL is refused without being repeated", async () => {
+test("a location that is neither a path nor a Redis URL is rejected without being repeated", async () => {
   const locations = [
     "",
     "mongodb://user:secret@host",
@@ -28,7 +28,7 @@ test("a location that is neither a path nor a Redis URL is refused without being
   }
 });
 
-test("a Redis server that is away does not hinder the opening of its store", async () => {
+test("a store opens although its Redis server is unavailable", async () => {
   // Port 1 is reserved: nothing listens there.
   await (await openStore("redis://127.0.0.1:1/3", newPrincipal())).dispose();
 });

@@ -17,7 +17,7 @@ test("an opaque token is named by its hash", () => {
   assert.equal(principalOfToken("0123456789abcdef"), sha256("0123456789abcdef"));
 });
 
-test("renewed tokens of one subject have one name", () => {
+test("renewed tokens of one subject have the same name", () => {
   const names = [jwt({ iss: "https://a", sub: "ada", exp: 1 }), jwt({ iss: "https://a", sub: "ada", exp: 2 }, { alg: "RS256", kid: "2" }, "other")].map(principalOfToken);
   assert.deepEqual(names, [principalOfSubject("https://a", "ada"), principalOfSubject("https://a", "ada")]);
 });
@@ -27,7 +27,7 @@ test("the name of a subject is the one that the bridge gives its realm", () => {
   assert.equal(principalOfSubject("https://id.example", "ada"), "20bd04ad71742c9cf398934a09dc6a070d3df9cbb149057991c0cf42eb9139e3");
 });
 
-test("no two principals have one name", () => {
+test("no two principals have the same name", () => {
   const names = [
     principalOfToken(jwt({ iss: "https://a", sub: "bc" })),
     principalOfToken(jwt({ iss: "https://ab", sub: "c" })),
@@ -41,7 +41,7 @@ test("no two principals have one name", () => {
   for (const name of names) assert.match(name, /^[0-9a-f]{64}$/);
 });
 
-test("what only looks like a signed token is opaque", () => {
+test("a token that only looks like a signed one is opaque", () => {
   const claims = { iss: "https://a", sub: "ada" };
   const tokens = [
     jwt({ sub: "ada" }),

@@ -1,4 +1,4 @@
-/** A real Redis server in a temporary folder, on a port of its own. */
+/** A real Redis server in a temporary folder, on a free port. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Another process can take the port between our look and the server's start. */
+/** Another process can take the port between the check and the server's start. */
 const PORT_ATTEMPTS = 5;
 
-/** A server that was started, and can be stopped and started again with the same data. */
+/** A started server, which can be stopped and started again with the same data. */
 export class RedisServer {
   readonly #folder: string;
   readonly port: number;
@@ -27,7 +27,12 @@ export class RedisServer {
     this.#child = child;
   }
 
-  /** Starts a server. @throws Error if `redis-server` is not installed: no test is left out. @param tls the options of TLS, or none for TCP. */
+  /**
+   * Starts a server.
+   *
+   * @throws Error if `redis-server` is not installed, so that no test is skipped.
+   * @param tls the options of TLS, or none for TCP.
+   */
   static async start(password: string, tls: string[] = []): Promise<RedisServer> {
     const folder = await mkdtemp(join(tmpdir(), "mcp-web-redis-"));
     for (let attempt = 1; ; attempt++) {
@@ -57,7 +62,7 @@ export class RedisServer {
     await ended;
   }
 
-  /** The system still accepts connections for a stopped process, which answers nothing. */
+  /** The system still accepts connections for a stopped process, which does not answer. */
   stop(): void {
     this.#child.kill("SIGSTOP");
   }

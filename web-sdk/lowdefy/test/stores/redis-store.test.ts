@@ -17,7 +17,7 @@ import { failureOf, newPrincipal, newSession, runProgram } from "./support.ts";
 const PASSWORD = "p/ss 5e3c1 of the test";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The issue's limit for a server that is away, in milliseconds. */
+/** Maximum time to report an unavailable server, in milliseconds. */
 const AWAY_MS = 5_000;
 
 let server: RedisServer;
@@ -161,7 +161,7 @@ redisTest("a save without an answer is replaced by the next of the same writer, 
   } finally {
     server.continue();
   }
-  // The server runs what it received while it was stopped, one connection after another in any order.
+  // The server processes messages that it received while it was stopped, in any order of connections.
   let { saved } = await other.get(session.sessionId);
   for (let attempt = 0; attempt < 1000 && saved !== "without an answer"; attempt += 1) ({ saved } = await other.get(session.sessionId));
   assert.equal(saved, "without an answer");
@@ -199,13 +199,13 @@ test("a wrong password is reported without the password", async () => {
   await store.dispose();
 });
 
-test("a host that is not there is reported in time", async () => {
+test("a missing host is reported in time", async () => {
   const store = await openRedisStore("redis://:5e3c1@no-such-host.invalid:6379", newPrincipal());
   assert.match(await failsInTime(store.list()), /no-such-host\.invalid:6379\) does not answer/);
   await store.dispose();
 });
 
-test("rediss:// connects with TLS, and to no server whose certificate is unknown", async () => {
+test("rediss:// connects with TLS, and rejects a server with an unknown certificate", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mcp-web-tls-"));
   const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
   await promisify(execFile)("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate, "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]);

@@ -1,4 +1,4 @@
-/** What each store does, whatever it stores the sessions in. */
+/** The common behaviour of all stores. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { MAX_SESSION_BYTES, openStore, type SessionStore, type StoreOptions } from "../../src/stores/index.ts";
 import { failureOf, newPrincipal, newSession, runProgram, TestClock } from "./support.ts";
 
-/** A place for stores, and what a test does to it behind the back of the store. */
+/** A location for stores, with operations of a test that bypass the store. */
 export interface StorePlace {
   /** The value of `--store`. */
   location: () => string;

@@ -1,4 +1,4 @@
-/** What the tests of all stores use. */
+/** Functions that the tests of all stores share. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -9,7 +9,7 @@ import { inspect } from "node:util";
 
 import { type NewSession, principalOfToken, type SessionStoreErrorCode, SessionStoreError } from "../../src/stores/index.ts";
 
-/** Returns a principal that no other test has. */
+/** Returns a unique principal. */
 export function newPrincipal(): string {
   return principalOfToken(`token of ${randomUUID()}`);
 }
@@ -18,13 +18,13 @@ export function newSession(changes: Partial<NewSession> = {}): NewSession {
   return { sessionId: randomUUID(), name: "Orders of May", description: "Ünïcode 🦀", pageId: "orders", saved: { state: { total: 7 }, lists: [[1, null, "ü"]] }, ...changes };
 }
 
-/** A clock that only the test moves. */
+/** A clock that only the test advances. */
 export class TestClock {
   time = Date.now();
   now = (): number => this.time;
 }
 
-/** Returns the failure of a promise, which has this code and a message that says what to do. */
+/** Returns the failure of a promise, which must have this code and a message with advice. */
 export async function failureOf(code: SessionStoreErrorCode, promise: Promise<unknown>): Promise<SessionStoreError> {
   const error = await promise.then((value) => assert.fail(`${code} was expected, not ${inspect(value)}`), (reason: unknown) => reason);
   assert.ok(error instanceof SessionStoreError, inspect(error));
@@ -33,7 +33,7 @@ export async function failureOf(code: SessionStoreErrorCode, promise: Promise<un
   return error;
 }
 
-/** How a child process ended. */
+/** The outcome of a child process. */
 export interface ProgramEnd {
   code: number | null;
   signal: NodeJS.Signals | null;

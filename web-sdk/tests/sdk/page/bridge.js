@@ -36,7 +36,7 @@ export class Bridge {
         });
       }
       send(text) {
-        bridge.#hear(text);
+        bridge.#receive(text);
       }
       close(code) {
         if (this.readyState === 3) return;
@@ -133,7 +133,7 @@ export class Bridge {
     return begun;
   }
 
-  #hear(text) {
+  #receive(text) {
     const whole = this.#whole(text);
     if (whole === undefined) return;
     const frame = JSON.parse(whole);

@@ -1,4 +1,7 @@
-/** Adds one to a number in a session, again and again, as one of several writers, and prints a line after each save. Arguments: location, principal, session id, count. */
+/**
+ * Increments a number in a session repeatedly, as one of several writers, and prints a line after each save. Arguments:
+ * location, principal, session id, count.
+ */
 
 import process from "node:process";
 

@@ -1,4 +1,7 @@
-/** Creates sessions until the count is reached, and prints what came of each. Arguments: location, principal, limit, count. */
+/**
+ * Creates sessions until the count is reached, and prints the outcome of each. Arguments: location, principal, limit,
+ * count.
+ */
 
 import { randomUUID } from "node:crypto";
 import process from "node:process";

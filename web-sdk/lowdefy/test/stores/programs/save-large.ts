@@ -1,4 +1,7 @@
-/** Saves a large session, then reads it, and prints the code and the message of the failure and what was read. Arguments: location, principal, session id. */
+/**
+ * Saves a large session, then reads it, and prints the code and the message of the failure, and the read session.
+ * Arguments: location, principal, session id.
+ */
 
 import process from "node:process";
 
