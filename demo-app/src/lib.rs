@@ -8,7 +8,7 @@
 //!
 //! The page's scripts are in `page/js`: `board.js` is the state, `store.js` owns it, `tools.js` defines
 //! what AI clients can do with it, and `ask-box.js` asks the agent; `main.js` connects them with the
-//! views. The order form at `/demo/order` has no tools of its own: `order-page.js` offers page tools.
+//! views. The order form at `/demo/order` has no tools: `order-page.js` offers page tools.
 
 mod agent_host;
 mod agent_settings;

@@ -10,7 +10,7 @@ import { type SchemaObject, schemaWarnings } from "./dev-warnings/schema.ts";
 /** Some AI clients put a prefix before a tool's name and limit both together to 60 characters. */
 const RECOMMENDED_NAME_CHARS = 40;
 
-/** A definition as it is registered: the MCP object. */
+/** A definition in its registered form: the MCP object. */
 interface Definition {
   name: string;
   title?: string;

@@ -20,7 +20,7 @@ import { PageTools } from "./page-tools/page-tools.ts";
 
 export type { ActionFacts, AppPage, Capture, DoneAction, PageToolsLimits, PageToolsOptions } from "./page-tools/options.ts";
 
-/** What {@link enablePageTools} returns. */
+/** The result of {@link enablePageTools}. */
 export interface PageToolsHandle {
   /** Fulfilled once clients can use the tools; rejected if the bridge rejects one of them. */
   readonly ready: Promise<void>;

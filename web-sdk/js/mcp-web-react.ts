@@ -53,7 +53,7 @@ export function McpWebProvider({
   return createElement(McpWebContext.Provider, { value: mcpWeb }, children);
 }
 
-/** What {@link useMcpWeb} returns. */
+/** The result of {@link useMcpWeb}. */
 export interface PageState extends PageSnapshot {
   /** The page's `McpWeb`. */
   readonly mcpWeb: McpWeb;

@@ -128,7 +128,7 @@ export type IsDivided<Expand, Split> = Expand extends true ? true : Split extend
 /** All tools of a state except the first: one, or a list if the state is divided. */
 export type Setters<Divided, Tool> = Divided extends true ? readonly Tool[] : Tool;
 
-/** What {@link addStateTools} returns. */
+/** The result of {@link addStateTools}. */
 export type AddedStateTools<Divided> = [
   getter: ToolHandle,
   setters: Setters<Divided, ToolHandle>,

@@ -1,4 +1,4 @@
-//! A test proxy that terminates TLS in front of a bridge, with a certificate of its own authority.
+//! A test proxy that terminates TLS in front of a bridge, with a certificate of a test authority.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

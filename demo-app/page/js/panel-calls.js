@@ -6,7 +6,7 @@ import { byId, h, icon, placeChildren, setText } from "./dom.js";
 import { jsonView } from "./json-view.js";
 import { resultView } from "./result-view.js";
 
-/** What was called, if it is not a tool. */
+/** The kind of a called item that is not a tool. */
 const KIND_WORDS = {
   prompt: "prompt for ",
   resource: "read by ",

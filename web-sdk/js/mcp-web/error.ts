@@ -8,7 +8,7 @@ export class McpWebError extends Error {
   declare readonly name: "McpWebError";
   /** A description of the error. */
   readonly code: McpWebErrorCode;
-  /** What to do, if that is known. The message also contains it. */
+  /** Advice, if there is any. The message also contains it. */
   declare readonly remedy?: string;
   /** Details for programs. If a handler throws the error, they are sent to the client. */
   declare data?: unknown;

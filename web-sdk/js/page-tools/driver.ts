@@ -31,7 +31,7 @@ export interface PageNode {
   error?: string;
   /** The accessible description. */
   description?: string;
-  /** The address of a link, as it is written in the page. */
+  /** The address of a link, as written in the page. */
   url?: string;
   /** The rows of a table or grid: the number shown and the total number. */
   rows?: { shown: number; total: number };

@@ -48,7 +48,7 @@ function note({ isTrusted, type }: Event): void {
 }
 
 /**
- * Returns whether the person acts: in the task of their own event, or shortly after it if no script has acted in the last
+ * Returns whether the person acts: in the task of their event, or shortly after it if no script has acted in the last
  * seconds. An event before `since`, in milliseconds since 1970, does not count.
  */
 export function isPersonActing(since = -Infinity): boolean {

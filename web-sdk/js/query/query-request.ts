@@ -183,7 +183,7 @@ class Tools {
     return describe(this.find(tool, option));
   }
 
-  /** Returns the information for the agent about a tool, which may be one of its own. Only the agent knows those. */
+  /** Returns the information for the agent about a tool. It may be a tool of the agent, which only the agent knows. */
   describeAny(tool: unknown, option: string): ToolInfo {
     const known = this.#known(tool);
     if (known) return describe(known);

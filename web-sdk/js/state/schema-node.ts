@@ -25,7 +25,7 @@ export type Keywords = { readonly [keyword: string]: any };
 /** The structure of one position in a state. */
 export interface SchemaNode {
   readonly kind: NodeKind;
-  /** The schema as it is written, including references. */
+  /** The schema as written, including references. */
   readonly written: Keywords;
   /** The schema without `null` and without a reference at its root. */
   readonly schema: Keywords;

@@ -116,7 +116,7 @@ export interface AskFailure {
   code?: McpWebError["code"] | undefined;
   /** A description of the failure. */
   message: string;
-  /** What to do, if that is known. `message` also contains it. */
+  /** Advice, if there is any. `message` also contains it. */
   remedy?: string | undefined;
 }
 

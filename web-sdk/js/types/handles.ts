@@ -47,19 +47,19 @@ export type Changes<Definition> = { [Field in keyof Definition]?: Definition[Fie
 /** An added tool. */
 export interface ToolHandle<InputSchema = any, OutputSchema = any>
   extends Handle<ToolDefinition<InputSchema, OutputSchema>> {
-  /** The name, as it was given. */
+  /** The name, as given. */
   readonly name: string;
 }
 
 /** An added prompt. */
 export interface PromptHandle<Argument extends string = any> extends Handle<PromptDefinition<Argument>> {
-  /** The name, as it was given. */
+  /** The name, as given. */
   readonly name: string;
 }
 
 /** An added resource. */
 export interface ResourceHandle extends Handle<ResourceDefinition> {
-  /** The URI, as it was given. */
+  /** The URI, as given. */
   readonly uri: string;
   /** Whether a client is subscribed to it. */
   readonly subscribed: boolean;
@@ -70,7 +70,7 @@ export interface ResourceHandle extends Handle<ResourceDefinition> {
 /** An added resource template. */
 export interface ResourceTemplateHandle<Template extends string = any>
   extends Handle<ResourceTemplateDefinition<Template>> {
-  /** The template, as it was given. */
+  /** The template, as given. */
   readonly uriTemplate: string;
   /** Notifies subscribed clients that the content of one of its resources has changed. */
   notifyUpdated(uri: string | URL): void;
@@ -79,7 +79,7 @@ export interface ResourceTemplateHandle<Template extends string = any>
 /** An added app: the tool and its page. */
 export interface AppHandle<InputSchema = any, OutputSchema = any>
   extends Handle<AppDefinition<InputSchema, OutputSchema>> {
-  /** The tool's name, as it was given. */
+  /** The tool's name, as given. */
   readonly name: string;
   /** The URI of the page, `ui://…`. */
   readonly resourceUri: string;

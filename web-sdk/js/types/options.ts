@@ -70,10 +70,11 @@ export interface McpWebOptions {
    */
   elicitInPage?: "never" | "fallback" | "always";
   /**
-   * Who answers for the person at the page. With `"person"`, {@link Query.approve} allows a call only in the handler of a
-   * click or a key of the person, after the request, and `mcpWeb.query()` needs such a click or key while page tools are
-   * enabled. Events of scripts, including those of page tools, do not count. With `"app"`, the app answers by itself: any
-   * code that runs in the app, including page tools of a model, can then allow calls and send queries to the agent.
+   * How questions to the person at the page are answered. With `"person"`, {@link Query.approve} allows a call only in the
+   * handler of a click or a key of the person, after the request, and `mcpWeb.query()` needs such a click or key while page
+   * tools are enabled. Events of scripts, including those of page tools, do not count. With `"app"`, the app answers by
+   * itself: any code that runs in the app, including page tools of a model, can then allow calls and send queries to the
+   * agent.
    *
    * @defaultValue `"person"`
    */

@@ -1,4 +1,4 @@
-//! The failure of a handler, as it is sent to the client.
+//! The failure of a handler, as sent to the client.
 
 use std::fmt;
 

@@ -30,7 +30,7 @@ impl Handle {
         }
     }
 
-    /// Returns the name, URI or template, as it was given.
+    /// Returns the name, URI or template, as given.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -4,7 +4,7 @@
 pub const TEXT_ROLE: &str = "text";
 /// The role of content that is not shown.
 pub const PRIVATE_ROLE: &str = "private";
-/// The role of an element that has no meaning of its own.
+/// The role of an element without a meaning.
 pub const GENERIC_ROLE: &str = "generic";
 
 /// One element of the user interface, or a text, with its children.

@@ -73,7 +73,7 @@ fn tools_added_in_one_task_are_one_batch() {
 }
 
 #[test]
-fn each_handle_gets_reports_of_its_own_tool() {
+fn each_handle_gets_only_reports_of_its_tool() {
     let mut page = TestPage::connected();
     page.add_tool(1, "a");
     page.add_tool(2, "b");

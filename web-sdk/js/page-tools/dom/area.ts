@@ -1,4 +1,4 @@
-/** Areas of image maps: they have no box of their own, and are shown where their picture is. */
+/** Areas of image maps: they do not have a box, and are shown where their picture is. */
 
 import { attributeOf, boxOf, closest, findElements, rootNodeOf } from "./native.ts";
 

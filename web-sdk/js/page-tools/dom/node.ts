@@ -48,7 +48,7 @@ export function nameOf(element: Element, role: string, isHidden = false): string
   if (isUnreadable(element)) return attributeOf(element, "aria-label")?.trim() ?? "";
   const naming = namingGroups(element);
   const content = isNamedByContent(role) || isJoined(role) || localNameOf(element) === "summary" ? [element] : [];
-  // A secret is not part of the name of its own field, unless the field is named by its content.
+  // A secret is not part of the name of its field, unless the field is named by its content.
   if (hasKeptBack([...naming.flat(), ...content], isSecret(element) && !content.length ? element : undefined)) return publicName(element, naming, content);
   try {
     // An area has no style that would show it.

@@ -46,7 +46,7 @@ export function setOpen(block: Block, isOpen: boolean, { dialogs, activity, chan
   for (const name of names) if (block.Events.events[name]) void activity.track(block.triggerEvent({ name }));
 }
 
-/** Closes a dialog with one of its own buttons, unless its event prevents that. */
+/** Closes a dialog with one of its buttons, unless its event prevents that. */
 export async function closeDialog(block: Block, event: string, tools: MethodTools): Promise<boolean> {
   const { success, bounced } = await block.triggerEvent({ name: event });
   if (success && !bounced) setOpen(block, false, tools);
