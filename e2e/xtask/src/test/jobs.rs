@@ -89,7 +89,8 @@ const PARTS: [Part; 9] = [
     },
 ];
 
-const LOWDEFY: [&str; 5] = [
+const LOWDEFY: [&str; 6] = [
+    "demo-app/examples/lowdefy",
     "docs/lowdefy.md",
     "e2e/lowdefy",
     "e2e/tests/journeys/lowdefy.rs",
