@@ -178,7 +178,7 @@ mod claude_code {
         set_results(&mut row, &run, &app).await;
         let ToolOutput { text, .. } = run.output(ELICITATION);
         let result = if text.contains("Hello Ada") {
-            let remark = "with `-p` a hook answers, or nobody: then it cancels";
+            let remark = "with `-p` only a hook answers; without one it cancels";
             StepResult::WorksBut(remark.to_owned())
         } else {
             StepResult::Failed(text)
@@ -422,7 +422,7 @@ tool_timeout_sec = {TIMEOUT}
         row.set(ClientStep::Elicitation, result);
         if row.results[&ClientStep::ListChanged] == StepResult::Works {
             let feature =
-                "with its feature `mcp_tool_list_changed`; without, it goes on with the first list";
+                "with its feature `mcp_tool_list_changed`; without it, the client keeps the first list";
             row.set(
                 ClientStep::ListChanged,
                 StepResult::WorksBut(feature.to_owned()),

@@ -73,7 +73,7 @@ pub(crate) fn format(rows: &Rows) -> String {
     let mut text = format!("| client | over | MCP | {} |\n", titles.join(" | "));
     text += &format!("|---|---|---|{}\n", "---|".repeat(STEPS.len()));
     for row in rows.values() {
-        let field = |key: &str| row[key].as_str().unwrap_or("not told");
+        let field = |key: &str| row[key].as_str().unwrap_or("not reported");
         text += &format!(
             "| {} | {} | {} |",
             field("client"),
@@ -174,9 +174,9 @@ mod tests {
         ]);
         let table = format(&rows);
         for line in [
-            "| a 1 | HTTP | not told | yes | no 1 | yes |",
-            "| b 2 | HTTP | not told | yes | yes 2 | yes |",
-            "| c 3 | HTTP | not told | yes | no 1 | yes |",
+            "| a 1 | HTTP | not reported | yes | no 1 | yes |",
+            "| b 2 | HTTP | not reported | yes | yes 2 | yes |",
+            "| c 3 | HTTP | not reported | yes | no 1 | yes |",
         ] {
             assert!(table.contains(line), "{table}");
         }
