@@ -48,8 +48,8 @@ mod truncate;
 mod turn;
 mod usage_meter;
 
-use crate::failure::AgentFailure;
 pub(crate) use added_prompt::AddedPrompt;
+use agent_tools::AgentFailure;
 pub(crate) use client_result::ClientResult;
 pub(crate) use input::QueryInput;
 pub(crate) use local_time::check as check_local_time;

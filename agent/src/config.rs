@@ -15,7 +15,7 @@ use clap::Args;
 
 pub use bridge_url::BridgeUrl;
 pub use conversations::ConversationSettings;
-pub use limits::{AgentLimits, AskFor};
+pub use limits::AgentLimits;
 pub use secrets::SecretSettings;
 
 use crate::model::ModelSettings;

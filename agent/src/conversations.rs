@@ -15,11 +15,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use tokio::task::spawn_blocking;
 
 use crate::config::ConversationSettings;
-use crate::failure::AgentFailure;
 use crate::model::ModelMessage;
 pub(crate) use database::OpenError;
 use database::{BUSY_TIMEOUT, Database};

@@ -14,6 +14,7 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_tools::metrics;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -33,7 +34,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::metrics;
 use crate::queries::{AcceptedQuery, EventTarget, StreamWriter};
 use caller::{RequestCaller, authorize_bridge};
 use conversation_routes::{delete_conversation, get_conversation, list_conversations};

@@ -1,7 +1,7 @@
 //! A language model, independent of its provider. It receives the conversation so far and the
 //! tools, and produces its next turn piece by piece.
 //!
-//! - [`media`] is pictures and files in the input.
+//! - [`Media`] is a picture or a file in the input.
 //! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
 //! - [`genai`] is the adapter to hosted models; only it uses the crate of that name.
 //! - [`retry`] repeats attempts that have failed, and [`scripted`] is a model without a provider.
@@ -10,20 +10,18 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{QueryId, TokenUsage};
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value};
 
-use crate::failure::AgentFailure;
-
 mod genai;
-mod media;
 mod retry;
 mod scripted;
 mod select;
 mod settings;
 
-pub(crate) use media::{Media, essence};
+pub(crate) use agent_tools::media::{Media, essence};
 pub(crate) use select::from_settings;
 pub use settings::{ModelSettings, Pictures, Provider, Thinking};
 

@@ -11,7 +11,7 @@ use bridge_settings::{LoadError, LoadedSettings};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use futures_util::future::OptionFuture;
 
-use crate::cli;
+use crate::commands;
 use crate::config::Config;
 use crate::logging::log_to_stderr;
 use crate::service::{ServerHandle, StartError, bind, load_system_prompts, load_tools_file};
@@ -94,7 +94,7 @@ The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 ///
 /// Panics when the process has a global tracing subscriber already.
 pub async fn run() -> ExitCode {
-    if let Some(exit_code) = cli::run(std::env::args_os().collect()).await {
+    if let Some(exit_code) = commands::run(std::env::args_os().collect()).await {
         return exit_code;
     }
     let Arguments {
@@ -106,7 +106,7 @@ pub async fn run() -> ExitCode {
     } = parse_arguments();
     let log = log_to_stderr(log);
     if check_config {
-        return cli::check_config(&settings);
+        return commands::check_config(&settings);
     }
     settings.own_program = std::env::current_exe().ok();
     bridge_edge::raise_open_file_limit();

@@ -6,6 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_sources::{SourceEntry, ToolsFile};
+use agent_tools::mcp::{self, LoadedServers};
+use agent_tools::{AuditLog, Metrics, Records, SourceLimits, Sources};
 use bridge_edge::{HostOriginPolicy, TokenHash, connections};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -19,11 +22,8 @@ use crate::config::{BridgeUrl, Config};
 use crate::conversations::ConversationStore;
 use crate::credential::{self, CredentialError};
 use crate::http::{self, AgentState};
-use crate::mcp::{self, LoadedServers};
-use crate::metrics::Metrics;
 use crate::model::{self, Model, ModelSettings};
 use crate::queries::{BodyMemory, QueriesConfig, RunningQueries};
-use crate::tools::{AuditLog, Records, SourceEntry, SourceLimits, Sources, ToolsFile};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, Query};
 use bridge_schema::{Validator, dialect, walk};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::failure::AgentFailure;
 use crate::model::ModelTool;
 
 /// The name of the tool. Pages see it in `tool-arguments`.

@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use agent_tools::{Approval, AskFor, text};
 use bridge_protocol::Query;
 use tokio::time::timeout;
 
 use super::open_calls::OpenCall;
 use super::tool_catalog::{ToolCatalog, ToolInfo};
-use crate::config::AskFor;
-use crate::text;
-use crate::tools::Approval;
 
 /// The number of unknown names that a note has. The others are counted.
 const MAX_NAMES_IN_NOTE: usize = 5;
@@ -65,9 +63,9 @@ mod tests {
     use super::*;
     use crate::agent_loop::open_calls::OpenCalls;
     use crate::agent_loop::tool_catalog::Executor;
-    use crate::mcp::AllowedTool;
+    use crate::bridge::AllowedTool;
     use crate::model::ModelTool;
-    use crate::tools::{ToolClass, ToolEffect};
+    use agent_tools::{ToolClass, ToolEffect};
 
     const EXPIRES_IN: Duration = Duration::from_secs(60);
 

@@ -2,14 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use agent_tools::{AgentFailure, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bridge_protocol::{Attachment, ErrorCode};
 use serde_json::json;
 
-use crate::failure::AgentFailure;
 use crate::model::{Media, Model, essence};
-use crate::text;
 
 /// The largest picture or file, in bytes of base64: Anthropic accepts 5 MB for a picture.
 const MAX_MEDIA_BYTES: usize = 5 * 1024 * 1024;

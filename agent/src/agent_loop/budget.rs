@@ -1,10 +1,10 @@
 //! The limits of a query, and how much of them is used.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::{Map, Value};
 
 use crate::config::AgentLimits;
-use crate::failure::AgentFailure;
 use crate::model::{Media, ModelMessage, UserMessage};
 
 /// The number of bytes that count as one token where a provider does not count tokens.

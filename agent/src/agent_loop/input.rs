@@ -1,13 +1,13 @@
 //! What a query is answered with.
 
+use agent_tools::SourceAccess;
 use bridge_protocol::{Query, QueryCaller, QueryContent};
 use tokio::sync::mpsc;
 
 use super::state::QueryState;
+use crate::bridge::AllowedTools;
 use crate::config::AgentLimits;
-use crate::mcp::AllowedTools;
 use crate::model::{Model, ModelMessage, ModelTool};
-use crate::tools::SourceAccess;
 
 /// What a query is answered with.
 #[derive(Clone, Copy, Debug)]

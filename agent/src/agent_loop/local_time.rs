@@ -1,9 +1,8 @@
 //! The date and time for the prompt.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
-
-use crate::failure::AgentFailure;
 
 /// Checks the date and time of a page.
 pub(crate) fn check(local_time: Option<&str>) -> Result<(), AgentFailure> {

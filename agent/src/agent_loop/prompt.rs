@@ -198,9 +198,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::mcp::AllowedTool;
+    use crate::bridge::AllowedTool;
     use crate::model::ModelTool;
-    use crate::tools::ToolClass;
+    use agent_tools::ToolClass;
 
     fn query_with(more: Value) -> Query {
         let mut query = json!({ "uuid": "u", "prompt": "Plan my day" });

@@ -1,11 +1,11 @@
 //! The tool that a query must be answered with: a tool of the page, or the synthetic one of a
 //! `responseSchema`.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, Query};
 
 use super::history::History;
 use super::tool_catalog::ToolCatalog;
-use crate::failure::AgentFailure;
 use crate::model::{CallResult, ModelMessage, ModelTurn};
 
 /// Finds the name by which the model calls the tool that it must answer with.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use agent_tools::{AgentFailure, OfferedTool};
 use bridge_protocol::{ErrorCode, QueryContent, QueryToolCall, TokenUsage};
 use serde_json::Value;
 use tracing::debug;
@@ -24,13 +25,11 @@ use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::{Executor, ToolCatalog};
 use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use super::turn::{CallName, collect_turn};
-use crate::failure::AgentFailure;
-use crate::mcp::AllowedTool;
+use crate::bridge::AllowedTool;
 use crate::model::{
     ArgumentsDelta, CallResult, ModelCall, ModelMessage, ModelTurn, ToolSelection, TurnRequest,
     UserMessage,
 };
-use crate::tools::OfferedTool;
 
 /// The answer to a query.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_tools::{MAX_NAME_BYTES, OfferedTool, ToolClass, ToolEffect};
 use serde_json::Value;
 
-use crate::mcp::AllowedTool;
+use crate::bridge::AllowedTool;
 use crate::model::ModelTool;
-use crate::tools::{MAX_NAME_BYTES, OfferedTool, ToolClass, ToolEffect};
 
 /// The tools that the model can call at the moment.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 mod query_call;
 
+use agent_tools::{AgentFailure, CallOutput, CallStatus, OfferedTool, UserShares, text};
 use bridge_protocol::QueryContent;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -14,10 +15,7 @@ use super::input::QueryInput;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::truncate::truncate;
-use crate::failure::AgentFailure;
 use crate::model::{CallResult, ModelCall};
-use crate::text;
-use crate::tools::{CallOutput, CallStatus, OfferedTool, UserShares};
 
 /// The maximum length of the error text that is sent to the page. The model receives the whole
 /// text.

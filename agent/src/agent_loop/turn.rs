@@ -1,11 +1,11 @@
 //! Collects one turn of the model from its stream of events.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, QueryContent, TokenUsage};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 use super::progress_sink::ProgressSink;
-use crate::failure::AgentFailure;
 use crate::model::{ArgumentsDelta, ModelEvent, ModelTurn};
 
 /// A call as the page knows it.

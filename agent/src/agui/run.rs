@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{BridgeToPage, ErrorCode, QueryContent, QueryId, QueryUsage};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -14,7 +15,6 @@ use super::run_encoder::RunEncoder;
 use super::run_input::{RunIdentity, RunInput};
 use super::thread::NewMessages;
 use crate::agent_loop::{AddedPrompt, ClientResult, QueryState};
-use crate::failure::AgentFailure;
 use crate::queries::BodyReservation;
 
 /// The run of a query.

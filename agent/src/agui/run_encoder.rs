@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use agent_tools::AgentFailure;
 use bridge_protocol::QueryUsage;
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,6 @@ use super::call_states::{CallState, CallStates};
 use super::events::{AguiEvent, Interrupt, PROTOCOL_VERSION, Role, RunOutcome};
 use super::run_input::RunIdentity;
 use super::run_usage::RunUsage;
-use crate::failure::AgentFailure;
 
 /// The name of the custom event for notes to the person.
 const NOTE_EVENT: &str = "mcp-web.note";

@@ -1,5 +1,6 @@
 //! The request of a run: `RunAgentInput`.
 
+use agent_tools::{AgentFailure, text};
 use bridge_protocol::{ErrorCode, QueryTool, is_conversation_id, limits};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -7,9 +8,7 @@ use serde_json::Value;
 
 use super::messages::{AguiMessage, null_as_default};
 use crate::agent_loop::check_local_time;
-use crate::failure::AgentFailure;
 use crate::queries::check_timeout;
-use crate::text;
 
 /// The maximum number of tools that a client brings.
 const MAX_CLIENT_TOOLS: usize = 128;

@@ -1,10 +1,9 @@
 //! The HTTP client for one bridge.
 
+use agent_tools::AgentFailure;
 use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
 use reqwest::Url;
-
-use crate::failure::AgentFailure;
 
 /// A bridge and the HTTP client for it. Clones share their connections.
 #[derive(Clone, Debug)]

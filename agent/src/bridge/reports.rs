@@ -1,6 +1,7 @@
 //! Reports on a query, as agents of mcp-web 0.1 send them. They are sent to bridges that do not
 //! read an event stream, and for queries that a frontend sends directly.
 
+use agent_tools::AgentFailure;
 use bridge_edge::http_client::last_cause;
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_settings::Secret;
@@ -8,7 +9,6 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::AgentBridge;
-use crate::failure::AgentFailure;
 
 /// Sends reports on one query, each to a route of the bridge.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use agent_tools::AskFor;
 use bridge_settings::values::{parse_count, parse_duration};
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use clap::Args;
 
 /// The limits of one query.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
@@ -66,18 +66,6 @@ pub struct AgentLimits {
     /// Time after which a call that nobody has approved is not made.
     #[arg(long, env = "MCP_WEB_AGENT_APPROVAL_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub approval_timeout: Duration,
-}
-
-/// A kind of tools whose calls a person must approve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AskFor {
-    /// Tools that change something.
-    Write,
-    /// Tools that may destroy something, or say nothing about it.
-    Destructive,
-    /// Tools that reach beyond the app.
-    OpenWorld,
 }
 
 impl Default for AgentLimits {

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agent_secrets::{MASTER_KEY_VARIABLE, MasterKey, SecretStore};
 use clap::Args;
-
-use crate::secrets::{MASTER_KEY_VARIABLE, MasterKey, SecretStore};
 
 /// Where the secrets for tools of the agent are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]

@@ -1,7 +1,8 @@
 //! The JSON of a query for the database, within the size of a conversation.
 
+use agent_tools::text;
+
 use super::stored_query::StoredQuery;
-use crate::text;
 
 /// The longest title of a conversation, in characters.
 const MAX_TITLE_CHARS: usize = 80;

@@ -1,9 +1,8 @@
 //! The id of a conversation, and whose it is.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;
 use bridge_protocol::{ErrorCode, QueryCaller, is_conversation_id};
-
-use crate::failure::AgentFailure;
 
 /// The owner of conversations: a person in an app.
 #[derive(Clone, Debug, PartialEq, Eq)]

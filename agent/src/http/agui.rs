@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use agent_tools::AgentFailure;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
@@ -20,7 +21,6 @@ use super::state::AgentState;
 use super::{body, event_stream};
 use crate::agui::{AguiEvent, AguiRun, RunInput, RunPhase, SuspendedRuns, ThreadKey};
 use crate::conversations::ConversationOwner;
-use crate::failure::AgentFailure;
 use crate::queries::{
     AcceptedQuery, BodyReservation, EventTarget, QueryOwner, QueryPermit, StreamWriter,
 };

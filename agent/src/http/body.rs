@@ -1,5 +1,6 @@
 //! Reads the body of a request up to a limit. Its time limits are those of the server.
 
+use agent_tools::AgentFailure;
 use axum::body::Body;
 use bridge_edge::body::{BodyError, read_to_end_with_room};
 use bridge_protocol::ErrorCode;
@@ -7,7 +8,6 @@ use bridge_schema::value_count::{self, MAX_VALUE_BYTES};
 use tokio::task::spawn_blocking;
 
 use super::{AgentState, Rejection};
-use crate::failure::AgentFailure;
 use crate::queries::{BodyOwner, BodyReservation};
 
 /// The maximum number of JSON values in a body.

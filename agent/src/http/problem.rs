@@ -1,5 +1,6 @@
 //! Error responses: the one table from error codes to HTTP statuses.
 
+use agent_tools::AgentFailure;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::response::{IntoResponse, Response};
@@ -8,7 +9,6 @@ use http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::failure::AgentFailure;
 use crate::queries::AuthorizationError;
 
 /// The challenge of a 401 response (RFC 6750 section 3).

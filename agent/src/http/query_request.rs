@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agent_tools::text;
 use bridge_protocol::{
     Attachment, ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits,
 };
@@ -14,7 +15,6 @@ use super::Rejection;
 use crate::agent_loop::check_local_time;
 use crate::conversations::check_conversation_id;
 use crate::queries::check_timeout;
-use crate::text;
 
 /// A query as it was received, with the session that a frontend selects.
 #[derive(Debug)]

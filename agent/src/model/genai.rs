@@ -30,6 +30,7 @@ mod tool_schema;
 use std::fmt;
 use std::sync::Arc;
 
+use agent_tools::AgentFailure;
 use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
 use bridge_settings::Secret;
@@ -41,7 +42,6 @@ use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::Url;
 
 use super::{ModelEvent, ModelSettings, Pictures, Provider, TurnRequest};
-use crate::failure::AgentFailure;
 use crate::model::retry::{AttemptError, ProviderAttempt};
 use errors::ErrorMapper;
 use frame_inspector::FrameInspector;

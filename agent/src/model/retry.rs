@@ -7,12 +7,12 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 
 use super::{Model, ModelEvent, TurnRequest};
-use crate::failure::AgentFailure;
 
 /// The delay before the first retry. It is doubled for each further one.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);

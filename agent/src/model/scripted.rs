@@ -3,6 +3,7 @@
 
 mod script;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::TokenUsage;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
@@ -13,7 +14,6 @@ use super::{
     ArgumentsDelta, CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTool, ModelTurn,
     ToolSelection, TurnRequest,
 };
-use crate::failure::AgentFailure;
 
 /// The maximum length of each result in the answer, in characters.
 const MAX_RESULT_CHARS: usize = 200;

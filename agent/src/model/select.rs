@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use bridge_settings::Secret;
 use bridge_settings::values::parse_credential;
 
 use super::genai::{HostedModel, ProviderAccess};
 use super::{Model, ModelSettings, Provider};
-use crate::failure::AgentFailure;
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
 

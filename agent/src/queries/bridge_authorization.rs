@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, QueryTool, SessionId};
 use bridge_settings::Secret;
 use bridge_settings::values::parse_credential;
@@ -15,7 +16,6 @@ use tokio::sync::oneshot;
 
 use super::running_queries::{QueryPermit, RunningQueries, shutting_down};
 use crate::bridge::{AgentBridge, QueryReporter};
-use crate::failure::AgentFailure;
 
 /// How long the bridge may take to open a query.
 const AUTHORIZATION_TIMEOUT: Duration = Duration::from_secs(10);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{
     BridgeToPage, ErrorCode, QueryAccepted, QueryCancel, QueryComplete, QueryContent, QueryFailure,
     QueryId, QueryProgress, QueryUsage,
@@ -14,7 +15,6 @@ use tokio::time::timeout;
 
 use super::outcome::QueryOutcome;
 use crate::bridge::QueryReporter;
-use crate::failure::AgentFailure;
 
 /// The number of events that are buffered for a slow reader. When the buffer is full, the answer
 /// waits.

@@ -1,7 +1,8 @@
 //! The outcome of a query.
 
+use agent_tools::AgentFailure;
+
 use crate::agent_loop::FinalAnswer;
-use crate::failure::AgentFailure;
 
 /// The outcome of a query.
 #[derive(Debug)]

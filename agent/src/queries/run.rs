@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_tools::{AgentFailure, SourceAccess};
 use bridge_protocol::{
     ErrorCode, Query, QueryCaller, QueryContent, QueryId, QueryUsage, TokenUsage,
 };
@@ -18,12 +19,10 @@ use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
 use super::running_queries::{QueryPermit, RunningQueries, shutting_down};
 use crate::agent_loop::{self, QueryInput, QueryState};
+use crate::bridge::AllowedTools;
 use crate::bridge::QueryReporter;
 use crate::conversations::{ConversationKey, ConversationOwner, StoredQuery};
-use crate::failure::AgentFailure;
-use crate::mcp::AllowedTools;
 use crate::model::{Model, ModelTool};
-use crate::tools::SourceAccess;
 
 /// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
 /// full, the loop waits.

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agent_tools::{AgentFailure, Metrics, Sources};
 use bridge_protocol::{ErrorCode, QueryId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -14,10 +15,7 @@ use crate::agent_loop::{QueryState, SystemPrompts};
 use crate::bridge::AgentBridge;
 use crate::config::AgentLimits;
 use crate::conversations::ConversationStore;
-use crate::failure::AgentFailure;
-use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::tools::Sources;
 use bridge_edge::TokenHash;
 
 /// The running queries, and the state that they share.
@@ -61,7 +59,7 @@ impl QueriesConfig {
             model,
             system_prompts: SystemPrompts::new(None, std::iter::empty()),
             profile_models: HashMap::new(),
-            sources: crate::tools::tests::sources("", Vec::new()),
+            sources: agent_tools::testing::sources("", Vec::new()),
             metrics: Arc::new(Metrics::new()),
             limits: AgentLimits::default(),
             max_queries,

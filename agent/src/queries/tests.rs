@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent_tools::AgentFailure;
 use bridge_edge::http_client;
 use bridge_protocol::{ErrorCode, Query, QueryId};
 use bridge_settings::Secret;
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::bridge::AgentBridge;
-use crate::failure::AgentFailure;
 use crate::model::{Model, ModelEvent, TurnRequest};
 
 const TOKEN: &str = "token-of-the-test-page-0123456789";

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, QueryContent};
 use bridge_settings::Secret;
 use serde_json::json;
@@ -13,10 +14,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::test_bed::{UUID, query_input};
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::{QueryState, answer};
+use crate::bridge::AllowedTools;
 use crate::bridge::{AgentBridge, QueryReporter};
 use crate::config::AgentLimits;
-use crate::failure::AgentFailure;
-use crate::mcp::AllowedTools;
 use crate::model::ModelEvent;
 
 #[tokio::test]

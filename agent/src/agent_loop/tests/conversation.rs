@@ -1,5 +1,6 @@
 //! Earlier queries of a conversation, input that is too long, and pictures.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -8,7 +9,6 @@ use super::test_bed::query_input;
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::agent_loop::{QueryInput, QueryState, answer};
 use crate::config::AgentLimits;
-use crate::failure::AgentFailure;
 use crate::model::{CallResult, Media, ModelMessage, ModelTurn, UserMessage};
 
 fn too_long() -> AgentFailure {

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use agent_tools::AgentFailure;
 use bridge_protocol::TokenUsage;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
-use crate::failure::AgentFailure;
 use crate::model::{
     CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTurn, TurnRequest,
 };

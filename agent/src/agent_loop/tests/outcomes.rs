@@ -1,5 +1,6 @@
 //! The outcomes of queries: the response tool, and failures.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -7,7 +8,6 @@ use super::{
     FakeModel, Page, TestBed, call_input, call_turn, no_page_actions, text_turn, tool_definition,
 };
 use crate::config::AgentLimits;
-use crate::failure::AgentFailure;
 use crate::model::{ModelEvent, ModelMessage, ToolSelection};
 
 fn with_response_tool() -> Value {

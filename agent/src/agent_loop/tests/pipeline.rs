@@ -6,6 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use agent_tools::testing::{
+    FakeSource, call, sources_with_audit, sources_without_audit, staff, use_shares,
+};
+use agent_tools::{AuditLog, Sources};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -14,10 +18,6 @@ use super::{FakeModel, Page, TestBed, call_turn, text_turn, with_deadline};
 use crate::agent_loop::{ClientResult, QueryInput, QueryState, answer};
 use crate::config::AgentLimits;
 use crate::model::ModelTool;
-use crate::tools::tests::{
-    FakeSource, call, sources_with_audit, sources_without_audit, staff, use_shares,
-};
-use crate::tools::{AuditLog, Sources};
 
 /// The tools of a turn, in the order of its calls: of a source, of the page, and of the client.
 const TOOLS: [&str; 3] = ["s-read", "add", "paint"];

@@ -3,21 +3,28 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agent_sources::SourceSettings;
+use agent_tools::SourceAccess;
+use agent_tools::testing::{FakeSource, sources, staff};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::config::AgentLimits;
-use crate::tools::SourceAccess;
-use crate::tools::tests::{FakeSource, sources, staff};
 
 /// Returns what a query of Ada may use: a folder with notes, and a source for tests.
 fn access(folder: &Path, grants: &str) -> SourceAccess {
-    let folder = folder.display();
-    let file = format!(
-        "[sources.notes]\ntype = 'filesystem'\nroots = {{ notes = '{folder}' }}\n\n\
-         [profiles.staff]\nroles = ['staff']\nallow = ['notes-*', 's-*']\n{grants}\n"
+    let settings = json!({ "type": "filesystem", "roots": { "notes": folder } });
+    let settings = SourceSettings::deserialize(settings).unwrap();
+    let profile =
+        format!("[profiles.staff]\nroles = ['staff']\nallow = ['notes-*', 's-*']\n{grants}\n");
+    let sources = sources(
+        &profile,
+        vec![
+            settings.open("notes", None, None).unwrap(),
+            Arc::new(FakeSource::new("s")),
+        ],
     );
-    let sources = sources(&file, vec![Arc::new(FakeSource::new("s"))]);
     sources
         .access(Some(&staff("ada")), None, &"q".into())
         .unwrap()

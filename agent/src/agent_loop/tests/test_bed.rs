@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use agent_tools::testing::no_sources;
+use agent_tools::{AgentFailure, SourceAccess};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use bridge::{Config, ServerHandle};
@@ -16,12 +18,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::fake_model::FakeModel;
 use crate::agent_loop::{ClientResult, FinalAnswer, QueryInput, QueryState, answer};
 use crate::bridge::AgentBridge;
+use crate::bridge::AllowedTools;
 use crate::config::AgentLimits;
-use crate::failure::AgentFailure;
-use crate::mcp::AllowedTools;
 use crate::model::ModelTool;
-use crate::tools::SourceAccess;
-use crate::tools::tests::no_sources;
 
 pub(super) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 

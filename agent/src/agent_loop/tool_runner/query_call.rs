@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use agent_tools::pipeline::{self, CallSteps};
+use agent_tools::{
+    AgentFailure, Approval, CallLimits, CallOutput, CallProfile, CallStatus, OfferedTool, text,
+};
 use bridge_protocol::QueryContent;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
@@ -13,11 +17,7 @@ use crate::agent_loop::client_result::ClientResult;
 use crate::agent_loop::input::QueryInput;
 use crate::agent_loop::open_calls::OpenCall;
 use crate::agent_loop::tool_catalog::{Executor, ToolInfo};
-use crate::failure::AgentFailure;
 use crate::model::ModelCall;
-use crate::text;
-use crate::tools::pipeline::{self, CallSteps};
-use crate::tools::{Approval, CallLimits, CallOutput, CallProfile, CallStatus, OfferedTool};
 
 /// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);

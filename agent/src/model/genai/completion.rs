@@ -1,5 +1,6 @@
 //! Converts the end of a response to a turn, or to the reason why there is none.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::TokenUsage;
 use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
@@ -8,7 +9,6 @@ use uuid::Uuid;
 use super::errors::ErrorMapper;
 use super::thinking_state::ThinkingState;
 use super::tool_names;
-use crate::failure::AgentFailure;
 use crate::model::{ModelCall, ModelTool, ModelTurn};
 
 /// Converts the end of a stream to a turn. `refusal` is the reason with which the model declined.

@@ -1,6 +1,6 @@
 //! Extracts the text of a provider's error that may be shown to a page: short, and without keys.
 
-use crate::text;
+use agent_tools::text;
 use bridge_settings::Secret;
 use serde_json::Value;
 

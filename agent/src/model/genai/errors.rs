@@ -5,6 +5,7 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_tools::{AgentFailure, text};
 use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
 use bridge_settings::Secret;
@@ -14,10 +15,8 @@ use serde_json::Value;
 
 use super::error_classification::{self, ErrorKind};
 use super::error_text;
-use crate::failure::AgentFailure;
 use crate::model::Provider;
 use crate::model::retry::{AttemptError, RetryDecision};
-use crate::text;
 
 /// The remedy for a request that is longer than the context of the model.
 const SHORTER_INPUT: &str = "ask with less context, offer fewer tools, or let tools return less";

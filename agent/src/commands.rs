@@ -1,0 +1,69 @@
+//! The commands of the program besides answering queries.
+
+mod config_check;
+mod console;
+mod line_diff;
+mod mcp;
+mod plugin;
+mod secrets;
+mod server_listing;
+mod server_summary;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use agent_sources::{READ_ARGUMENT, read_for_agent};
+use agent_tools::mcp::GUARD_ARGUMENT;
+use agent_tools::mcp::server_guard;
+
+pub(crate) use config_check::check_config;
+
+use crate::logging::log_for_agent;
+
+/// Runs the command that the arguments of this process name, if they name one with which an agent
+/// starts its own program: to run an MCP server, or to read a database of SQLite.
+///
+/// A program with an agent calls it before anything else, ends with the exit code if there is one, and
+/// sets [`Config::own_program`](crate::Config::own_program) to its own path.
+///
+/// # Examples
+///
+/// ```
+/// use std::process::ExitCode;
+///
+/// fn main() -> ExitCode {
+///     if let Some(exit_code) = agent::run_hidden_command() {
+///         return exit_code;
+///     }
+///     let config = agent::Config {
+///         own_program: std::env::current_exe().ok(),
+///         ..agent::Config::default()
+///     };
+///     // …
+/// #   drop(config);
+///     ExitCode::SUCCESS
+/// }
+/// ```
+pub fn run_hidden_command() -> Option<ExitCode> {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let (command, arguments) = arguments.split_first()?;
+    match command.to_str()? {
+        GUARD_ARGUMENT => Some(server_guard::run(arguments.to_vec())),
+        READ_ARGUMENT => {
+            log_for_agent();
+            Some(read_for_agent())
+        }
+        _ => None,
+    }
+}
+
+/// Runs the command that the arguments of the program name, if they name one that people use.
+pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {
+    let command = arguments.get(1)?.to_str()?;
+    match command {
+        "secrets" => Some(secrets::run(arguments[1..].to_vec())),
+        "mcp" => Some(mcp::run(arguments[1..].to_vec()).await),
+        "plugin" => Some(plugin::run(arguments[1..].to_vec()).await),
+        _ => None,
+    }
+}

@@ -1,0 +1,33 @@
+//! Notices that nobody can write to stdin any more, also while it is not read.
+
+/// Completes when nobody can write to stdin any more. Nothing is read from it.
+pub fn closed_stdin() -> impl Future<Output = ()> {
+    #[cfg(unix)]
+    {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            wait();
+            // There is no receiver if the program ends for another reason.
+            let _ = sender.send(());
+        });
+        async move { drop(receiver.await) }
+    }
+    #[cfg(not(unix))]
+    std::future::pending()
+}
+
+/// Waits until nobody can write to stdin any more. Nothing is read from it.
+#[cfg(unix)]
+pub fn wait() {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    let stdin = std::io::stdin();
+    loop {
+        let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Err(Errno::INTR) => {}
+            _ => return,
+        }
+    }
+}

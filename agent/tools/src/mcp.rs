@@ -1,0 +1,22 @@
+//! MCP clients, and the server of a source. Only this module uses rmcp.
+//!
+//! - [`upstream`] are MCP servers that are sources, and [`server_guard`] ends the process of one when
+//!   the agent was killed.
+//! - [`servers`] creates them from the servers file.
+//! - [`plugin_server`] serves a built-in source to another program.
+//! - [`message_lines`] reads what the other end of a connection over stdio sends.
+//! - [`call_result`] and [`annotations`] convert what servers say.
+
+mod annotations;
+mod call_result;
+mod message_lines;
+mod plugin_server;
+pub mod server_guard;
+mod servers;
+mod upstream;
+
+pub use annotations::hints;
+pub use call_result::page_call_output;
+pub use plugin_server::serve_plugin;
+pub use servers::{LoadedServers, create_server, load_servers};
+pub use upstream::{GUARD_ARGUMENT, Listed, ProcessSlots, UnusableTool, Upstream};

@@ -1,0 +1,97 @@
+//! Replacement of a whole file, so that its readers see the old content or the new one.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::read_file::read_file;
+
+/// Replaces a file if it has the expected content, or creates it if it is expected to be absent.
+/// Returns whether it did. A new file is readable for its user only; an existing one keeps its mode,
+/// and its owner where possible. A file with more than `max_bytes` does not have the expected content.
+pub(crate) fn replace_file(
+    path: &Path,
+    expected: Option<&[u8]>,
+    content: &[u8],
+    max_bytes: usize,
+) -> io::Result<bool> {
+    let path = resolved(path)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    #[cfg(unix)]
+    let locked_folder = lock(folder)?;
+    let temporary = folder.join(format!(".mcp-servers.{}.tmp", Uuid::new_v4().simple()));
+    let replaced = write_copy(&temporary, &path, content)
+        .and_then(|()| rename_if_unchanged(&temporary, &path, expected, max_bytes));
+    if !matches!(replaced, Ok(true)) {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    // Keeps the new entry of the folder if the machine loses power. Not all file systems can do this.
+    #[cfg(unix)]
+    let _ = locked_folder.sync_all();
+    replaced
+}
+
+/// Returns the absolute path of the file. A symbolic link stays one: the file that it refers to is
+/// replaced.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => std::path::absolute(path),
+        resolved => resolved,
+    }
+}
+
+/// Locks a folder until the value is dropped, so that no two processes compare and replace a file in
+/// it at the same time. Programs that do not use the lock, such as editors, are not excluded.
+#[cfg(unix)]
+fn lock(folder: &Path) -> io::Result<File> {
+    let folder = File::open(folder)?;
+    // Some network file systems have no locks of folders. A file there is replaced without one.
+    let _ = folder.lock();
+    Ok(folder)
+}
+
+/// Writes the new content next to the file, with the permissions of the file.
+fn write_copy(temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(temporary)?;
+    file.write_all(content)?;
+    if let Ok(metadata) = path.metadata() {
+        #[cfg(unix)]
+        copy_owner(&file, &metadata);
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.sync_all()
+}
+
+/// Gives a file the owner and the group of another one, so that a service can still read a file that
+/// root edits. Users other than root may not do so, and the file is theirs then.
+#[cfg(unix)]
+fn copy_owner(file: &File, metadata: &std::fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let _ = fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+}
+
+fn rename_if_unchanged(
+    temporary: &Path,
+    path: &Path,
+    expected: Option<&[u8]>,
+    max_bytes: usize,
+) -> io::Result<bool> {
+    let current = match read_file(path, max_bytes) {
+        Ok(current) => Some(current),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        // A file of this size was not loaded.
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if current.as_deref() != expected {
+        return Ok(false);
+    }
+    std::fs::rename(temporary, path)?;
+    Ok(true)
+}
