@@ -136,7 +136,7 @@ pub(crate) enum ParseError {
     NotJson,
     #[error("not a JSON-RPC message: it needs a method, or an id with a result or an error")]
     NotAMessage,
-    #[error("batches are not supported: send each message on a line of its own")]
+    #[error("batches are not supported: send each message on a separate line")]
     Batch,
     #[error(
         "the message has {} bytes, and {} is the limit here: send less, or raise \

@@ -62,7 +62,7 @@ export function problemsOf(order, today) {
   if (!order.town.trim()) problems.town = "Say the town";
   if (order.earliest && order.earliest < today) problems.earliest = "This day has passed";
   if (order.payment === "debit" && !/^[A-Z]{2}[0-9]{2}[0-9A-Z]{11,30}$/i.test(order.iban.replaceAll(" ", ""))) {
-    problems.iban = "This is no IBAN";
+    problems.iban = "This is not an IBAN";
   }
   return problems;
 }

@@ -39,7 +39,7 @@ export function boardTools(store) {
         {
           title,
           note,
-          column: { ...column, default: "todo", description: "Where the card goes: todo unless told otherwise." },
+          column: { ...column, default: "todo", description: "The column of the new card, todo by default." },
           label: { ...label, description: "Kind of work." },
           due,
         },

@@ -96,7 +96,7 @@ test("a wrong command line is said, with the way out", async (t) => {
     [["--config", APP, "--token-file", "/nowhere"], 1, /--token-file cannot be read/],
     [["--config", APP, "--stdio", "--bridge-program", "/nowhere"], 1, /--bridge-program/],
     [["--config", APP, "--store", "redis://127.0.0.1:1"], 2, /--token-file is needed/],
-    [["--config", APP, "--store", "mongodb://127.0.0.1/x", "--token-file", tokens], 1, /--store is no path and no Redis URL/],
+    [["--config", APP, "--store", "mongodb://127.0.0.1/x", "--token-file", tokens], 1, /--store is neither a path nor a Redis URL/],
     [["--config", APP, "--stdio", "--token-file", tokens], 2, /--stdio has one user/],
   ];
   for (const [args, code, reason] of rows) {

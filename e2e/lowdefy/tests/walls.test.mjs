@@ -121,8 +121,8 @@ test("what would stop the process for all users is refused", async (t) => {
     ["new.3000000", 1, /leaves items out/],
     ["lines", items(501), /more than 500 items/],
     ["note", "x".repeat(300_000), /more than 262144 bytes/],
-    [Array.from({ length: 60 }, () => "a").join("."), 1, /is no name/],
-    ["toString", 1, /is no name/],
+    [Array.from({ length: 60 }, () => "a").join("."), 1, /is not a name/],
+    ["toString", 1, /is not a name/],
   ];
   for (const [key, value, reason] of rows) assert.match(textOf(await interact({ type: "setState", key, value })), reason, key);
   assert.match(textOf(await interact({ type: "setState", key: "lines", value: items(200) }, { type: "callMethod", ref: "lines", method: "removeItem", args: ["x"] })), /1 setState ok[^]*2 callMethod lines removeItem failed ActionFailed/);

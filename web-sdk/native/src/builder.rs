@@ -175,7 +175,7 @@ impl std::error::Error for BuildError {}
 fn bridge_url(given: &str) -> Result<String, BuildError> {
     let refused = || {
         BuildError(format!(
-            "the bridge {given:?} is no address: give one such as {DEFAULT_BRIDGE}"
+            "the bridge {given:?} is not an address: give one such as {DEFAULT_BRIDGE}"
         ))
     };
     let uri: Uri = given.parse().map_err(|_| refused())?;
@@ -212,7 +212,7 @@ mod tests {
         let error = url("http://u:secret@x").unwrap_err();
         assert!(error.contains("no password") && !error.contains("secret"));
         for given in ["", "localhost:3001", "ftp://x", "/a"] {
-            assert!(url(given).unwrap_err().contains("is no address"), "{given}");
+            assert!(url(given).unwrap_err().contains("is not an address"), "{given}");
         }
     }
 

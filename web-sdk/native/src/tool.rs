@@ -163,7 +163,7 @@ impl<T: Serialize + JsonSchema> ToolOutput for T {
             },
             Err(error) => CallError::with_code(
                 bridge_protocol::ErrorCode::InvalidResult,
-                format!("the result is no JSON: {error}"),
+                format!("the result is not JSON: {error}"),
             )
             .into_outcome(),
         }

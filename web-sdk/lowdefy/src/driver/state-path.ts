@@ -19,7 +19,7 @@ const MAX_VALUE_BYTES = 256 * 1024;
 export function parsePath(key: string, state: Record<string, unknown>, { maxListItems }: SessionLimits): string[] {
   const parts = key.split(".");
   const isOutside = !key || key.length > MAX_KEY_CHARS || parts.length > MAX_PARTS || parts.some((part) => !part || part in Object.prototype || part === "prototype");
-  if (isOutside) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is no name in the state`);
+  if (isOutside) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is not a name in the state`);
   let at: unknown = state;
   for (const part of parts) {
     if (/^\d+$/.test(part)) {

@@ -59,7 +59,7 @@ async function readConfig(config: string) {
   });
   const document = parseDocument(text);
   const [problem] = document.errors;
-  if (problem) throw new AppError(`${file} is no YAML: ${problem.message}`);
+  if (problem) throw new AppError(`${file} is not YAML: ${problem.message}`);
   const { name, plugins } = document.toJS() ?? {};
   return { document, name: typeof name === "string" ? name : undefined, plugins: Array.isArray(plugins) ? (plugins as { name?: unknown; typePrefix?: unknown }[]) : [] };
 }

@@ -17,6 +17,6 @@ import type { StoreOptions } from "./store-options.ts";
  */
 export async function openStore(location: string, principal: string, options: StoreOptions = {}): Promise<SessionStore> {
   if (/^rediss?:/i.test(location)) return await openRedisStore(location, principal, options);
-  if (location === "" || /^[a-z][a-z\d+.-]+:\/\//i.test(location)) throw new Error("--store is no path and no Redis URL: give the path of a folder, redis://… or rediss://…");
+  if (location === "" || /^[a-z][a-z\d+.-]+:\/\//i.test(location)) throw new Error("--store is neither a path nor a Redis URL: give the path of a folder, redis://… or rediss://…");
   return await openFileStore(location, principal, options);
 }

@@ -36,7 +36,7 @@ const ANY_ID = "00000000-0000-4000-8000-000000000000";
  * @throws StoreUnavailable if the package `redis` is not installed.
  */
 export async function openRedisStore(url: string, principal: string, options: RedisStoreOptions = {}): Promise<SessionStore> {
-  if (!isPrincipal(principal)) throw new TypeError("the principal is no name that principalOfToken returns");
+  if (!isPrincipal(principal)) throw new TypeError("the principal is not a name that principalOfToken returns");
   const settings = settingsFrom(options);
   // The braces put all keys of a principal into one slot of a cluster.
   return new RedisStore(await RedisConnection.open(url), `${options.prefix ?? "mcp-web-lowdefy:"}{${principal}}:`, settings);
@@ -143,7 +143,7 @@ class RedisStore implements SessionStore {
   async #read(sessionId: string, saved: boolean): Promise<SessionRecord | { unreadable: string } | undefined> {
     const fields = saved ? ["write", "summary", "saved"] : ["write", "summary"];
     const values = await this.#connection.run((client) => client.hmGet(this.#key(sessionId), fields).catch(undefinedIfNoHash));
-    if (!values) return { unreadable: "its key is no hash" };
+    if (!values) return { unreadable: "its key is not a hash" };
     const [write, summary, state] = values;
     if (write === null && summary === null) return undefined;
     const record = parseRecord(summary ?? "", sessionId);
@@ -151,7 +151,7 @@ class RedisStore implements SessionStore {
     try {
       return { ...record, saved: JSON.parse(state) };
     } catch {
-      return { unreadable: "its saved state is no JSON" };
+      return { unreadable: "its saved state is not JSON" };
     }
   }
 

@@ -28,7 +28,7 @@ export async function readSessionFile(files: FileFunctions, path: string, sessio
     const file = await files.open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     try {
       const stat = await file.stat();
-      if (!stat.isFile()) return unreadable("it is no file", mtimeMs);
+      if (!stat.isFile()) return unreadable("it is not a file", mtimeMs);
       if (Math.max(size, stat.size) > MAX_SESSION_BYTES) return unreadable(`it has ${stat.size} bytes, more than the limit of ${MAX_SESSION_BYTES}`, stat.mtimeMs);
       return { content: parseRecord(await file.readFile("utf8"), sessionId), writtenAt: stat.mtimeMs };
     } finally {

@@ -19,7 +19,7 @@ const EXTENSION = ".json";
  * @throws StoreUnavailable, or Error of the system.
  */
 export async function openFolder(files: FileFunctions, root: string, principal: string): Promise<string> {
-  if (!isPrincipal(principal)) throw new TypeError("the principal is no name that principalOfToken returns");
+  if (!isPrincipal(principal)) throw new TypeError("the principal is not a name that principalOfToken returns");
   const folder = join(root, principal);
   await files.mkdir(folder, { recursive: true, mode: 0o700 });
   const stat = await files.lstat(folder);

@@ -28,9 +28,9 @@ export function parseRecord(text: string, sessionId: string): SessionRecord | { 
   try {
     value = JSON.parse(text);
   } catch {
-    return { unreadable: "it is no JSON" };
+    return { unreadable: "it is not JSON" };
   }
-  if (typeof value !== "object" || value === null) return { unreadable: "it is no JSON object" };
+  if (typeof value !== "object" || value === null) return { unreadable: "it is not a JSON object" };
   const { version } = value;
   if (typeof version === "number" && version > 1) return { unreadable: `its format has the version ${version}, which is newer than this program` };
   if (version !== 1) return { unreadable: "it has no version" };
@@ -62,10 +62,10 @@ export function byAge(a: StoredSessionSummary, b: StoredSessionSummary): number 
 }
 
 function problemOf(record: { [Field in keyof SessionRecord]?: unknown }): string | undefined {
-  if (!isSessionId(record.sessionId)) return "sessionId is no UUID (version 4) in lower case";
-  for (const field of ["name", "pageId"] as const) if (typeof record[field] !== "string") return `${field} is no text`;
-  if (record.description !== undefined && typeof record.description !== "string") return "description is no text";
+  if (!isSessionId(record.sessionId)) return "sessionId is not a UUID (version 4) in lower case";
+  for (const field of ["name", "pageId"] as const) if (typeof record[field] !== "string") return `${field} is not text`;
+  if (record.description !== undefined && typeof record.description !== "string") return "description is not text";
   for (const field of ["name", "description", "pageId"] as const) if (/\p{Surrogate}/u.test(String(record[field]))) return `${field} has half of a surrogate pair`;
-  for (const field of ["revision", "createdAt", "updatedAt"] as const) if (!Number.isSafeInteger(record[field])) return `${field} is no integer`;
+  for (const field of ["revision", "createdAt", "updatedAt"] as const) if (!Number.isSafeInteger(record[field])) return `${field} is not an integer`;
   return undefined;
 }

@@ -60,7 +60,7 @@ function failing(name: keyof FileFunctions, pattern: RegExp, code: string): File
   return { ...NODE_FILES, [name]: call };
 }
 
-fileTest("files have the mode 0600 and folders 0700, whatever they had", async ({ store, principal, folder, session, path, open }) => {
+fileTest("files get the mode 0600 and folders 0700, whatever they had", async ({ store, principal, folder, session, path, open }) => {
   await store.save(session);
   for (const name of await readdir(folder)) assert.equal(await modeOf(join(folder, name)), "600", name);
   assert.equal(await modeOf(folder), "700");
@@ -73,7 +73,7 @@ fileTest("files have the mode 0600 and folders 0700, whatever they had", async (
   assert.equal(path, join(folder, `${session.sessionId}.json`));
 });
 
-fileTest("the file has everything but the status", async ({ session, path }) => {
+fileTest("the file contains everything except the status", async ({ session, path }) => {
   const { status: _, ...record } = session;
   assert.deepEqual(JSON.parse(await readFile(path, "utf8")), record);
 });
@@ -123,7 +123,7 @@ fileTest("no save is lost while four processes break a stale lock", async ({ sto
   assert.equal((await store.get(session.sessionId)).saved, 40);
 });
 
-fileTest("no save that was answered is lost while writers are killed", async ({ store, principal, session }) => {
+fileTest("no acknowledged save is lost while writers are killed", async ({ store, principal, session }) => {
   await store.save({ ...session, saved: 0 });
   let answered = 0;
   const WRITERS = 12;
@@ -148,7 +148,7 @@ fileTest("no save that was answered is lost while writers are killed", async ({ 
   await store.save({ ...session, revision });
 });
 
-fileTest("a lock of a process that runs is waited for, and not broken", async ({ store, folder, session }) => {
+fileTest("the lock of a running process is awaited, and not broken", async ({ store, folder, session }) => {
   const holder = spawn(process.execPath, [join(import.meta.dirname, "programs", "hold-lock.ts"), folder, session.sessionId], { stdio: ["pipe", "pipe", "inherit"] });
   await once(holder.stdout, "data");
   const { message } = await failureOf("StoreUnavailable", store.save(session));
@@ -158,7 +158,7 @@ fileTest("a lock of a process that runs is waited for, and not broken", async ({
   assert.equal((await saved).revision, 2);
 });
 
-fileTest("a lock whose process id another process has is stale", async ({ store, folder, session }) => {
+fileTest("a lock whose process id belongs to another process is stale", async ({ store, folder, session }) => {
   const [name = ""] = (await readdir(folder)).filter((left) => left.startsWith(".owner."));
   const owner = JSON.parse(await readFile(join(folder, name), "utf8")) as Record<string, unknown>;
   await writeFile(join(folder, `.lock.${session.sessionId}`), JSON.stringify({ ...owner, id: "0123456789abcdef", startedAt: "1" }));
@@ -201,7 +201,7 @@ fileTest("the owner's file of a killed process is removed at the start, and that
   assert.ok(left.includes(running[0] ?? "") && !left.includes(killed[0] ?? ""), left.join());
 });
 
-fileTest("a full disk fails the save, and the state before stays", async ({ store, principal, folder, session }) => {
+fileTest("a full disk fails the save, and the former state stays", async ({ store, principal, folder, session }) => {
   const end = await runProgram("save-large.ts", [root, principal, session.sessionId], "ulimit -f 8;");
   const { code, message, before: stored, revision } = JSON.parse(end.stdout);
   assert.deepEqual({ code, stored, revision }, { code: "StoreUnavailable", stored: session.saved, revision: 2 });
@@ -291,17 +291,17 @@ fileTest("a folder in place of a file is expired", async ({ store, session, path
   await rm(path);
   await mkdir(path);
   await failureOf("SessionExpired", store.get(session.sessionId));
-  assert.match(warnings.join(), /it is no file/);
+  assert.match(warnings.join(), /it is not a file/);
 });
 
-fileTest("a file of another session does not count as this one", async ({ store, session, path, warnings }) => {
+fileTest("a file of another session is not used for this one", async ({ store, session, path, warnings }) => {
   const copy = newSession().sessionId;
   await link(path, path.replace(session.sessionId, copy));
   await failureOf("SessionExpired", store.get(copy));
   assert.match(warnings.join(), /it is of another session/);
 });
 
-fileTest("other files in the folder are not looked at", async ({ store, folder, session }) => {
+fileTest("other files in the folder are ignored", async ({ store, folder, session }) => {
   for (const name of ["notes.json", `${session.sessionId.toUpperCase()}.json`, `${session.sessionId}.json.bak`, ".json"]) await writeFile(join(folder, name), "{");
   assert.equal((await store.list()).length, 1);
   await store.sweep();

@@ -65,7 +65,7 @@ async function failsInTime(promise: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
-redisTest("Redis removes a session by itself when it is gone", async ({ store, principal, session, key }) => {
+redisTest("Redis itself removes a session that is gone", async ({ store, principal, session, key }) => {
   await command("PEXPIRE", key, "1000");
   await store.save(session);
   for (const name of [key, `mcp-web-lowdefy:{${principal}}:sessions`]) {
@@ -86,24 +86,24 @@ redisTest("sessions that Redis removed do not count against the limit", async ({
   await store.dispose();
 });
 
-redisTest("a key that is no hash is expired, and can be closed", async ({ store, session, key, warnings }) => {
+redisTest("a key that is not a hash is expired, and can be closed", async ({ store, session, key, warnings }) => {
   await command("SET", key, "text");
   await failureOf("SessionExpired", store.get(session.sessionId));
   await failureOf("SessionExpired", store.save(session));
   assert.deepEqual((await store.list()).map(({ status }) => status), ["expired"]);
-  assert.match(warnings.join(), /its key is no hash/);
+  assert.match(warnings.join(), /its key is not a hash/);
   assert.equal(warnings.length, 1);
   await store.close(session.sessionId);
   assert.deepEqual(await store.list(), []);
 });
 
-redisTest("a saved state that is no JSON is expired", async ({ store, session, key, warnings }) => {
+redisTest("a saved state that is not JSON is expired", async ({ store, session, key, warnings }) => {
   await command("HSET", key, "saved", "{");
   await failureOf("SessionExpired", store.get(session.sessionId));
-  assert.match(warnings.join(), /its saved state is no JSON/);
+  assert.match(warnings.join(), /its saved state is not JSON/);
 });
 
-redisTest("another error of the server fails the call with its code", async ({ store, principal }) => {
+redisTest("any other error of the server fails the call with its code", async ({ store, principal }) => {
   await command("SET", `mcp-web-lowdefy:{${principal}}:sessions`, "text");
   for (const call of [store.list(), store.create(newSession()), store.sweep()]) assert.match(await failsInTime(call), /answered with an error \([A-Z]+\): check/);
 });
@@ -114,7 +114,7 @@ redisTest("two prefixes share nothing", async ({ principal, session }) => {
   await store.dispose();
 });
 
-redisTest("calls fail in time while the server is away, and work when it is back", async ({ store, session }) => {
+redisTest("calls fail in time while the server is unavailable, and work when it is back", async ({ store, session }) => {
   await server.kill();
   try {
     assert.match(await failsInTime(store.save({ ...session, saved: "lost" })), /127\.0\.0\.1:\d+\) does not answer \(ECONNREFUSED\): check that it runs, then retry/);
@@ -134,7 +134,7 @@ redisTest("a call survives a restart of the server", async ({ store, session }) 
   assert.equal((await store.get(session.sessionId)).saved, "in the meantime");
 });
 
-redisTest("a connection that the server cuts is made again", async ({ store, session }) => {
+redisTest("a connection that the server cuts is reopened", async ({ store, session }) => {
   for (let count = 0; count < 5; count++) {
     await command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     await store.get(session.sessionId);
@@ -172,7 +172,7 @@ redisTest("a save without an answer is replaced by the next of the same writer, 
   await other.dispose();
 });
 
-redisTest("a process ends although the server accepts its connection and says nothing", async ({ principal }) => {
+redisTest("a process ends although the server accepts its connection and does not answer", async ({ principal }) => {
   server.stop();
   try {
     const { code, stdout } = await runProgram("create-sessions.ts", [server.url, principal, "10", "1"]);
@@ -182,7 +182,7 @@ redisTest("a process ends although the server accepts its connection and says no
   }
 });
 
-redisTest("a server without memory fails the save, and the state before stays", async ({ store, session }) => {
+redisTest("a server without memory fails the save, and the former state stays", async ({ store, session }) => {
   await command("CONFIG", "SET", "maxmemory", "1");
   try {
     assert.match(await failsInTime(store.save({ ...session, saved: "lost" })), /takes no writes now/);

@@ -41,7 +41,7 @@ export function describeStore(name: string, place: StorePlace): void {
   }
 
   describe(name, () => {
-    storeTest("a created session is returned as it is stored", async ({ store, clock, open }) => {
+    storeTest("a created session is returned as stored", async ({ store, clock, open }) => {
       const given = newSession();
       const created = await store.create(given);
       assert.deepEqual(created, { version: 1, ...given, revision: 1, status: "active", createdAt: clock.time, updatedAt: clock.time });
@@ -87,13 +87,13 @@ export function describeStore(name: string, place: StorePlace): void {
       await failureOf("SessionUnknown", store.close(session.sessionId));
     });
 
-    storeTest("an id is taken once", async ({ store }) => {
+    storeTest("an id can be used once", async ({ store }) => {
       const session = await store.create(newSession());
       await failureOf("SessionConflict", store.create(newSession({ sessionId: session.sessionId, name: "another" })));
       assert.equal((await store.get(session.sessionId)).name, session.name);
     });
 
-    storeTest("ids that are no UUID name nothing", async ({ store }) => {
+    storeTest("ids that are not UUIDs are unknown", async ({ store }) => {
       const { sessionId } = await store.create(newSession());
       const ids = ["../../x", "..", "", "\0", `${sessionId}\0`, `${sessionId}\n`, sessionId.toUpperCase(), `../${sessionId}`, `{${sessionId}}`, sessionId.replace(/^(.{14})4/, "$15"), randomUUID().slice(1), "x".repeat(1e6), "*"];
       for (const id of ids) {
@@ -107,7 +107,7 @@ export function describeStore(name: string, place: StorePlace): void {
       assert.equal((await store.list()).length, 1);
     });
 
-    storeTest("a session that is no JSON is refused", async ({ store }) => {
+    storeTest("a session that is not JSON is rejected", async ({ store }) => {
       const cycle: { self?: unknown } = {};
       cycle.self = cycle;
       for (const changes of [{ saved: cycle }, { saved: 1n }, { name: 7 as never }, { pageId: undefined as never }, { name: "half \ud83e" }]) await assert.rejects(store.create(newSession(changes)), TypeError);
@@ -144,7 +144,7 @@ export function describeStore(name: string, place: StorePlace): void {
       assert.deepEqual(await store.list(), [], "removed by the sweep");
     });
 
-    storeTest("an expired session is closed like another", async ({ store, clock }) => {
+    storeTest("an expired session can be closed", async ({ store, clock }) => {
       const { sessionId } = await store.create(newSession());
       clock.time += DAY_MS;
       await store.close(sessionId);
@@ -161,7 +161,7 @@ export function describeStore(name: string, place: StorePlace): void {
       assert.deepEqual(await store.get(active.sessionId), active);
     });
 
-    storeTest("the 51st session is refused until one is closed or expired", async ({ store, clock }) => {
+    storeTest("the 51st session is rejected until one is closed or expired", async ({ store, clock }) => {
       const ids: string[] = [];
       for (let count = 0; count < 50; count++) ids.push((await store.create(newSession())).sessionId);
       const { message } = await failureOf("SessionLimit", store.create(newSession()));
@@ -204,7 +204,7 @@ export function describeStore(name: string, place: StorePlace): void {
       await failureOf("SessionConflict", store.save(saved));
     });
 
-    storeTest("of two saves at the same time one is stored", async ({ store, open }) => {
+    storeTest("only one of two simultaneous saves is stored", async ({ store, open }) => {
       const other = await open();
       for (let round = 0; round < 20; round++) {
         const session = await store.create(newSession());
@@ -249,7 +249,7 @@ export function describeStore(name: string, place: StorePlace): void {
       await store.create(newSession());
     });
 
-    storeTest("a session of a newer version is expired, and its warning says so", async ({ store, principal, warnings }) => {
+    storeTest("a session of a newer version is expired, with a warning about the version", async ({ store, principal, warnings }) => {
       const session = await store.create(newSession());
       await place.overwrite(principal, session.sessionId, JSON.stringify({ ...session, version: 2, name: { en: "new" } }));
       const { message } = await failureOf("SessionExpired", store.get(session.sessionId));
@@ -267,7 +267,7 @@ export function describeStore(name: string, place: StorePlace): void {
       await failureOf("SessionLimit", store.create(newSession({ saved: "x".repeat(MAX_SESSION_BYTES) })));
     });
 
-    storeTest("a principal sees no session of another", async ({ store }) => {
+    storeTest("a principal cannot see sessions of another", async ({ store }) => {
       const { sessionId, ...rest } = await store.create(newSession());
       const other = await openStore(place.location(), newPrincipal());
       try {
@@ -281,11 +281,11 @@ export function describeStore(name: string, place: StorePlace): void {
       await store.get(sessionId);
     });
 
-    storeTest("a principal that no token has is refused", async () => {
+    storeTest("an invalid principal is rejected", async () => {
       for (const principal of ["", "..", "../../x", "A".repeat(64), "a".repeat(63), `${"a".repeat(64)}\n`]) await assert.rejects(openStore(place.location(), principal), TypeError);
     });
 
-    storeTest("a store that is disposed fails clearly, and its sessions stay", async ({ store, open }) => {
+    storeTest("a disposed store fails with a clear error, and its sessions stay", async ({ store, open }) => {
       const { sessionId } = await store.create(newSession());
       await store.dispose();
       await store.dispose();

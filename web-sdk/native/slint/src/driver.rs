@@ -194,7 +194,7 @@ impl WindowDriver {
             Ok(item.is_some_and(|item| pointer::scroll(&item, x, y)))
         });
         if !scrolled.await?? {
-            let warning = "nothing scrolls there: scroll a list, or what is around it";
+            let warning = "nothing scrolls there: scroll a list, or an element around it";
             self.warnings.push(warning.to_owned());
         }
         Ok(())

@@ -16,7 +16,7 @@ pub(crate) fn press(
     let (named, key) = split_modifiers(key);
     let text = text(key).ok_or_else(|| {
         let message = format!(
-            "\"{key}\" is no key of this window: use one character, or a name such as Enter or ArrowDown"
+            "\"{key}\" is not a key of this window: use one character, or a name such as Enter or ArrowDown"
         );
         ActionFailure::new(ActionCode::ActionFailed, message)
     })?;

@@ -157,23 +157,23 @@ fn assert_yaml(text: &str) {
 fn assert_yaml_items(yaml: &Yaml<'_>, nodes: &[Parsed], text: &str) {
     let items = yaml
         .as_sequence()
-        .unwrap_or_else(|| panic!("{yaml:?} is no list:\n{text}"));
+        .unwrap_or_else(|| panic!("{yaml:?} is not a list:\n{text}"));
     assert_eq!(items.len(), nodes.len(), "{text}");
     for (item, node) in items.iter().zip(nodes) {
         if node.content == Content::Nothing {
-            assert!(item.as_str().is_some(), "{item:?} is no text:\n{text}");
+            assert!(item.as_str().is_some(), "{item:?} is not text:\n{text}");
             continue;
         }
         let mapping = item
             .as_mapping()
-            .unwrap_or_else(|| panic!("{item:?} is no mapping:\n{text}"));
+            .unwrap_or_else(|| panic!("{item:?} is not a mapping:\n{text}"));
         let (_, value) = mapping.iter().next().unwrap();
         match &node.content {
             Content::Children(children) => assert_yaml_items(value, children, text),
             Content::Scalar(scalar) => {
                 let value = value
                     .as_str()
-                    .unwrap_or_else(|| panic!("{value:?} is no text:\n{text}"));
+                    .unwrap_or_else(|| panic!("{value:?} is not text:\n{text}"));
                 assert_eq!(
                     value.strip_suffix('\n').unwrap_or(value),
                     scalar.strip_suffix('\n').unwrap_or(scalar)
