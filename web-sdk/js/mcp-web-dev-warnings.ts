@@ -65,7 +65,7 @@ const WARNINGS = {
   "resource-template": ({ uriTemplate = "", mimeType }: Definition): string[] => [
     ...when(/[{][^}]*([{]|$)/.test(uriTemplate), "a brace of uriTemplate is not closed"),
     ...duplicates([...uriTemplate.matchAll(/[{][+#./;?&]?([^}]*)[}]/g)].flatMap(([, names = ""]) => names.split(","))).map(
-      (name) => `the variable "${name}" stands in it twice`,
+      (name) => `the variable "${name}" occurs in it twice`,
     ),
     ...typeWarnings(mimeType),
   ],
@@ -107,7 +107,7 @@ function tokenWarnings({ name }: Definition): string[] {
 }
 
 function typeWarnings(mimeType: string | undefined): string[] {
-  return when(mimeType !== undefined && !/^[\w.+-]+\/[\w.+*-]+/.test(mimeType), `"${mimeType}" is no media type, such as text/plain`);
+  return when(mimeType !== undefined && !/^[\w.+-]+\/[\w.+*-]+/.test(mimeType), `"${mimeType}" is not a media type, such as text/plain`);
 }
 
 const when = (isWrong: unknown, warning: string) => (isWrong ? [warning] : []);

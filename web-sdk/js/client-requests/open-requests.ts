@@ -67,7 +67,7 @@ export class OpenRequests {
   }
 
   end(reason: unknown): void {
-    this.#endReason = reason ?? new this.#McpWebError("ClientRequestFailed", "the call is over: nobody is there to ask");
+    this.#endReason = reason ?? new this.#McpWebError("ClientRequestFailed", "the call has ended: there is no client to ask");
     for (const key of [...this.#open.keys()]) this.onFailure(key, this.#endReason);
   }
 

@@ -61,7 +61,7 @@ async function version({ url }: BridgeFacts, health: FetchResult) {
   const name = "bridge's version";
   const { response }: FetchResult = health.status === 200 ? await probeFetch(`${url}/`) : {};
   const about = await response?.json().catch(() => undefined);
-  return about?.version ? passed(name, `${about.name} ${about.version}`) : unknown(name, "not told");
+  return about?.version ? passed(name, `${about.name} ${about.version}`) : unknown(name, "not reported");
 }
 
 function opens({ url }: BridgeFacts, { outcome, error, violation }: SocketResult) {

@@ -20,7 +20,7 @@ export function definitionsCheck({ definitions, status }: DiagnosisFacts) {
   const counted = `${registered.length} of ${definitions.length} registered`;
   if (refused.length) {
     const each = refused.map(({ kind, id, refusal }) => `${kind} "${id}" (${refusal!.code}: ${refusal!.message})`);
-    return failed(name, `${counted}; refused: ${each.join("; ")}`, "change what was refused");
+    return failed(name, `${counted}; refused: ${each.join("; ")}`, "correct the refused items");
   }
   if (status.state !== "connected") return unknown(name, `${counted}, while there is no connection`);
   return registered.length === definitions.length ? passed(name, counted) : warning(name, `${counted}, the others are under way`);

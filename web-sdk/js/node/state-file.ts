@@ -25,7 +25,7 @@ const TOKEN_BYTES = 24;
 export function loadState(path: string, bridgeUrl: string, name: string): StoredState {
   const state = parse(path, readOrCreate(path, bridgeUrl, name));
   if (state.bridgeUrl !== bridgeUrl || state.name !== name) {
-    throw new Error(`stateFile ${path} belongs to "${state.name}" at ${state.bridgeUrl}: give each app and each bridge a file of its own`);
+    throw new Error(`stateFile ${path} belongs to "${state.name}" at ${state.bridgeUrl}: give each app and each bridge a separate file`);
   }
   return state;
 }

@@ -131,7 +131,7 @@ function parseItem(item: unknown, given: UnknownObject | undefined, tools: Tools
 function valueItem({ name, value, schema, description }: UnknownObject, given: unknown, invalid: CreateInvalid) {
   if (typeof name !== "string" || !name) throw invalid("an item of context needs a name", "pass { name, value }");
   const kind = describeNonJson(value, given);
-  if (kind) throw invalid(`the value of context "${name}" is ${kind}, which is no JSON`, "pass text, numbers, arrays or plain objects");
+  if (kind) throw invalid(`the value of context "${name}" is ${kind}, which is not JSON`, "pass text, numbers, arrays or plain objects");
   if (schema && !isObject(schema)) throw invalid(`the schema of context "${name}" must be a JSON Schema object`, "pass one, or none");
   return {
     name,

@@ -139,7 +139,7 @@ function indexOf({ idField }: ListPlace, items: readonly unknown[], args: CallAr
 }
 
 function checkedIndex(index: unknown): number {
-  if (!Number.isInteger(index) || (index as number) < 0) throw invalid("index", `${JSON.stringify(index)} is no integer from 0`);
+  if (!Number.isInteger(index) || (index as number) < 0) throw invalid("index", `${JSON.stringify(index)} is not an integer from 0`);
   return index as number;
 }
 
@@ -248,7 +248,7 @@ export function readEntries({ path }: RecordPlace): Reader {
 }
 
 function checkedKey(key: unknown): string {
-  if (typeof key !== "string") throw invalid("key", `${JSON.stringify(key)} is no string`);
+  if (typeof key !== "string") throw invalid("key", `${JSON.stringify(key)} is not a string`);
   return key;
 }
 

@@ -187,7 +187,7 @@ function fieldSetter(subject: Subject, path: Path, fixed: readonly FieldNode[], 
   const names = fixed.map(({ name }) => name);
   return {
     name: `set_${subject.name}`,
-    description: describe(subject, "changes the given fields, and returns the new values; what is left out stays as it is"),
+    description: describe(subject, "changes the given fields, and returns the new values; other fields stay unchanged"),
     inputSchema: parameters(Object.fromEntries(settable.map((field) => [field.name, partial(field)]))),
     outputSchema: undefined,
     run: { edit: changeFields(path, fixed, isWhole ? undefined : names) },

@@ -95,22 +95,22 @@ function readEntry(subject: Subject, node: SchemaNode, entry: string, slices: Ma
   const { path, suffix, size, from, to } = match;
   const found = findField(subject, node, path!);
   const expect = (kind: string, is: boolean) => {
-    if (!is) throw new TypeError(`state "${subject.name}": schemaSplit has "${entry}", but "${path}" is no ${kind}`);
+    if (!is) throw new TypeError(`state "${subject.name}": schemaSplit has "${entry}", but "${path}" is not ${kind}`);
   };
   if (suffix === "[]") {
-    expect("list", found.field.kind === "array");
+    expect("a list", found.field.kind === "array");
     return [{ kind: "items", ...found }];
   }
   if (suffix === "{}") {
-    expect("record", found.field.kind === "record");
+    expect("a record", found.field.kind === "record");
     return [{ kind: "entries", ...found }];
   }
   if (suffix === undefined) return [{ kind: "field", ...found }];
   const values: unknown[] = found.field.schema.enum ?? [];
-  expect("enum", values.length > 0);
+  expect("an enum", values.length > 0);
   if (size !== undefined) {
     const step = Number(size);
-    expect("enum that can be split so", step > 0);
+    expect("an enum that can be split in this way", step > 0);
     const count = Math.ceil(values.length / step);
     return Array.from({ length: count }, (_, index) => ({
       kind: "chunk",
@@ -240,7 +240,7 @@ function expandedPart(subject: Subject, part: Part): ToolPlan[] {
     { ...getter(named, []), run: { read } },
     {
       name: `set_${named.name}`,
-      description: describe(named, "changes the given fields, and returns the new values; what is left out stays as it is"),
+      description: describe(named, "changes the given fields, and returns the new values; other fields stay unchanged"),
       inputSchema: parameters(Object.fromEntries(settable.map((field) => [field.name, partial(field)]))),
       outputSchema: undefined,
       run: { edit: setGroup(part.members.filter(({ field }) => !field.isSystem).map(({ parent, field }) => ({ path: parent, field })), true) },

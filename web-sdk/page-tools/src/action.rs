@@ -292,7 +292,7 @@ fn parse_action(item: &Value) -> Result<Action, String> {
             return Err(join_text![
                 "\"",
                 name,
-                "\" is no type of an action: use one of ",
+                "\" is not a type of actions: use one of ",
                 TYPES
             ]);
         }

@@ -74,7 +74,7 @@ impl Failure {
             join_text![
                 "\"",
                 one_line(reference, 40).replace('"', "'"),
-                "\" is no handle of this page: use one that the page's text shows as ref"
+                "\" is not a handle of this page: use one that the page's text shows as ref"
             ],
         )
     }

@@ -325,6 +325,6 @@ export class DomDriver implements PageDriver {
     const element = this.#handles.use(ref);
     if (typeof element !== "string") return element;
     if (element === "stale") throw new ActionError("TargetStale", `${ref} is no longer on the page: take a page_snapshot`);
-    throw new ActionError("TargetNotFound", `${ref} is no handle of this page: take a page_snapshot`);
+    throw new ActionError("TargetNotFound", `${ref} is not a handle of this page: take a page_snapshot`);
   }
 }

@@ -43,7 +43,7 @@ export function triggerEvent(element: Element, event: string, pointer: Pointer, 
  */
 function domNameOf(event: string, element: Element): string {
   if (!/^[A-Za-z][\w.:-]{0,99}$/.test(event)) {
-    throw new ActionError("EventUnknown", `${JSON.stringify(event)} is no event: use onClick, onDoubleClick, onContextMenu, onFocus, onBlur, onChange, onSubmit, or the name of a DOM event`);
+    throw new ActionError("EventUnknown", `${JSON.stringify(event)} is not an event: use onClick, onDoubleClick, onContextMenu, onFocus, onBlur, onChange, onSubmit, or the name of a DOM event`);
   }
   const { prototype } = viewOf(element).HTMLElement;
   const isKnown = (type: string) => `on${type}` in prototype || WITHOUT_HANDLER.test(type);

@@ -50,7 +50,7 @@ export function keyOf(name: string, given?: readonly Modifier[]): { key: string;
   const key = findKey(name, given);
   if (key) return key;
   const advice = "give one character or a value of KeyboardEvent.key, such as Enter, Escape, Backspace or ArrowDown; set a text with setValue";
-  throw new ActionError("ActionFailed", `${JSON.stringify(name)} is no key: ${advice}`);
+  throw new ActionError("ActionFailed", `${JSON.stringify(name)} is not a key: ${advice}`);
 }
 
 function nameOfKey(name: string): string | undefined {

@@ -15,7 +15,7 @@ export async function openPage(pageId: string, input: object | undefined, root: 
   if (options.navigate) return void (await options.navigate(pageId, input));
   if (input && Object.keys(input).length) throw new ActionError("ActionUnsupported", "pages of this app take no input: leave it out, or put it into the URL");
   const url = urlOf(pageId, named);
-  if (!url) throw new ActionError("PageUnknown", `${JSON.stringify(pageId)} is no page of this app: take a pageId of get_pages`);
+  if (!url) throw new ActionError("PageUnknown", `${JSON.stringify(pageId)} is not a page of this app: take a pageId of get_pages`);
   const link = linkTo(root, url);
   if (link) click(link, pointer);
   else location.assign(url);

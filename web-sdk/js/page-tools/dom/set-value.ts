@@ -106,5 +106,5 @@ export function findOption(field: HTMLSelectElement, wanted: string): HTMLOption
   const usable = options.filter(isUsable);
   const labels = usable.slice(0, MAX_NAMED_OPTIONS).map((option) => JSON.stringify(labelOfOption(option)));
   const list = `${labels.join(", ")}${usable.length > MAX_NAMED_OPTIONS ? `, … (of ${usable.length})` : ""}`;
-  throw new ActionError("OptionNotFound", `${JSON.stringify(wanted)} is ${found ? "disabled" : "no option"}: choose one of ${list}`);
+  throw new ActionError("OptionNotFound", `${JSON.stringify(wanted)} is ${found ? "disabled" : "not an option"}: choose one of ${list}`);
 }

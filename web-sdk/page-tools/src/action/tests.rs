@@ -52,7 +52,7 @@ fn an_error_names_the_action_and_what_it_needs() {
     for (invalid, part) in [
         (
             action("click"),
-            "\"click\" is no type of an action: use one of setValue, ",
+            "\"click\" is not a type of actions: use one of setValue, ",
         ),
         (ObjectBuilder::default(), "type is needed"),
         (

@@ -25,9 +25,9 @@ const said = [
   ["prompt", { name: "p" }, /neither title nor description/],
   ["prompt", { name: "p", title: "P", arguments: [{ name: "a" }, { name: "a" }] }, /two arguments "a"/],
   ["resource", { uri: "https://example.com", name: "r" }, /scheme of your own/],
-  ["resource", { uri: "a:b", name: "r", mimeType: "text" }, /no media type/],
+  ["resource", { uri: "a:b", name: "r", mimeType: "text" }, /not a media type/],
   ["resource-template", { uriTemplate: "a:{b", name: "r" }, /not closed/],
-  ["resource-template", { uriTemplate: "a:{b}/{?c,b}", name: "r" }, /"b" stands in it twice/],
+  ["resource-template", { uriTemplate: "a:{b}/{?c,b}", name: "r" }, /"b" occurs in it twice/],
 ];
 for (const [kind, definition, advice] of said) {
   test(`${kind}: ${advice.source}`, () => {

@@ -156,7 +156,7 @@ const wrong = [
   [{ prompt: "?", promt: "?" }, "QueryInvalid", /no option "promt": the options are prompt, context/],
   [{ prompt: "?", context: "board" }, "QueryInvalid", /context must be an array/],
   [{ prompt: "?", context: [{ value: 1 }] }, "QueryInvalid", /needs a name/],
-  [{ prompt: "?", context: [{ name: "a", value: new Map([[1, 2]]) }] }, "QueryInvalid", /"a" is a Map, which is no JSON/],
+  [{ prompt: "?", context: [{ name: "a", value: new Map([[1, 2]]) }] }, "QueryInvalid", /"a" is a Map, which is not JSON/],
   [{ prompt: "?", context: [{ name: "a", value: new Blob(["b"]) }] }, "QueryInvalid", /is a Blob/],
   [{ prompt: "?", context: [{ name: "a", value() {} }] }, "QueryInvalid", /is a function/],
   [{ prompt: "?", context: [{ name: "a", value: 1, schema: "string" }] }, "QueryInvalid", /schema of context "a"/],

@@ -129,7 +129,7 @@ export default {
     const [{ code, warnings }] = await interact(page.driver, [click({ text: "T" })]);
     equal([code, warnings], [undefined, undefined]);
   }),
-  "Shift+Tab and Tab go from a radio button that is no stop": withPage(
+  "Shift+Tab and Tab go from a radio button that is not a tab stop": withPage(
     `<input id="a"><input type="radio" name="r" checked><input type="radio" name="r" id="t"><input id="z">`,
     async (page) => {
       for (const [modifiers, next] of [[[], "z"], [["Shift"], ""]]) {
@@ -217,7 +217,7 @@ export default {
       equal([single.value, single.options, several.value], [null, [{ value: "1", label: "Public" }], ["a"]]);
       equal(await stateOf(page), { m: ["a"] });
       const { code, error } = await page.set("#t", "DE5678");
-      equal([code, error], ["OptionNotFound", '"DE5678" is no option: choose one of "Public"']);
+      equal([code, error], ["OptionNotFound", '"DE5678" is not an option: choose one of "Public"']);
       equal((await page.set("#t", "Public")).readBack, { expected: "Public", actual: "Public", matches: true });
     },
   ),
