@@ -11,7 +11,7 @@ export function indexPage(project, router) {
 
 This is what the npm package \`${project.name}\` exports: every function and type with its signature, defaults, errors and
 examples. \`cargo xtask api\` generates these pages from the comments in [\`web-sdk/js\`](../../web-sdk/js). The
-[guides](../README.md) describe how to use it.
+[guides](../../docs/README.md) describe how to use it.
 
 | module | content |
 |---|---|

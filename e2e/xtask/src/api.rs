@@ -1,4 +1,5 @@
-//! `cargo xtask api`: the API reference of the npm package, which TypeDoc writes from its types.
+//! `cargo xtask api`: the API reference of the npm package, which TypeDoc writes from its types into
+//! `target/api-reference`.
 //!
 //! `e2e/xtask/api-reference` contains the configuration of TypeDoc, and a plugin that adapts what it
 //! writes.
@@ -14,7 +15,7 @@ use crate::step::{Outcome, step};
 use crate::{Workspace, node};
 
 /// The folder of the reference.
-pub const FOLDER: &str = "docs/api";
+const FOLDER: &str = "target/api-reference";
 
 /// The folder of the packages, the configuration and the plugin.
 const TOOLS: &str = "e2e/xtask/api-reference";
@@ -28,27 +29,19 @@ const PLUGIN: [&str; 5] = [
     "theme.mjs",
 ];
 
-/// Replaces the reference.
-///
-/// # Errors
-///
-/// Returns an error if it cannot be generated.
-pub fn write(workspace: &Workspace) -> Result<()> {
-    generate(workspace, &workspace.path(FOLDER))
-}
-
 /// Installs TypeDoc where it is missing, and returns the `node_modules` folder.
 pub(crate) fn ensure_packages(workspace: &Workspace) -> Result<PathBuf> {
     node::install_pinned(workspace, TOOLS, "api-reference")
 }
 
-/// Generates the reference into a folder, and removes everything else from the folder.
+/// Replaces the reference, and returns its folder.
 ///
 /// # Errors
 ///
 /// Returns an error if packages cannot be installed, if the types do not compile, or if something
 /// that the package exports has no description.
-pub fn generate(workspace: &Workspace, folder: &Path) -> Result<()> {
+pub fn generate(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.path(FOLDER);
     let packages = ensure_packages(workspace)?;
     // The types of the frameworks are there.
     node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
@@ -65,11 +58,13 @@ pub fn generate(workspace: &Workspace, folder: &Path) -> Result<()> {
             .arg("--basePath")
             .arg(workspace.path("web-sdk/js"))
             .arg("--out")
-            .arg(folder);
+            .arg(&folder);
         let advice = "fix what TypeDoc reports above about the comments in web-sdk/js";
         capture(&mut typedoc, advice)?;
         Ok(Outcome::Done(()))
-    })
+    })?;
+    println!("    {}", folder.join("README.md").display());
+    Ok(folder)
 }
 
 /// Copies the plugin to the folder of the packages, where Node finds what it imports.

@@ -30,7 +30,7 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Build the web SDK into target/sdk, and the host of Lowdefy apps into target/lowdefy
     Sdk,
-    /// Write the API reference of the npm package into docs/api
+    /// Write the API reference of the npm package into target/api-reference
     Api,
     /// Check formatting, run clippy, and check which file imports which and what the SDK reads
     Lint(lint::Options),
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Task::Sdk => {
             sdk::ensure_package(&workspace).and_then(|()| lowdefy::ensure(&workspace).map(drop))
         }
-        Task::Api => api::write(&workspace),
+        Task::Api => api::generate(&workspace).map(|_| ()),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };
     if let Err(error) = &result {
