@@ -1,7 +1,7 @@
 /** The requests of a handler to the client of its call, or to the user of the page. Loaded at the first such request. */
 
 import { type ClientResponse, OpenRequests } from "./client-requests/open-requests.ts";
-import type { CallPort } from "./mcp-web/call-context.ts";
+import type { CallPort } from "./mcp-web/ports.ts";
 import { randomHex } from "./mcp-web/random.ts";
 import type { McpWebErrorConstructor } from "./mcp-web/error.ts";
 import { isPlainObject } from "./mcp-web/type-guards.ts";

@@ -5,11 +5,10 @@
 
 import type { Calls } from "./mcp-web/calls.ts";
 import type { Definitions } from "./mcp-web/definitions.ts";
-import type { McpWeb } from "./mcp-web.ts";
 import type { Registration } from "./mcp-web/registration.ts";
 import type { McpWebOptions } from "./types/options.ts";
 import type { WebMcpOptions } from "./types/webmcp.ts";
-import { ToolImporter } from "./webmcp/importer.ts";
+import { type ImporterPort, ToolImporter } from "./webmcp/importer.ts";
 import { ToolMirror } from "./webmcp/mirror.ts";
 import { mirroredNames } from "./webmcp/mirrored-names.ts";
 import { type ModelContext, modelContext } from "./webmcp/model-context.ts";
@@ -27,7 +26,7 @@ export class WebMcp {
   #isScheduled = false;
   #ownNames: ReadonlySet<string> = new Set();
 
-  constructor(page: McpWeb, definitions: Definitions, calls: Calls["hostBindings"], options: () => McpWebOptions["webmcp"]) {
+  constructor(page: ImporterPort["page"], definitions: Definitions, calls: Calls["hostBindings"], options: () => McpWebOptions["webmcp"]) {
     this.#definitions = definitions;
     this.#options = options;
     this.#mirror = new ToolMirror(calls);

@@ -1,15 +1,13 @@
 /** The operations of a handler besides returning: progress, logs, handing over its call, and requests to its client. */
 
-import type { CoreConnection } from "./core.ts";
-import type { PageDialogRequest } from "../dialog/request.ts";
 import type * as calls from "../types/calls.ts";
-import type { McpWebOptions } from "../types/options.ts";
 import type { ClientRequests } from "../mcp-web-client-requests.ts";
 import type { ClientResponse } from "../client-requests/open-requests.ts";
 import { mapMaybePromise } from "./content.ts";
 import { McpWebError } from "./error.ts";
 import type { ImageLimit } from "./image-limits.ts";
 import { loadModule } from "./lazy.ts";
+import type { CallPort } from "./ports.ts";
 import { toMessages } from "./results.ts";
 
 /** The levels of RFC 5424, from the least severe to the most severe. */
@@ -33,15 +31,6 @@ export interface CallContextMessage {
   logLevel?: calls.LogLevel;
   /** The state with which the previous document has handed over the call. */
   continuation?: unknown;
-}
-
-/** The part of the page that calls use: the wasm's functions for them, and the dialog for the page's own user. */
-export interface CallPort {
-  /** Returns the wasm connection. */
-  connection(): Pick<CoreConnection, "progress" | "log" | "handOver" | "ask">;
-  elicitInPage(): McpWebOptions["elicitInPage"];
-  importImages: ImageLimit["load"];
-  dialog(request: PageDialogRequest, signal: AbortSignal): Promise<calls.ElicitAnswer<object>>;
 }
 
 /** One running call of any kind. */

@@ -1,12 +1,13 @@
 /** The running calls. */
 
 import type { CallEvent } from "../types/calls.ts";
-import { RunningCall, type CallContextMessage, type CallPort } from "./call-context.ts";
+import { RunningCall, type CallContextMessage } from "./call-context.ts";
 import type { ClientResponse } from "../client-requests/open-requests.ts";
 import type { HandlerOutcome } from "./core.ts";
 import { McpWebError } from "./error.ts";
 import { type ListenerEntry, notify, subscribe } from "./listeners.ts";
 import type { Registration } from "./registration.ts";
+import type { CallPort } from "./ports.ts";
 import { errorResult } from "./results.ts";
 import { type CallMessage, describeCall, runHandler } from "./run.ts";
 

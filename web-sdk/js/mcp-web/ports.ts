@@ -2,13 +2,24 @@
 
 import type { PageDialogRequest } from "../dialog/request.ts";
 import type { QueriesPort } from "../query/messages.ts";
+import type { ElicitAnswer } from "../types/calls.ts";
 import type { McpWebOptions } from "../types/options.ts";
 import type { CoreConnection } from "./core.ts";
 import type { Definitions } from "./definitions.ts";
 import { McpWebError } from "./error.ts";
+import type { ImageLimit } from "./image-limits.ts";
 import { elicitInPage, importImages } from "./lazy.ts";
 import { toolResult } from "./results.ts";
 import { parseWith, toJsonSchema } from "./schemas.ts";
+
+/** The part of the page that calls use: the wasm's functions for them, and the dialog for the page's own user. */
+export interface CallPort {
+  /** Returns the wasm connection. */
+  connection(): Pick<CoreConnection, "progress" | "log" | "handOver" | "ask">;
+  elicitInPage(): McpWebOptions["elicitInPage"];
+  importImages: ImageLimit["load"];
+  dialog(request: PageDialogRequest, signal: AbortSignal): Promise<ElicitAnswer<object>>;
+}
 
 /** Returns the port of calls. The connection exists while there are calls. */
 export const callPort = (options: () => McpWebOptions, connection: () => CoreConnection) => ({

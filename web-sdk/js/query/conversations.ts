@@ -1,7 +1,6 @@
 /** The conversations that the agent stores, over HTTP. */
 
 import type { ConversationMessage, ConversationSummary } from "../types/conversation.ts";
-import type { McpWeb } from "../mcp-web.ts";
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
 import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type CreateError } from "./messages.ts";
@@ -10,7 +9,11 @@ import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type CreateError } from "./mes
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** The part of the page that this file uses. */
-export type ConversationsPage = Pick<McpWeb, "bridgeUrl" | "authToken" | "sessionId">;
+export interface ConversationsPage {
+  readonly bridgeUrl: string;
+  readonly authToken: string | undefined;
+  readonly sessionId: string | undefined;
+}
 
 export class Conversations {
   readonly #page: ConversationsPage;

@@ -1,7 +1,6 @@
 /** A bridge in memory: it delivers the events of the wasm to the sockets of pages and to clients. */
 
 import { now, runInTask, runLater } from "./environment.ts";
-import type { InMemorySocket } from "./socket.ts";
 import { type WasmServer, loadWasm } from "./wasm.ts";
 
 /** The events of the wasm: the crate's `event.rs`. */
@@ -38,6 +37,16 @@ export interface OpenRequest {
   onClientRequest(request: ClientRequest): void;
 }
 
+/** The socket of a page, as its bridge uses it. */
+export interface ServerSocket {
+  readonly connection: number;
+  readonly session: string;
+  /** Receives a frame of the bridge. */
+  receive(text: string): void;
+  /** Handles that the bridge has closed the connection, after its frames. */
+  closeByServer(code: number): void;
+}
+
 /** Receives the messages to a client that belong to no request. */
 type NotificationListener = (method: string, params: any) => void;
 
@@ -45,7 +54,7 @@ type NotificationListener = (method: string, params: any) => void;
 export class Server {
   readonly #wasm: WasmServer;
   readonly #start = now();
-  readonly #sockets = new Map<number, InMemorySocket>();
+  readonly #sockets = new Map<number, ServerSocket>();
   readonly #requests = new Map<number, OpenRequest>();
   readonly #clients = new Map<number, NotificationListener>();
   #requestCount = 0;
@@ -61,7 +70,7 @@ export class Server {
   }
 
   /** Accepts a connection of a page. */
-  accept(socket: InMemorySocket): void {
+  accept(socket: ServerSocket): void {
     this.#sockets.set(socket.connection, socket);
     this.#wasm.connectionOpened(socket.connection, socket.session);
   }

@@ -1,7 +1,7 @@
 /** The page's end of a WebSocket that never leaves the test. */
 
 import { runInTask } from "./environment.ts";
-import type { Server } from "./server.ts";
+import type { ServerSocket, Server } from "./server.ts";
 
 /** Returns the bridge of a token. */
 type FindServer = (token: string) => Promise<Server>;
@@ -12,7 +12,7 @@ const ABNORMAL_CLOSURE = 1006;
 let connectionCount = 0;
 
 /** The part of `WebSocket` that the SDK uses. The token, and with it the bridge, is in the first frame. */
-export class InMemorySocket {
+export class InMemorySocket implements ServerSocket {
   readonly connection = ++connectionCount;
   readonly url: string;
   readonly session: string;
@@ -55,14 +55,12 @@ export class InMemorySocket {
     this.#server?.onClose(this.connection, code);
   }
 
-  /** Receives a frame of the bridge. */
   receive(text: string): void {
     runInTask(() => {
       if (this.readyState === 1) this.onmessage?.({ type: "message", data: text });
     });
   }
 
-  /** Handles that the bridge has closed the connection, after its frames. */
   closeByServer(code: number): void {
     runInTask(() => {
       if (this.readyState > 1) return;

@@ -1,6 +1,5 @@
 /** Offers the tools that are registered only in the browser to AI clients. */
 
-import type { McpWeb } from "../mcp-web.ts";
 import type { CallContext } from "../types/calls.ts";
 import type { ToolDefinition } from "../types/definitions.ts";
 import type { ToolHandle } from "../types/handles.ts";
@@ -31,7 +30,7 @@ interface Import {
 
 /** The part of the page that the importer uses. */
 export interface ImporterPort {
-  page: Pick<McpWeb, "addTool">;
+  page: { addTool(definition: ToolDefinition): ToolHandle };
   options(): WebMcpOptions;
   /** Returns the names of the tools that must not be imported: the page's own, and those that it has registered. */
   ownNames(): ReadonlySet<string>;

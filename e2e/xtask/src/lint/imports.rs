@@ -9,7 +9,7 @@
 //! Reading order: `crates` and `load` find the files; `visitor` and `scope` collect in
 //! `module_tree` what the files define and use (with `attributes` and `tokens`); `resolve` finds
 //! what a path names; `import_graph` is the result; `cycles`, `foreign_crates` and `layers` check
-//! it. The check reads only the syntax, so it misses methods that are called on values, names that
+//! it. `scripts` checks the files of TypeScript and JavaScript. The check reads only the syntax, so it misses methods that are called on values, names that
 //! derives and other macros generate, and functions that serde's attributes name in strings.
 
 mod attributes;
@@ -22,6 +22,7 @@ mod load;
 mod module_tree;
 mod resolve;
 mod scope;
+mod scripts;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -36,6 +37,7 @@ use crate::Workspace;
 use crate::step::{Outcome, step};
 use cycles::{components, shortest_cycle};
 use import_graph::ImportGraph;
+use scripts::ScriptGraph;
 use type_names::TypeNames;
 
 /// Prints a summary of each crate's imports and all violations, and fails if there are any.
@@ -66,6 +68,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
             graphs.len(),
             summary(&graphs, all_cycles.len())
         );
+
+        let scripts = ScriptGraph::load(workspace)?;
+        println!("    {}", scripts.summary());
+        all_cycles.extend(scripts.cycles());
 
         let foreign = foreign_crates::violations(&graphs, foreign_crates::RULES);
         let upward: Vec<_> = graphs

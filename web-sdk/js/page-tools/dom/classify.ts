@@ -2,10 +2,9 @@
 
 import { getAriaRole } from "ivya/utils";
 import { read } from "../../dom/native.ts";
-import { is, isFrame, viewOf } from "./flat-tree.ts";
+import { is, isFrame, isUnreadable, viewOf } from "./flat-tree.ts";
 import { attributeOf, boxOf, childNodesOf, findElement, hasAttribute, isRendered, localNameOf, parentElementOf } from "./native.ts";
 import { hasNoViewport, isScrollable } from "./shown.ts";
-import { isUnreadable } from "./unreadable.ts";
 
 /** The facts about an element without its name. */
 export interface Kind {

@@ -7,7 +7,7 @@ import { labelOf } from "./action-label.ts";
 import { effectsOf } from "./action-effects.ts";
 import { classify, roleOf } from "./classify.ts";
 import { fieldOf } from "./field.ts";
-import { deepActiveElement, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
+import { deepActiveElement, flatAncestors, flatClosest, isUnreadable, viewOf } from "./flat-tree.ts";
 import { coverOf, surfaceOf } from "./hit.ts";
 import { isForbidden } from "./permission.ts";
 import { isOutside, look } from "./look.ts";
@@ -16,7 +16,6 @@ import { hasAttribute, localNameOf, matches } from "./native.ts";
 import { isReadOnly } from "./node.ts";
 import { scrollIntoView } from "./scroll.ts";
 import { boxesOf, getStyle, hasNoViewport, isShown } from "./shown.ts";
-import { isUnreadable } from "./unreadable.ts";
 
 /** Elements that the browser itself disables. */
 const CAN_BE_DISABLED = new Set(["button", "input", "select", "textarea", "option", "optgroup"]);

@@ -3,7 +3,7 @@
 import { invoke, read } from "../../dom/native.ts";
 import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, rootElementOf, shadowRootOf, windowOf } from "./native.ts";
 import { isPersonOnly } from "./person-mark.ts";
-import { hidingName } from "./unreadable.ts";
+import { hidingName, isAnyHidden } from "./unreadable.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
 export type View = Window & typeof globalThis;
@@ -70,6 +70,9 @@ export function flatClosest(element: Element | undefined, isWanted: (element: El
   for (const current of flatAncestors(element)) if (isWanted(current)) return current;
   return undefined;
 }
+
+/** Returns whether an element is an unreadable form or inside one, or in an unreadable document. */
+export const isUnreadable = (element: Element): boolean => isAnyHidden() && !!flatClosest(element, hidingName);
 
 /** Returns whether an element is another one, or inside it. */
 export const flatContains = (outer: Element, inner: Element | undefined): boolean => !!flatClosest(inner, (element) => element === outer);

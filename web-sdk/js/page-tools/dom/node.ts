@@ -7,14 +7,13 @@ import {
 import { read } from "../../dom/native.ts";
 import type { PageNode } from "../driver.ts";
 import { type Kind, hasNameSource, isEditingHost, isJoined, isNamedByContent, isSortable } from "./classify.ts";
-import { is } from "./flat-tree.ts";
+import { is, isUnreadable } from "./flat-tree.ts";
 import { labelsOf, referenced } from "./labels.ts";
 import { attributeOf, childNodesOf, contains, findElement, localNameOf, parentElementOf } from "./native.ts";
 import { hasKeptBack } from "./private-content.ts";
 import { publicText } from "./public-text.ts";
 import { isSecret } from "./secret.ts";
 import { listOptions } from "./select-options.ts";
-import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 
 /** Returns the {@link PageNode} of an element, without its handle and its content. */

@@ -1,6 +1,6 @@
 /** The state of a page: the app's own, or the values of its fields. */
 
-import { flatElements, is, viewOf } from "./flat-tree.ts";
+import { flatElements, is, isUnreadable, viewOf } from "./flat-tree.ts";
 import { surfaceOf } from "./hit.ts";
 import { labelsOf } from "./labels.ts";
 import { look } from "./look.ts";
@@ -10,7 +10,6 @@ import { isKeptBack } from "./private-content.ts";
 import { isPublic } from "./secret.ts";
 import { publicOptions } from "./select-options.ts";
 import { boxesOf, getStyle, hasNoViewport, isPrivate } from "./shown.ts";
-import { isUnreadable } from "./unreadable.ts";
 import { valueOf } from "./value.ts";
 import { roleOf } from "./classify.ts";
 import { isChecked } from "./field.ts";

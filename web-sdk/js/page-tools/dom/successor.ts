@@ -3,11 +3,10 @@
 import { ActionError } from "../driver.ts";
 import { roleOf } from "./classify.ts";
 import { fieldOf, isChecked, isField } from "./field.ts";
-import { flatAncestors, flatElements, flatParent, isInPage } from "./flat-tree.ts";
+import { flatAncestors, flatElements, flatParent, isInPage, isUnreadable } from "./flat-tree.ts";
 import { attributeOf, documentOf, hasAttribute, localNameOf, rootElementOf } from "./native.ts";
 import { nameOf } from "./node.ts";
 import { isPrivate } from "./shown.ts";
-import { isUnreadable } from "./unreadable.ts";
 
 /** The properties by which a field is recognised after it was replaced. */
 interface Identity {

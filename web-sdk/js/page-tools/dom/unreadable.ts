@@ -4,7 +4,6 @@
  */
 
 import { read } from "../../dom/native.ts";
-import { flatClosest } from "./flat-tree.ts";
 import { documentOf, localNameOf } from "./native.ts";
 
 /**
@@ -22,6 +21,8 @@ const OF_DOCUMENT = ["parentNode", "defaultView", "createRange"];
 /** Whether such a form or document has ever existed. Nearly all pages have none, and nothing has to be searched. */
 let isAny = false;
 
+export const isAnyHidden = (): boolean => isAny;
+
 /** Returns the name that makes a form, or the document with this root element, unreadable. */
 export function hidingName(element: Element): string | undefined {
   const localName = localNameOf(element);
@@ -37,6 +38,3 @@ function isHidden(owner: object, name: string): boolean {
   const own = Object.getOwnPropertyDescriptor(owner, name);
   return !!own && !own.get && typeof own.value !== "function" && own.value !== read(owner, name as never);
 }
-
-/** Returns whether an element is an unreadable form or inside one, or in an unreadable document. */
-export const isUnreadable = (element: Element): boolean => isAny && !!flatClosest(element, hidingName);
