@@ -12,12 +12,10 @@
  * @packageDocumentation
  */
 
-import { BoxView } from "./ask/box-view.ts";
-import { isComposing } from "./ask/composition.ts";
+import { BoxView, isComposing } from "./ask/box-view.ts";
 import { onlyPage, whenParsed } from "./ask/document.ts";
 import { loadConversation, storeConversation } from "./ask/stored-conversation.ts";
 import { completeStrings } from "./ask/strings.ts";
-import { parseSuggestions } from "./ask/suggestions.ts";
 import { type Turn, applyEvent, cancelTurn, completeTurn, createTurn, failTurn, isOver } from "./ask/turn.ts";
 import type { McpWeb } from "./mcp-web.ts";
 import { REFUSE_QUERY, queryRefusal } from "./person/refuse-query.ts";
@@ -450,4 +448,17 @@ declare global {
     "mcp-web-ask": McpWebAskElement;
   }
   interface GlobalEventHandlersEventMap extends AskEventMap {}
+}
+
+/** Returns the texts of the attribute `suggestions`, which is a JSON array. Any other value is reported, and results in no texts. */
+function parseSuggestions(json: string | null): string[] {
+  if (json === null) return [];
+  try {
+    const texts: unknown = JSON.parse(json);
+    if (Array.isArray(texts) && texts.every((text) => typeof text === "string")) return texts;
+  } catch {
+    // The warning below says what is expected.
+  }
+  console.warn(`mcp-web: the attribute suggestions of <mcp-web-ask> must be a JSON array of texts, and is ${json}`);
+  return [];
 }

@@ -9,8 +9,7 @@ import type { Registration } from "./mcp-web/registration.ts";
 import type { McpWebOptions } from "./types/options.ts";
 import type { WebMcpOptions } from "./types/webmcp.ts";
 import { type ImporterPort, ToolImporter } from "./webmcp/importer.ts";
-import { ToolMirror } from "./webmcp/mirror.ts";
-import { mirroredNames } from "./webmcp/mirrored-names.ts";
+import { ToolMirror, mirroredNames } from "./webmcp/mirror.ts";
 import { type ModelContext, modelContext } from "./webmcp/model-context.ts";
 
 const NOTHING: WebMcpOptions = { mirror: false, import: false };

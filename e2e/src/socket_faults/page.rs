@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_web_sdk::faults::{Fault, cause};
-use mcp_web_sdk::{Call, CallError, Handle, McpWeb, Token, Tool};
+use mcp_web_sdk::{Call, CallError, Fault, Handle, McpWeb, Token, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -67,7 +66,7 @@ impl SocketPage {
                     }
                     Chosen::Block(span) => {
                         let is_announced = false;
-                        cause(&program, Fault { span, is_announced });
+                        program.inject_fault(Fault { span, is_announced });
                         Ok(String::new())
                     }
                 }
@@ -83,7 +82,7 @@ impl SocketPage {
     }
 
     pub(super) fn pause(&self, span: Duration, is_announced: bool) {
-        cause(&self.app, Fault { span, is_announced });
+        self.app.inject_fault(Fault { span, is_announced });
     }
 
     /// Waits until the tool can be called, or the program has given up. Returns the code of the error

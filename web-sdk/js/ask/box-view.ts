@@ -4,7 +4,6 @@ import { createElement } from "../dialog/element.ts";
 import { invoke } from "../dom/native.ts";
 import type { AskSuggestion } from "../types/ask.ts";
 import { createButton } from "./answer-view.ts";
-import { isComposing } from "./composition.ts";
 import { announcements } from "./speech.ts";
 import type { CompleteAskStrings } from "./strings.ts";
 import { styles } from "./styles.ts";
@@ -16,6 +15,14 @@ import { TurnView } from "./turn-view.ts";
 const NEAR_PX = 32;
 /** Maximum number of announcements kept in the document. */
 const MAX_ANNOUNCEMENTS = 20;
+/** The `keyCode` of all keys of a composition. */
+const COMPOSITION_KEY_CODE = 229;
+
+/**
+ * Returns whether a key belongs to the composition of a character: Enter ends one, and Escape cancels one. In Safari, the
+ * key that ends a composition comes after it, and only its `keyCode` says so.
+ */
+export const isComposing = ({ isComposing, keyCode }: KeyboardEvent): boolean => isComposing || keyCode === COMPOSITION_KEY_CODE;
 
 /** The actions of the person. */
 export interface BoxActions {

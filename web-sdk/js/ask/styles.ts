@@ -3,7 +3,6 @@
  * scheme and the font are inherited.
  */
 
-import { sharedStyleSheet } from "../dialog/style-sheet.ts";
 
 const CSS = `
 :host { display: block; }
@@ -90,6 +89,18 @@ button[aria-disabled="true"] { opacity: 0.55; cursor: default; }
   .icon { border-block-start-color: Highlight !important; }
 }
 `;
+
+/** Returns a function that creates the style sheet of a text when it is first called. */
+function sharedStyleSheet(css: string): () => CSSStyleSheet {
+  let sheet: CSSStyleSheet | undefined;
+  return () => {
+    if (!sheet) {
+      sheet = new CSSStyleSheet();
+      sheet.replaceSync(css);
+    }
+    return sheet;
+  };
+}
 
 /** Returns the style sheet that all elements share. */
 export const styles = sharedStyleSheet(CSS);

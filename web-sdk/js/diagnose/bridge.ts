@@ -4,7 +4,7 @@ import { failed, failedBy, passed, unknown } from "./check.ts";
 import type { DiagnosisCheck } from "../types/status.ts";
 import type { BridgeFacts, PageEnvironment } from "./addresses.ts";
 import { type FetchResult, type PolicyViolation, type SocketResult, probeFetch, probeSocket } from "./probe.ts";
-import type { DiagnosisFacts } from "./facts.ts";
+import type { DiagnosisFacts } from "./diagnosis-facts.ts";
 import { restrictions } from "./browser-restrictions.ts";
 
 /** Public on every bridge. */

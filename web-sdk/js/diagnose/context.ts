@@ -4,7 +4,7 @@ import type { DiagnosisCheck } from "../types/status.ts";
 import { type BridgeFacts, type PageEnvironment, isLoopback } from "./addresses.ts";
 import { failed, failedBy, passed, unknown, warning } from "./check.ts";
 import { localNetworkRestriction } from "./explain.ts";
-import type { DiagnosisFacts } from "./facts.ts";
+import type { DiagnosisFacts } from "./diagnosis-facts.ts";
 import { permissionFor } from "./permission.ts";
 import { restrictions } from "./browser-restrictions.ts";
 

@@ -6,7 +6,7 @@ import { bridgeChecks } from "./bridge.ts";
 import { contextChecks } from "./context.ts";
 import type { McpWeb } from "../mcp-web.ts";
 import type { McpWebOptions } from "../types/options.ts";
-import type { DefinitionFacts, DiagnosisFacts } from "./facts.ts";
+import type { DefinitionFacts, DiagnosisFacts } from "./diagnosis-facts.ts";
 import { connectionCheck, definitionsCheck, lifecycleCheck } from "./state.ts";
 import { tokenCheck } from "./token.ts";
 

@@ -1,7 +1,7 @@
 /** Checks the state of the SDK itself. */
 
 import { read } from "../dom/native.ts";
-import type { DiagnosisFacts } from "./facts.ts";
+import type { DiagnosisFacts } from "./diagnosis-facts.ts";
 import { failed, passed, unknown, warning } from "./check.ts";
 
 export function connectionCheck({ status }: DiagnosisFacts) {

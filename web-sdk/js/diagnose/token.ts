@@ -1,6 +1,6 @@
 /** Describes a token in a diagnosis without revealing it. */
 
-import type { DiagnosisFacts } from "./facts.ts";
+import type { DiagnosisFacts } from "./diagnosis-facts.ts";
 import { failed, passed, unknown, warning } from "./check.ts";
 
 /** From `bridge-protocol`: bridges reject shorter tokens that pages have generated. */

@@ -96,7 +96,7 @@ export class StateAccess {
   async #validator(): Promise<Validate> {
     const { validator, input } = this.#schema;
     if (isStandardSchema(validator)) return async (value) => (await validator["~standard"].validate(value)) as Validated;
-    const { validateJsonSchema } = await import("../mcp-web-json-schema.ts");
+    const { validateJsonSchema } = await import("../mcp-web-schema-validator.ts");
     const node = readNode(input, input);
     return async (value) => {
       const filled = withDefaults(node, value);

@@ -82,7 +82,7 @@ async function validateMember(name: string, given: object, value: unknown) {
   if (value === undefined) return { name };
   const { validator } = readStateSchema(given);
   if (!isStandardSchema(validator)) {
-    const { validateJsonSchema } = await import("../mcp-web-json-schema.ts");
+    const { validateJsonSchema } = await import("../mcp-web-schema-validator.ts");
     const issues = validateJsonSchema(validator, value).map(({ path, message }) => ({ message, path: [name, ...path.split("/").slice(1)] }));
     return issues.length ? { name, issues } : { name, value };
   }

@@ -25,7 +25,7 @@ import type { ToolDefinition } from "../types/definitions.ts";
 import type { ToolHandle } from "../types/handles.ts";
 import { BridgeClient } from "./bridge-client.ts";
 import { type BridgeProcess, startProcess } from "./bridge-process.ts";
-import { asyncDispose } from "./dispose.ts";
+import { asyncDispose } from "./client-base.ts";
 import type { TestClient, TestClientOptions } from "./types.ts";
 
 export type * from "./types.ts";

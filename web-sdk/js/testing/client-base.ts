@@ -1,9 +1,11 @@
 /** The common part of the clients in memory and over HTTP. */
 
-import { asyncDispose } from "./dispose.ts";
 import { callListener } from "./environment.ts";
 import type { Unsubscribe } from "../types/options.ts";
 import type { CallToolResult, TestClientOptions } from "./types.ts";
+
+/** The key of the method that `await using` calls. Compilers use the same key if `Symbol.asyncDispose` does not exist. */
+export const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
 /** A list of the server that may change. */
 export type ListName = "tools" | "prompts" | "resources";

@@ -92,7 +92,7 @@ async function invalid(schema: any, value: unknown, subject: string): Promise<st
   if (schema === undefined || typeof schema["~standard"]?.validate === "function") return undefined;
   let violations;
   try {
-    const { validateJsonSchema } = await import("../mcp-web-json-schema.ts");
+    const { validateJsonSchema } = await import("../mcp-web-schema-validator.ts");
     violations = validateJsonSchema(schema, value);
   } catch (error) {
     violations = [{ path: "", message: `the schema cannot be used (${(error as Error).message})` }];

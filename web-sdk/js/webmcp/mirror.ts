@@ -4,13 +4,14 @@ import type { Calls } from "../mcp-web/calls.ts";
 import type { Registration } from "../mcp-web/registration.ts";
 import { callTool } from "./call.ts";
 import { browserHints } from "./hints.ts";
-import { mirroredNames } from "./mirrored-names.ts";
 import { type ModelContext, type ModelContextTool, modelContext } from "./model-context.ts";
 
 /**
  * Names that clients can call unchanged. The bridge changes other names, and reports them when it has accepted the tool.
  */
 const PUBLISHABLE_NAME = /^[\w-]{1,64}$/;
+
+const NAMES = Symbol.for("mcp-web.mirrored");
 
 /** A tool that is registered in the browser, or was rejected. */
 interface MirroredTool {
@@ -22,6 +23,15 @@ interface MirroredTool {
   registration: Registration;
   controller: AbortController;
   isRefused: boolean;
+}
+
+/**
+ * Returns the names that the SDK has registered in the browser, for all `McpWeb` objects and all copies of the SDK in the
+ * document, and by name the object that has registered it.
+ */
+export function mirroredNames(): Map<string, object> {
+  const global = globalThis as { [NAMES]?: Map<string, object> };
+  return (global[NAMES] ??= new Map());
 }
 
 export class ToolMirror {

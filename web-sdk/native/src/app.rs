@@ -19,8 +19,8 @@ use crate::connection::{Connection, Setup, Warn, disconnected};
 use crate::definition::{Handler, NewDefinition, Registration};
 use crate::error::CallError;
 use crate::events::{Event, EventSender};
-use crate::facts::Facts;
 use crate::handle::Handle;
+use crate::program_info::ProgramInfo;
 use crate::prompt::{self, Message, Prompt};
 use crate::resource::{self, ReadRequest, Resource, ResourceContent, ResourceTemplate};
 use crate::status::{ConnectError, Status};
@@ -36,7 +36,7 @@ use crate::{json, token};
 pub struct McpWeb(Arc<Inner>);
 
 struct Inner {
-    facts: Facts,
+    program: ProgramInfo,
     token: token::Token,
     events: EventSender,
     status: watch::Receiver<Status>,
@@ -50,15 +50,15 @@ struct Inner {
 }
 
 impl McpWeb {
-    pub(crate) fn new(facts: Facts, token: token::Token, warn: Warn) -> Self {
+    pub(crate) fn new(program: ProgramInfo, token: token::Token, warn: Warn) -> Self {
         let (events, receiver) = EventSender::new();
         let (status, status_receiver) = watch::channel(Status::Idle);
         let (subscriptions, subscriptions_receiver) = watch::channel(Vec::new());
         let (handle, handles) = watch::channel(());
         let (leaving, leaving_receiver) = watch::channel(false);
         let setup = Setup {
-            page: facts.page(matches!(token.0, token::Source::Fetched(_))),
-            socket_url: facts.socket_url(),
+            page: program.page(matches!(token.0, token::Source::Fetched(_))),
+            socket_url: program.socket_url(),
             token: token.clone(),
             events: events.clone(),
             receiver,
@@ -70,7 +70,7 @@ impl McpWeb {
             handles,
         };
         Self(Arc::new(Inner {
-            facts,
+            program,
             token,
             events,
             status: status_receiver,
@@ -299,6 +299,12 @@ impl McpWeb {
         }
     }
 
+    /// Pauses the connection's task, for tests.
+    #[cfg(feature = "faults")]
+    pub fn inject_fault(&self, fault: crate::Fault) {
+        self.send(Event::Fault(fault));
+    }
+
     /// Returns the state of the connection, as a channel of its changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.0.status.clone()
@@ -311,12 +317,12 @@ impl McpWeb {
 
     /// Returns the id of the session.
     pub fn session_id(&self) -> &str {
-        &self.0.facts.session_id
+        &self.0.program.session_id
     }
 
     /// Returns the address of the MCP server, for the configuration of AI clients.
     pub fn mcp_url(&self) -> String {
-        self.0.facts.mcp_url()
+        self.0.program.mcp_url()
     }
 
     /// Returns the token, for the configuration of AI clients.

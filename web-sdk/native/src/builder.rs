@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use crate::app::McpWeb;
 use crate::connection::Warn;
-use crate::facts::Facts;
 use crate::json;
+use crate::program_info::ProgramInfo;
 use crate::token::{Source, Token};
 
 const DEFAULT_BRIDGE: &str = "http://localhost:3001";
@@ -134,13 +134,13 @@ impl Builder {
         let mut app = Map::new();
         app.insert("name".to_owned(), self.name.into());
         app.extend(self.fields);
-        let facts = Facts {
+        let program = ProgramInfo {
             bridge_url: bridge_url(&self.bridge)?,
             app: json::text(&app),
             session_id,
             session_name: self.session_name,
         };
-        Ok(McpWeb::new(facts, token, self.warn))
+        Ok(McpWeb::new(program, token, self.warn))
     }
 
     fn field(mut self, name: &str, value: String) -> Self {

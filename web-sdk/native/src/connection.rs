@@ -192,7 +192,7 @@ impl Connection {
     }
 
     #[cfg(feature = "faults")]
-    async fn on_fault(&mut self, fault: crate::events::Fault) {
+    async fn on_fault(&mut self, fault: crate::Fault) {
         if fault.is_announced {
             self.page_now().froze();
             self.perform_all();

@@ -46,15 +46,13 @@ mod content;
 mod definition;
 mod error;
 mod events;
-mod facts;
-#[cfg(feature = "faults")]
-pub mod faults;
 #[doc(hidden)]
 pub mod frames;
 mod handle;
 mod json;
 #[cfg(feature = "page-tools")]
 pub mod page;
+mod program_info;
 mod prompt;
 mod report_queue;
 mod resource;
@@ -69,6 +67,8 @@ pub use builder::{BuildError, Builder};
 pub use call::{Call, Caller, CallingClient, Elicited, LogLevel, Root};
 pub use content::{Content, ToolResult};
 pub use error::CallError;
+#[cfg(feature = "faults")]
+pub use events::Fault;
 pub use handle::Handle;
 pub use prompt::{Message, Prompt};
 pub use resource::{ReadRequest, Resource, ResourceContent, ResourceTemplate};

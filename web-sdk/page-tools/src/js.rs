@@ -1,9 +1,8 @@
 //! The interface for JavaScript: the driver of a page passes trees and events as objects, and gets
 //! steps and texts. The names of members are those of `web-sdk/js/page-tools`.
 
-mod convert;
+pub(crate) mod convert;
 mod decode;
-pub(crate) mod lowercase;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};

@@ -157,7 +157,7 @@ pub fn lowercase(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     #[cfg(target_arch = "wasm32")]
-    return crate::js::lowercase::lowercase(text);
+    return crate::js::convert::lowercase(text);
     #[cfg(not(target_arch = "wasm32"))]
     text.to_lowercase()
 }

@@ -13,7 +13,7 @@ use web_sdk_core::{
 };
 use web_sdk_wasm::Connection;
 use web_sdk_wasm::codec::{self, DecodeError};
-use web_sdk_wasm::parts;
+use web_sdk_wasm::message_parts;
 
 wasm_bindgen_test_configure!(run_in_browser);
 
@@ -356,7 +356,7 @@ fn texts_of_the_browser_are_encoded_unchanged() {
 /// Splits a string of the browser into the frames of its message.
 fn frames(message: &str) -> Vec<String> {
     let mut frames = Vec::new();
-    parts::split(&message.into(), |frame| frames.push(frame.into()));
+    message_parts::split(&message.into(), |frame| frames.push(frame.into()));
     frames
 }
 
@@ -379,7 +379,7 @@ fn long_messages_of_the_browser_are_sent_in_parts() {
 
 #[wasm_bindgen_test]
 fn parts_are_distinguished_from_messages() {
-    let parse = |frame: &str| parts::parse(&frame.into());
+    let parse = |frame: &str| message_parts::parse(&frame.into());
     assert_eq!(parse("{}"), None);
     assert_eq!(parse(""), None);
     for (frame, head, text) in [
@@ -395,7 +395,10 @@ fn parts_are_distinguished_from_messages() {
     let too_long = parse("#+1234567890123456789012345 x").unwrap();
     assert_eq!(too_long.head.len(), 23, "the rest of the head is not read");
     let texts = ["{\"a\":", "🦀", "}"].map(JsValue::from);
-    assert_eq!(String::from(parts::join(texts.into())), "{\"a\":🦀}");
+    assert_eq!(
+        String::from(message_parts::join(texts.into())),
+        "{\"a\":🦀}"
+    );
 }
 
 #[wasm_bindgen_test]

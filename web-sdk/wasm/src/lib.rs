@@ -13,7 +13,7 @@
 mod bindings;
 pub mod codec;
 mod handler;
-pub mod parts;
+pub mod message_parts;
 mod runtime;
 mod socket;
 

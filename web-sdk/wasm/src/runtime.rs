@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 use super::bindings::{Host, Options, Settling, clear_timeout, queue_microtask, set_timeout};
 use super::codec::{self, DecodeError};
 use super::socket::{Socket, SocketEvent};
-use super::{handler, parts};
+use super::{handler, message_parts};
 use web_sdk_core::{
     CallEnd, Effect, Page, PageInfo, PageVisibility, Report, StartedCall, Status, Token,
 };
@@ -152,8 +152,8 @@ impl Runtime {
 
     fn on_frame(self: &Rc<Self>, frame: JsString) {
         let mut text = Some(frame);
-        if let Some(part) = text.as_ref().and_then(parts::parse) {
-            self.dispatch(|page| text = page.part_arrived(part, random()).map(parts::join));
+        if let Some(part) = text.as_ref().and_then(message_parts::parse) {
+            self.dispatch(|page| text = page.part_arrived(part, random()).map(message_parts::join));
         }
         match text.map(|text| codec::decode(&text)) {
             Some(Ok(message)) => {

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
 use super::bindings::{Host, TextSocket};
-use super::{codec, parts};
+use super::{codec, message_parts};
 
 /// An event of a socket.
 pub(super) enum SocketEvent {
@@ -62,7 +62,7 @@ impl Socket {
 
     /// Sends a message. Sending fails only when the socket is closing: the close event follows.
     pub(super) fn send(&self, message: &JsString) {
-        parts::split(message, |frame| {
+        message_parts::split(message, |frame| {
             let _ = self.socket.unchecked_ref::<TextSocket>().send(frame);
         });
     }

@@ -6,8 +6,8 @@ use super::Page;
 use crate::calls::{FirstTask, STALE_AFTER_MS};
 use crate::connection::{Phase, SILENCE_ALLOWANCE_MS};
 use crate::effect::{Effect, Failure, Report, Status};
+use crate::message_parts::{Part, PartError};
 use crate::messages::{BridgeToPage, Json, Limits, PageToBridge};
-use crate::parts::{Part, PartError};
 use crate::text::decimal;
 
 /// The fields of [`BridgeToPage::Authenticated`] that matter once the protocol version is checked.

@@ -7,7 +7,7 @@ mod event_sequences;
 mod frames;
 mod hand_over;
 mod late_calls;
-mod parts;
+mod message_parts;
 mod queries;
 mod receipts;
 mod registration;

@@ -5,11 +5,10 @@
  */
 
 import { invoke, read } from "../../dom/native.ts";
-import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame } from "./flat-tree.ts";
+import { flatAncestors, flatClosest, flatElements, frameDocument, is, isElement, isFrame, isPersonOnly } from "./flat-tree.ts";
 import type { Held } from "./key-names.ts";
 import { attributeOf, documentOf, elementById, elementsOf, findElement, findElements, hasAttribute, isRendered, matches, parentElementOf, rootElementOf, rootNodeOf, shadowRootOf, windowOf } from "./native.ts";
 import { type AffectedElement, isForbidden } from "./permission.ts";
-import { isPersonOnly } from "./person-mark.ts";
 
 type Some = Element | null | undefined | false;
 

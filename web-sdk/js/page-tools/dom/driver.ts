@@ -1,7 +1,7 @@
 /**
  * The DOM driver: it looks at a web page and acts on it, in the tab that the user has open.
  *
- * `tree.ts` reads the page, `handles.ts` names its elements, and `facts.ts` checks the target of an action. `click.ts`,
+ * `tree.ts` reads the page, `handles.ts` names its elements, and `inspect.ts` checks the target of an action. `click.ts`,
  * `set-value.ts`, `keys.ts` and others act. `recorder.ts` records the page's reactions, and `rest.ts` waits until they have
  * ended.
  */
@@ -21,7 +21,7 @@ import { effectsOf } from "./action-effects.ts";
 import { applyAction } from "./apply.ts";
 import { Clock } from "./clock.ts";
 import { effectsOfClick, used } from "./default-actions.ts";
-import { inspectElement } from "./facts.ts";
+import { inspectElement } from "./inspect.ts";
 import { deepActiveElement, is, isInPage, pageViews } from "./flat-tree.ts";
 import { Handles } from "./handles.ts";
 import { HiddenTab } from "./hidden-tab.ts";

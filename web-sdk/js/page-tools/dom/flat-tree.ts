@@ -1,8 +1,7 @@
 /** The tree that the user sees: the document with its shadow roots, slots and frames of the same origin. */
 
 import { invoke, read } from "../../dom/native.ts";
-import { assignedSlotOf, childNodesOf, documentOf, isConnected, localNameOf, nodeTypeOf, parentNodeOf, rootElementOf, shadowRootOf, windowOf } from "./native.ts";
-import { isPersonOnly } from "./person-mark.ts";
+import { assignedSlotOf, childNodesOf, documentOf, hasAttribute, isConnected, localNameOf, nodeTypeOf, parentNodeOf, rootElementOf, shadowRootOf, windowOf } from "./native.ts";
 import { hidingName, isAnyHidden } from "./unreadable.ts";
 
 /** The window of an element, with its own constructors: those of a frame differ from those of the page. */
@@ -25,6 +24,9 @@ export const is = <Name extends keyof HTMLElementTagNameMap>(node: Node | null |
   isElement(node) && (names as string[]).includes(localNameOf(node));
 
 export const isFrame = (element: Element): element is HTMLIFrameElement => /^i?frame$/.test(localNameOf(element));
+
+/** Returns whether an element is the outermost one of a part that is reserved for the person. */
+export const isPersonOnly = (element: Element): boolean => hasAttribute(element, "data-mcp-person") || localNameOf(element) === "mcp-web-ask";
 
 /** Returns the document in a frame; `undefined` for another origin, or for a frame that is not in a page. */
 export function frameDocument(frame: HTMLIFrameElement): Document | undefined {

@@ -4,9 +4,8 @@
 
 import { invoke, read } from "../../dom/native.ts";
 import { pictureOf, regionOf } from "./area.ts";
-import { type View, flatAncestors, flatClosest, viewOf } from "./flat-tree.ts";
+import { type View, flatAncestors, flatClosest, isPersonOnly, viewOf } from "./flat-tree.ts";
 import { attributeOf, bodyOf, boxOf, clientRectsOf, documentOf, hasAttribute, isRendered, localNameOf, rootElementOf, shadowRootOf } from "./native.ts";
-import { isPersonOnly } from "./person-mark.ts";
 
 /** Elements whose content is never shown, whatever their style is. */
 const NEVER_SHOWN = new Set(["script", "style", "noscript", "template", "head", "title", "desc", "defs", "metadata", "datalist", "symbol"]);

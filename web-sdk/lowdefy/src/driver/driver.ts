@@ -8,14 +8,12 @@ import type { Block } from "../engine/engine-types.ts";
 import { type AppSession, PageUnknownError } from "../engine/session.ts";
 import { describeBlock } from "./block-texts.ts";
 import { keyOf } from "./choices.ts";
-import { eventsOf } from "./events.ts";
 import { inputKind } from "./inputs.ts";
-import { type BlockPart, findPart } from "./parts.ts";
+import { type BlockPart, findPart } from "./block-parts.ts";
 import { setBlockValue } from "./set-value.ts";
 import { checkStateSize, checkValue, parsePath } from "./state-path.ts";
 import { readState } from "./state.ts";
-import { readTree } from "./tree.ts";
-import { sleep } from "./waiting.ts";
+import { eventsOf, readTree } from "./tree.ts";
 
 /** Maximum time to wait for work that continues after an action, such as `onInitAsync`. */
 const MAX_PENDING_MS = 5_000;
@@ -308,3 +306,17 @@ function labelOf(block: Block): string {
 
 const unknownEvent = (ref: string, event: string, known: string[]): ActionError =>
   new ActionError("EventUnknown", `${ref} has no event "${event}": ${known.join(", ") || "it has none"}`);
+
+/** Waits for the given time, or until the signal fires. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
+}

@@ -6,8 +6,10 @@ import { DIALOG_TYPES } from "../engine/block-methods.ts";
 import type { Block, Blocks } from "../engine/engine-types.ts";
 import type { AppSession } from "../engine/session.ts";
 import { describeBlock } from "./block-texts.ts";
-import { eventsOf } from "./events.ts";
-import { type BlockPart, itemParts, partsOf, tabsOf } from "./parts.ts";
+import { type BlockPart, itemParts, partsOf, tabsOf } from "./block-parts.ts";
+
+/** Events that the app itself triggers when a page or a block is shown. */
+const OWN_EVENTS: ReadonlySet<string> = new Set(["onInit", "onInitAsync", "onMount", "onMountAsync"]);
 
 /** Menus that are drawn around the content of a page instead of in it. */
 const MENUS_AROUND: ReadonlySet<string> = new Set(["PageHeaderMenu", "PageSiderMenu"]);
@@ -135,3 +137,6 @@ function prune(nodes: readonly PageNode[], limit: number): { nodes: PageNode[]; 
     });
   return { nodes: keep(nodes), elements, shown };
 }
+
+/** Returns the names of a block's events for its user, which a client may trigger. */
+export const eventsOf = (block: Block): string[] => Object.keys(block.Events.events).filter((name) => !OWN_EVENTS.has(name));

@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 
 import { callRequest, createApiContext, getPageConfig, getRootConfig } from "@lowdefy/api";
 
-import type { AppUser } from "./app-user.ts";
 import type { BuildResult } from "./build.ts";
 import { runBuild } from "./build-runner.ts";
 import type { ApiContext, PageConfig } from "./engine-types.ts";
@@ -15,6 +14,12 @@ import { limitOperatorTime } from "./operator-time.ts";
 import { PackageFinder, foldersOfModules } from "./packages.ts";
 import { type PagePluginModules, type ServerPlugins, type Types, findPagePlugins, loadServerPlugins, originalNames } from "./plugins.ts";
 import { type Redactor, createRedactor, readSecrets } from "./secrets.ts";
+
+/** The user for whom pages are read and requests are made. */
+export interface AppUser {
+  sub?: string;
+  roles: readonly string[];
+}
 
 /** A page that a user may open. */
 export interface AppPageSummary {

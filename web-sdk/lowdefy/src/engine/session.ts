@@ -6,8 +6,7 @@ import getContext, { createLink } from "@lowdefy/engine";
 import { serializer } from "@lowdefy/helpers";
 
 import { Activity } from "./activity.ts";
-import type { AppPageSummary, LowdefyRequest, RootConfig } from "./app.ts";
-import type { AppUser } from "./app-user.ts";
+import type { AppPageSummary, AppUser, LowdefyRequest, RootConfig } from "./app.ts";
 import type { OpenDialogs } from "./block-methods.ts";
 import { browserGlobals, withoutBrowser } from "./browser-objects.ts";
 import type { Block, Context, EngineRoot, PageConfig } from "./engine-types.ts";

@@ -3,8 +3,7 @@
 import { McpWeb } from "mcp-web-sdk/node";
 import { completeLimits } from "mcp-web-sdk/page-driver";
 
-import type { LowdefyApp } from "../engine/app.ts";
-import type { AppUser } from "../engine/app-user.ts";
+import type { AppUser, LowdefyApp } from "../engine/app.ts";
 import { invalidArguments } from "../processes/call-failure.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
 import { SWEEP_INTERVAL_MS, type SessionStore } from "../stores/index.ts";

@@ -2,15 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 
-import type { LowdefyApp, LowdefyRequest } from "../engine/app.ts";
-import type { AppUser } from "../engine/app-user.ts";
+import type { AppUser, LowdefyApp, LowdefyRequest } from "../engine/app.ts";
 import { handlerFailed, invalidArguments } from "../processes/call-failure.ts";
 import { type HostCall, type Method, type SessionCall, textIn } from "../processes/messages.ts";
 import type { ProcessHandle, ProcessOwner } from "../processes/process-handle.ts";
 import type { ProcessPool } from "../processes/process-pool.ts";
-import { SessionConflict, type SessionStore, type SessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
+import { SessionConflict, type SessionStore, SessionStoreError, type StoredSessionSummary, type StoredSession, isSessionId, tooManySessions } from "../stores/index.ts";
 import { RequestBudget } from "./request-budget.ts";
-import { callFailure } from "./store-failure.ts";
 
 /**
  * Maximum number of sessions of a user that are kept in memory between calls. Others are read from the store when they are
@@ -31,7 +29,7 @@ interface Entry {
   /** The number of running calls. Until they have ended, this entry is the only one with its id. */
   running: number;
   /** The session in the store, without its state. Absent while it is being created. */
-  stored?: SessionSummary;
+  stored?: StoredSessionSummary;
   /** The last save. Saves run one at a time, so that a process which sends many keeps the store only as busy as one. */
   saving?: Promise<void>;
 }
@@ -93,7 +91,7 @@ export class Sessions implements ProcessOwner {
     });
   }
 
-  async list(): Promise<SessionSummary[]> {
+  async list(): Promise<StoredSessionSummary[]> {
     return this.#try(() => this.#store.list());
   }
 
@@ -232,7 +230,7 @@ export class Sessions implements ProcessOwner {
 
 const notSaved = (reason: string, why: string): Error => handlerFailed(reason, `the actions were done, and the session could not be saved: ${why}. Do not repeat them: look at the page first`);
 
-const summaryOf = ({ saved: _, ...summary }: StoredSession): SessionSummary => summary;
+const summaryOf = ({ saved: _, ...summary }: StoredSession): StoredSessionSummary => summary;
 
 const listOf = (name: string, list: unknown): object => (Array.isArray(list) && list.length ? { [name]: list } : {});
 
@@ -245,4 +243,12 @@ function checkId(sessionId: unknown): string {
 function checkPageId(pageId: unknown): string {
   if (typeof pageId === "string" && pageId.length <= MAX_ID_CHARS) return pageId;
   throw new Error("the process of the session has no page");
+}
+
+/** Converts the error of a store to that of a call. */
+function callFailure(error: unknown): unknown {
+  if (!(error instanceof SessionStoreError)) return error;
+  const { code, message } = error;
+  if (code === "SessionUnknown" || code === "SessionExpired" || code === "SessionLimit") return invalidArguments(code, message);
+  return handlerFailed(code, message);
 }

@@ -1,6 +1,6 @@
 /** The user of a call. */
 
-import type { AppUser } from "../engine/app-user.ts";
+import type { AppUser } from "../engine/app.ts";
 
 /** The facts about a caller that the bridge has verified. */
 interface Caller {

@@ -2,7 +2,7 @@
 
 import type { PageToolsLimits } from "mcp-web-sdk/page-driver";
 
-import type { AppUser } from "../engine/app-user.ts";
+import type { AppUser } from "../engine/app.ts";
 import type { PagePluginModules } from "../engine/plugins.ts";
 
 /** Settings of a session process, before it has a user. */

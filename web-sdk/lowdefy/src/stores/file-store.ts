@@ -2,12 +2,11 @@
 
 import { errorCode, type FileFunctions, NODE_FILES, removeFile } from "./file-functions.ts";
 import { flushFolder, replaceFile } from "./atomic-write.ts";
-import { phaseAt } from "./expiry.ts";
 import { FolderLocks } from "./folder-locks.ts";
 import { readSessionFile, type SessionFile } from "./session-file.ts";
 import { openFolder, removeUnfinished, sessionIdsIn, sessionPath } from "./session-folder.ts";
 import { checkSessionId } from "./session-id.ts";
-import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type StoredSessionSummary, type StoredSession } from "./session-store.ts";
+import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type StoredSessionSummary, type StoredSession, phaseAt } from "./session-store.ts";
 import { byAge, encodeJson, recordOf, type SessionRecord, sessionFrom, summaryFrom, unreadableSummary } from "./session-text.ts";
 import { sessionChanged, sessionExists, sessionExpired, SessionStoreError, sessionTooLarge, sessionUnknown, sessionUnreadable, storeDisposed, StoreUnavailable, tooManySessions } from "./store-errors.ts";
 import { settingsFrom, type StoreOptions, type StoreSettings } from "./store-options.ts";

@@ -2,12 +2,11 @@
 
 import { randomBytes } from "node:crypto";
 
-import { phaseAt } from "./expiry.ts";
 import { isPrincipal } from "./principal.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { CLOSE, CREATE, SAVE, SWEEP } from "./redis-scripts.ts";
 import { checkSessionId, isSessionId } from "./session-id.ts";
-import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type StoredSessionSummary, type StoredSession } from "./session-store.ts";
+import { type ChangedSession, MAX_SESSION_BYTES, type NewSession, type SessionStore, type StoredSessionSummary, type StoredSession, phaseAt } from "./session-store.ts";
 import { byAge, encodeJson, parseRecord, recordOf, type SessionRecord, sessionFrom, summaryFrom, unreadableSummary } from "./session-text.ts";
 import { sessionChanged, sessionExists, sessionExpired, sessionTooLarge, sessionUnknown, sessionUnreadable, StoreUnavailable, tooManySessions } from "./store-errors.ts";
 import { settingsFrom, type StoreOptions, type StoreSettings } from "./store-options.ts";

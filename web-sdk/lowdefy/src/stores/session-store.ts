@@ -88,3 +88,10 @@ export const SWEEP_INTERVAL_MS = 60_000;
  * Maximum size of one session as JSON in UTF-8, in bytes: 16 MiB, which is more than any page needs that an AI can read.
  */
 export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
+
+/** Returns whether a session is active, expired or gone. Its age decides, counted from its last save. */
+export function phaseAt(now: number, updatedAt: number, expiryMs: number): "active" | "expired" | "gone" {
+  const age = now - updatedAt;
+  if (age < expiryMs) return "active";
+  return age < 2 * expiryMs ? "expired" : "gone";
+}

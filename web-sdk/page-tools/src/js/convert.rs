@@ -1,6 +1,6 @@
 //! Converts JavaScript values in both directions. The browser handles JSON texts.
 
-use js_sys::{Array, Object, Reflect};
+use js_sys::{Array, JsString, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::value::Value;
@@ -58,4 +58,10 @@ pub(super) fn to_js(value: &Value) -> JsValue {
             object.into()
         }
     }
+}
+
+/// Returns the text in lower case, by the tables of the browser: those of the standard library would
+/// add 3 KB to the wasm.
+pub(crate) fn lowercase(text: &str) -> String {
+    JsString::from(text).to_lower_case().into()
 }

@@ -7,12 +7,10 @@
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the test.
 #![warn(missing_docs)]
 
-mod deadline;
 mod page;
 mod socket;
 mod v1_page;
 
-pub use deadline::with_deadline;
 pub use page::{Page, authenticate_message, call_input, call_response, raw_json};
-pub use socket::PageSocket;
+pub use socket::{PageSocket, with_deadline};
 pub use v1_page::V1Page;

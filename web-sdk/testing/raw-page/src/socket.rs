@@ -1,5 +1,8 @@
 //! The socket of a page on the browser's side: single frames.
 
+use std::fmt::Display;
+use std::time::Duration;
+
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -8,7 +11,8 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 
-use crate::with_deadline;
+/// The maximum duration of a wait; only a broken program exceeds it.
+const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The socket of a page. If it is dropped, the connection breaks without a close frame.
 #[derive(Debug)]
@@ -109,4 +113,11 @@ impl PageSocket {
         self.send_frame(Message::Close(Some(frame))).await.unwrap();
         while self.recv_frame().await.is_some() {}
     }
+}
+
+/// Waits for something that must happen, and panics after 20 s with a message that contains `what`.
+pub async fn with_deadline<T>(what: impl Display, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, future)
+        .await
+        .unwrap_or_else(|_| panic!("waited {DEADLINE:?} for {what}"))
 }

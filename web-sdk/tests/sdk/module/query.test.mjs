@@ -7,8 +7,7 @@ import { McpWebError } from "../../../js/mcp-web/error.ts";
 import { PageQuery, randomUuid } from "../../../js/mcp-web/query.ts";
 import { parseQueryResult, parseQueryFailure } from "../../../js/query/query-result.ts";
 import { MAX_STORED_CHARS, QueryEvents, parseEvent } from "../../../js/query/events.ts";
-import { localTime } from "../../../js/query/local-time.ts";
-import { buildQueryRequest } from "../../../js/query/query-request.ts";
+import { buildQueryRequest, localTime } from "../../../js/query/query-request.ts";
 
 const text = (text) => ({ type: "text", text });
 

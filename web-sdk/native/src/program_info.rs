@@ -1,13 +1,13 @@
-//! Facts that do not change while a program runs.
+//! How a program presents itself to its bridge, which does not change while it runs.
 
 use bridge_protocol::SessionId;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
 use web_sdk_core::{Page, PageInfo, PageVisibility};
 
-/// The description of a program, and the address of its bridge.
+/// The names of a program and its session, and the address of its bridge.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct ProgramInfo {
     /// The address with `http` or `https`, without a trailing slash.
     pub(crate) bridge_url: String,
     pub(crate) app: String,
@@ -15,7 +15,7 @@ pub(crate) struct Facts {
     pub(crate) session_name: Option<String>,
 }
 
-impl Facts {
+impl ProgramInfo {
     pub(crate) fn mcp_url(&self) -> String {
         format!("{}/mcp", self.bridge_url)
     }
@@ -47,14 +47,14 @@ mod tests {
 
     #[test]
     fn the_address_of_the_socket_has_the_session() {
-        let facts = Facts {
+        let program = ProgramInfo {
             bridge_url: "https://example.com/a".to_owned(),
             app: String::new(),
             session_id: "a b/ü".to_owned(),
             session_name: None,
         };
         assert_eq!(
-            facts.socket_url(),
+            program.socket_url(),
             "wss://example.com/a/ws?session=a%20b%2F%C3%BC"
         );
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::string::string_regex;
 
 use super::*;
-use crate::parts::{LAST_PART_PREFIX, MAX_PART_UNITS, PART_PREFIX, Part, split_point};
+use crate::message_parts::{LAST_PART_PREFIX, MAX_PART_UNITS, PART_PREFIX, Part, split_point};
 
 fn part(frame: &str) -> Part<String> {
     let (head, text) = frame.split_once(' ').unwrap_or((frame, ""));

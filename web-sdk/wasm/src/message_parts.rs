@@ -3,7 +3,9 @@
 use js_sys::{Array, JsString};
 use wasm_bindgen::prelude::*;
 
-use web_sdk_core::parts::{LAST_PART_PREFIX, MAX_HEAD_UNITS, PART_PREFIX, Part, split_point};
+use web_sdk_core::message_parts::{
+    LAST_PART_PREFIX, MAX_HEAD_UNITS, PART_PREFIX, Part, split_point,
+};
 
 /// Calls `send` for each frame of a message, in order.
 pub fn split(message: &JsString, mut send: impl FnMut(&JsString)) {
