@@ -422,7 +422,7 @@ tool_timeout_sec = {TIMEOUT}
         row.set(ClientStep::Elicitation, result);
         if row.results[&ClientStep::ListChanged] == StepResult::Works {
             let feature =
-                "with its feature `mcp_tool_list_changed`; without it, the client keeps the first list";
+                "with its feature `mcp_tool_list_changed`; otherwise it keeps the first list";
             row.set(
                 ClientStep::ListChanged,
                 StepResult::WorksBut(feature.to_owned()),
