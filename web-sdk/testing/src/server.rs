@@ -1,6 +1,6 @@
 //! An MCP server in memory, for the pages and clients of one token.
 //!
-//! [`handlers`] starts the requests of clients; [`received_request`] describes one.
+//! `handlers` starts the requests of clients; `received_request` describes one.
 
 mod handlers;
 mod received_request;

@@ -85,7 +85,8 @@ pub enum Event {
     Ended(Outcome),
     /// The page has changed, or the time limit has passed.
     Changed,
-    /// The time limit of the action or the call has passed: see [`Interaction::deadline`].
+    /// The time limit of the action or the call has passed: see
+    /// [`Interaction::deadline`](super::Interaction::deadline).
     TimedOut,
     /// The person at the page was asked a question and has not answered within the time that a call
     /// waits for it. The step was not performed.
