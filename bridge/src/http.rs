@@ -115,6 +115,8 @@ fn common_routes(routes: Router<AppState>) -> Router<AppState> {
 /// Adds the checks that every request passes.
 fn with_guard(routes: Router, state: AppState) -> Router {
     routes
-        .layer(DefaultBodyLimit::max(state.hub.config.max_request_bytes))
+        .layer(DefaultBodyLimit::max(
+            state.hub.config.network.max_request_bytes,
+        ))
         .layer(from_fn_with_state(state, guard::check))
 }

@@ -129,7 +129,7 @@ impl Hub {
         let memory = &self.budgets.memory;
         let outbox_lease = memory.lease(Party::new(party.address, realm));
         let (sender, outbox) =
-            outbox::channel(self.config.max_calls, hello.abilities, outbox_lease);
+            outbox::channel(self.config.calls.max_calls, hello.abilities, outbox_lease);
         let session = hello.session.clone();
         let hello = PageHello {
             heartbeat_after: Some(first_heartbeat_delay(

@@ -37,8 +37,9 @@ pub use bridge_edge::TrustedProxy;
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub use bridge_settings::Secret;
 pub use config::{
-    Agent, AgentUrl, Audit, ClientProfile, Compat, Config, HttpTimeouts, Identity, Memory,
-    Monitoring, PageLimits, PageTimings, Profile, Profiles, Results, Tabs,
+    Agent, AgentUrl, Audit, BridgeInfo, CallSettings, ClientProfile, Compat, Compatibility, Config,
+    HttpTimeouts, Identity, McpSessionLimits, Memory, Monitoring, Network, PageLimits, PageTimings,
+    Profile, Profiles, Results, Tabs, Tokens,
 };
 pub use http::MountedApp;
 pub use program::{ProgramSettings, parse_arguments, run};

@@ -50,7 +50,8 @@ const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let config = bridge::Config { bind: ([127, 0, 0, 1], 0).into(), ..Default::default() };
+/// let mut config = bridge::Config::default();
+/// config.network.bind = ([127, 0, 0, 1], 0).into();
 /// let bridge = bridge::serve(config, bridge::MountedApp::default()).await.unwrap();
 /// assert!(bridge.url().starts_with("http://127.0.0.1:"));
 /// bridge.shutdown().await;
@@ -59,10 +60,10 @@ const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, StartError> {
     let checked = CheckedConfig::new(&config)?;
     let bind_error = |error| StartError::Bind {
-        address: config.bind,
+        address: config.network.bind,
         error,
     };
-    let listener = connections::listen(config.bind).map_err(bind_error)?;
+    let listener = connections::listen(config.network.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
     checked.authenticator.start();
@@ -79,7 +80,7 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
     }
     let stopping = CancellationToken::new();
     let authenticator = Arc::new(checked.authenticator);
-    let compat = hub.config.compat.map(|_| {
+    let compat = hub.config.compatibility.compat.map(|_| {
         let service = CompatService::new(&hub, &agent_queries, &authenticator);
         Arc::new(service)
     });
@@ -122,7 +123,10 @@ fn connection_limits(hub: &Hub) -> ConnectionLimits {
     let config = &hub.config;
     let timeouts = config.http_timeouts;
     ConnectionLimits {
-        slots: ConnectionSlots::new(config.max_connections, config.trusted_proxies.clone()),
+        slots: ConnectionSlots::new(
+            config.network.max_connections,
+            config.network.trusted_proxies.clone(),
+        ),
         timeouts: ConnectionTimeouts {
             head: timeouts.request_head_within,
             body_progress: timeouts.request_body_progress_within,

@@ -28,7 +28,8 @@ pub use agent_settings::AgentSettings;
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// # let model = agent::ModelSettings { provider: Some(agent::Provider::Commands), ..Default::default() };
 /// let agent = agent::Config { model, ..Default::default() };
-/// let mut config = bridge::Config { bind: ([127, 0, 0, 1], 0).into(), ..Default::default() };
+/// let mut config = bridge::Config::default();
+/// config.network.bind = ([127, 0, 0, 1], 0).into();
 /// let agent_host = demo_app::AgentHost::bind(demo_app::AgentSettings(agent), &mut config).await.unwrap();
 /// let demo = bridge::serve(config, demo_app::app(agent_host.info())).await.unwrap();
 /// let agent = agent_host.serve(&demo).unwrap();

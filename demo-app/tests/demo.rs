@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::{ModelSettings, Provider};
-use bridge::{Config, ServerHandle};
+use bridge::{Config, Network, ServerHandle};
 use demo_app::{AgentHost, AgentSettings};
 use reqwest::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY,
@@ -25,7 +25,10 @@ async fn demo() -> ServerHandle {
         ..agent::Config::default()
     };
     let mut config = Config {
-        bind: ([127, 0, 0, 1], 0).into(),
+        network: Network {
+            bind: ([127, 0, 0, 1], 0).into(),
+            ..Network::default()
+        },
         ..Config::default()
     };
     let agent_host = AgentHost::bind(AgentSettings(agent), &mut config);

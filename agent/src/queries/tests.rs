@@ -54,7 +54,10 @@ async fn open_query_at_bridge(bridge: &bridge::ServerHandle, id: &QueryId) -> (S
 #[tokio::test]
 async fn a_panic_fails_the_query_and_releases_its_permit() {
     let config = bridge::Config {
-        bind: ([127, 0, 0, 1], 0).into(),
+        network: bridge::Network {
+            bind: ([127, 0, 0, 1], 0).into(),
+            ..bridge::Network::default()
+        },
         ..bridge::Config::default()
     };
     let server = bridge::serve(config, bridge::MountedApp::default())

@@ -47,7 +47,10 @@ impl TestBed {
     pub(crate) async fn start_with(settings: agent::Config) -> Self {
         let bound = agent::bind(settings).await.unwrap();
         let config = bridge::Config {
-            bind: ([127, 0, 0, 1], 0).into(),
+            network: bridge::Network {
+                bind: ([127, 0, 0, 1], 0).into(),
+                ..bridge::Network::default()
+            },
             agent: bridge::Agent {
                 agent_url: Some(bound.url().parse().unwrap()),
                 agent_token: Some(CREDENTIAL.parse().unwrap()),

@@ -26,7 +26,7 @@ pub(crate) fn fill_in_credential(config: &mut Config) {
     let url = config.agent.agent_url.as_ref();
     let url = url.and_then(|url| url.as_str().parse().ok());
     let is_local = url.is_some_and(|url| http_client::is_loopback(&url));
-    if config.agent.agent_token.is_some() || config.compat.is_some() || !is_local {
+    if config.agent.agent_token.is_some() || config.compatibility.compat.is_some() || !is_local {
         return;
     }
     match shared_credential::load_or_create() {

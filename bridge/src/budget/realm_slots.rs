@@ -72,8 +72,8 @@ impl RealmSlots {
             former_sessions: SharedPool::new(config.page_limits.max_catalogues),
             catalogue_only: SharedPool::new(config.page_limits.max_catalogues),
             // A client over the limit is served, so no other one is disconnected for it.
-            clients: SharedPool::with_reserve(config.max_realms),
-            pages: SharedPool::new(config.max_realms),
+            clients: SharedPool::with_reserve(config.tokens.max_realms),
+            pages: SharedPool::new(config.tokens.max_realms),
             idle: Mutex::default(),
         }
     }

@@ -127,8 +127,10 @@ fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
         PageRequest::Tool { tool, .. } => tool.timeout(),
         _ => None,
     };
-    let max = hub.config.results.max_call_timeout;
-    requested.map_or(hub.config.call_timeout, |requested| requested.min(max))
+    let max = hub.config.calls.max_call_timeout;
+    requested.map_or(hub.config.calls.call_timeout, |requested| {
+        requested.min(max)
+    })
 }
 
 /// Resumes a call that waited for input from its client, and drives it.

@@ -32,7 +32,7 @@ impl<'a> ProgressReporter<'a> {
         name: &'a str,
         started: Instant,
     ) -> Self {
-        let interval = hub.config.results.progress_every;
+        let interval = hub.config.calls.progress_every;
         let is_enabled = caller.call_context.progress && !interval.is_zero();
         Self {
             name,

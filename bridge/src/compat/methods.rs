@@ -127,7 +127,7 @@ impl CompatService {
         let result = json!({
             "protocolVersion": "2024-11-05",
             "capabilities": { "tools": { "listChanged": true }, "resources": {}, "prompts": {} },
-            "serverInfo": self.hub.config.bridge_info(),
+            "serverInfo": self.hub.config.info.to_json(),
         });
         match json_rpc::result_reply(id, result.to_string().as_bytes()) {
             Reply::Message { body, .. } => Reply::Message {
@@ -183,7 +183,7 @@ impl CompatService {
         params: &Params<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
-        let results = ResultWriter::new(self.hub.config.max_result_bytes);
+        let results = ResultWriter::new(self.hub.config.results.max_result_bytes);
         let name = params.name();
         let bytes = params
             .arguments

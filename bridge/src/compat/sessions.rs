@@ -104,7 +104,10 @@ impl CompatSessions {
         let config = &hub.config;
         Self {
             hub: Arc::downgrade(hub),
-            pool: SessionPool::start(config.max_mcp_sessions, config.mcp_session_idle),
+            pool: SessionPool::start(
+                config.mcp_sessions.max_mcp_sessions,
+                config.mcp_sessions.mcp_session_idle,
+            ),
         }
     }
 

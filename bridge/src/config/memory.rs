@@ -2,8 +2,9 @@
 
 use bridge_settings::values;
 use clap::Args;
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
-use super::machine_memory;
+const GIB: u64 = 1024 * 1024 * 1024;
 
 /// The part of the machine's memory that is used if nothing else is set: half of it.
 const DEFAULT_DIVISOR: u64 = 2;
@@ -55,7 +56,7 @@ impl Memory {
     /// what is left for requests and messages, in bytes.
     pub(super) fn divide(self, stored: StoredLimits<'_>) -> usize {
         let max_bytes = self.max_memory_bytes.unwrap_or_else(|| {
-            let available = machine_memory::available_bytes() / DEFAULT_DIVISOR;
+            let available = available_bytes() / DEFAULT_DIVISOR;
             let available = usize::try_from(available).unwrap_or(usize::MAX);
             available.max(MIN_MEMORY_BYTES)
         });
@@ -78,6 +79,17 @@ impl Memory {
         }
         rest
     }
+}
+
+/// The memory of the machine, or of the container if that has less, in bytes.
+fn available_bytes() -> u64 {
+    let memory = MemoryRefreshKind::nothing().with_ram();
+    let refreshed = System::new_with_specifics(RefreshKind::nothing().with_memory(memory));
+    // A system that does not say how much memory it has is taken to have a GiB.
+    let Ok(system) = refreshed else { return GIB };
+    let of_container = system.cgroup_limits().map(|limits| limits.total_memory);
+    let of_container = of_container.filter(|bytes| *bytes > 0);
+    system.total_memory().min(of_container.unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -117,7 +129,7 @@ mod tests {
     #[test]
     fn without_a_setting_half_of_the_machine_is_divided() {
         let (stored, rest) = divide(None);
-        let half = usize::try_from(machine_memory::available_bytes() / 2).unwrap();
+        let half = usize::try_from(available_bytes() / 2).unwrap();
         assert_eq!(
             stored.iter().sum::<usize>() + rest,
             half.max(MIN_MEMORY_BYTES)

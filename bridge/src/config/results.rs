@@ -1,28 +1,35 @@
-//! The settings of long calls and large results: their timeouts and sizes, and how many results are
-//! stored.
+//! The settings of results: their sizes, and how many of them are stored.
 
 use std::time::Duration;
 
+use bridge_protocol::limits;
 use bridge_settings::values;
 use clap::Args;
 
-/// Settings of long calls and large results.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Long calls and large results")]
-pub struct Results {
-    /// The longest time that a tool may set for itself in place of `call_timeout`.
-    #[arg(long, env = "MCP_WEB_MAX_CALL_TIMEOUT", value_name = "TIME", default_value = "1h", value_parser = values::parse_duration)]
-    pub max_call_timeout: Duration,
+/// The maximum of `max_result_bytes`. Several copies of a result can be in memory at a time.
+const MAX_RESULT_BYTES: usize = 1024 * 1024 * 1024;
 
-    /// How often a client that wants progress hears that the page is still at work. 0s: only what
-    /// the page says.
-    #[arg(long, env = "MCP_WEB_PROGRESS_EVERY", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration_or_zero)]
-    pub progress_every: Duration,
+const DEFAULT_MAX_CLIENT_RESULT_BYTES: usize = 15 * 1024 * 1024;
+
+const DEFAULT_MAX_KEPT_RESULTS: usize = 64;
+
+const DEFAULT_MAX_KEPT_BYTES: usize = 256 * 1024 * 1024;
+
+const DEFAULT_MAX_UNREAD_BYTES: usize = 512 * 1024 * 1024;
+
+/// Settings of results.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub struct Results {
+    /// Largest tool result, in bytes of JSON. Messages of more than 256 KiB are sent in parts.
+    #[arg(long, env = "MCP_WEB_MAX_RESULT_BYTES", value_name = "BYTES",
+        default_value_t = limits::MAX_RESULT_BYTES, value_parser = parse_result_bytes)]
+    pub max_result_bytes: usize,
 
     /// The largest answer to a tool call, in bytes as it is sent, for clients without a profile.
     /// More is cut, and the whole kept for `get_result`.
     #[arg(long, env = "MCP_WEB_MAX_CLIENT_RESULT_BYTES", value_name = "BYTES",
-        default_value_t = 15 * 1024 * 1024, value_parser = values::parse_count)]
+        default_value_t = DEFAULT_MAX_CLIENT_RESULT_BYTES, value_parser = values::parse_count)]
     pub max_client_result_bytes: usize,
 
     /// How long a result is kept for `get_result`.
@@ -30,31 +37,37 @@ pub struct Results {
     pub result_ttl: Duration,
 
     /// Calls and results kept for `get_result`, per token. Over it the oldest result goes.
-    #[arg(long, env = "MCP_WEB_MAX_KEPT_RESULTS", value_name = "N", default_value_t = 64, value_parser = values::parse_count)]
+    #[arg(long, env = "MCP_WEB_MAX_KEPT_RESULTS", value_name = "N", default_value_t = DEFAULT_MAX_KEPT_RESULTS, value_parser = values::parse_count)]
     pub max_kept_results: usize,
 
     /// Bytes of all kept results. Over it the oldest go.
     #[arg(long, env = "MCP_WEB_MAX_KEPT_BYTES", value_name = "BYTES",
-        default_value_t = 256 * 1024 * 1024, value_parser = values::parse_count)]
+        default_value_t = DEFAULT_MAX_KEPT_BYTES, value_parser = values::parse_count)]
     pub max_kept_bytes: usize,
 
     /// Bytes of answers to calls that wait for their clients to read them. One token may have half
     /// of it. Over it an answer is an error.
     #[arg(long, env = "MCP_WEB_MAX_UNREAD_BYTES", value_name = "BYTES",
-        default_value_t = 512 * 1024 * 1024, value_parser = values::parse_count)]
+        default_value_t = DEFAULT_MAX_UNREAD_BYTES, value_parser = values::parse_count)]
     pub max_unread_bytes: usize,
+}
+
+fn parse_result_bytes(text: &str) -> Result<usize, String> {
+    match values::parse_count(text)? {
+        bytes if bytes <= MAX_RESULT_BYTES => Ok(bytes),
+        _ => Err(format!("allowed are 1 to {MAX_RESULT_BYTES}")),
+    }
 }
 
 impl Default for Results {
     fn default() -> Self {
         Self {
-            max_call_timeout: Duration::from_secs(3600),
-            progress_every: Duration::from_secs(10),
-            max_client_result_bytes: 15 * 1024 * 1024,
+            max_result_bytes: limits::MAX_RESULT_BYTES,
+            max_client_result_bytes: DEFAULT_MAX_CLIENT_RESULT_BYTES,
             result_ttl: Duration::from_secs(600),
-            max_kept_results: 64,
-            max_kept_bytes: 256 * 1024 * 1024,
-            max_unread_bytes: 512 * 1024 * 1024,
+            max_kept_results: DEFAULT_MAX_KEPT_RESULTS,
+            max_kept_bytes: DEFAULT_MAX_KEPT_BYTES,
+            max_unread_bytes: DEFAULT_MAX_UNREAD_BYTES,
         }
     }
 }

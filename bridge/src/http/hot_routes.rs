@@ -63,7 +63,7 @@ impl RequestHandler {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let trusted_proxies = &self.state.hub.config.trusted_proxies;
+        let trusted_proxies = &self.state.hub.config.network.trusted_proxies;
         let address = ClientAddress::from_request(peer, request.headers(), trusted_proxies);
         let route = route_name(request.uri().path());
         let mut response = match self.fast_route(&request) {

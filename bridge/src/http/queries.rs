@@ -210,7 +210,11 @@ impl AppState {
         let queries = &self.agent_queries;
         let not_found = || ReportError::Rejected(ReportRejected::NotFound);
         let config = &self.hub.config;
-        let token = bearer_token(&parts.headers, parts.uri.query(), config.allow_token_in_url);
+        let token = bearer_token(
+            &parts.headers,
+            parts.uri.query(),
+            config.tokens.allow_token_in_url,
+        );
         if let Some(token) = token.as_deref().filter(|token| is_query_token(token)) {
             let named = queries
                 .find_by_token(token)

@@ -282,5 +282,5 @@ pub(super) async fn root(state: AppState, mcp: McpService, request: Request) -> 
 
 /// Returns the description of the bridge.
 pub(super) fn bridge_info(state: &AppState) -> Json<Value> {
-    Json(state.hub.config.bridge_info())
+    Json(state.hub.config.info.to_json())
 }

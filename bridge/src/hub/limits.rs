@@ -16,16 +16,16 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
         max_session_duration: config.page_timings.max_session_duration,
         duplicate_names: config.tabs.duplicate_names,
         ambiguous_calls: config.tabs.ambiguous_calls,
-        reject_conflicts: config.compat.is_some(),
+        reject_conflicts: config.compatibility.compat.is_some(),
         catalogue_ttl: config.page_timings.catalogue_ttl,
         catalogue_bytes: config.page_limits.max_catalogue_bytes / CATALOGUE_BYTES_DIVISOR,
         definitions_per_session: config.page_limits.max_definitions,
         definition_bytes_per_session: config.page_limits.max_definition_bytes,
-        calls: config.max_calls,
-        clients: config.max_clients,
-        subscriptions_per_client: config.max_subscriptions,
+        calls: config.calls.max_calls,
+        clients: config.mcp_sessions.max_clients,
+        subscriptions_per_client: config.mcp_sessions.max_subscriptions,
         receipt_timeout: config.page_timings.call_receipt,
-        input_timeout: config.input_timeout,
+        input_timeout: config.calls.input_timeout,
         page_grace: config.page_timings.page_grace,
         page_return: config.page_timings.page_return,
         heartbeat_interval: config.page_timings.heartbeat,
@@ -38,7 +38,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
             max_tool_call_bytes: config.agent.max_query_bytes,
             query_ids_are_credentials: config.query_ids_are_credentials(),
         },
-        notify_every_change: config.compat.is_some(),
+        notify_every_change: config.compatibility.compat.is_some(),
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
 pub(crate) fn page_message_limits(config: &Config) -> PageMessageLimits {
     PageMessageLimits {
         max_definitions: config.page_limits.max_definitions,
-        max_result_bytes: config.max_result_bytes,
+        max_result_bytes: config.results.max_result_bytes,
         max_message_bytes: config.max_message_bytes(),
         heartbeat: config.page_timings.heartbeat,
     }

@@ -38,9 +38,9 @@ pub(super) fn server_config(config: &Config) -> ServerConfig {
         .enable_logging()
         .enable_extensions_with(extensions)
         .build();
-    let mut implementation = Implementation::new(&config.name, env!("CARGO_PKG_VERSION"));
-    implementation.description = Some(config.description.clone());
-    implementation.icons = config.icon.as_ref().map(|icon| vec![Icon::new(icon)]);
+    let mut implementation = Implementation::new(&config.info.name, env!("CARGO_PKG_VERSION"));
+    implementation.description = Some(config.info.description.clone());
+    implementation.icons = config.info.icon.as_ref().map(|icon| vec![Icon::new(icon)]);
     ServerConfig::new(capabilities)
         .with_server_info(implementation)
         .with_instructions(INSTRUCTIONS)

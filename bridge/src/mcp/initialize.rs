@@ -115,7 +115,7 @@ fn open_session(
     let hub = &mcp.state.hub;
     let too_many =
         |kind, message| Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(kind);
-    let max_clients = hub.config.max_clients;
+    let max_clients = hub.config.mcp_sessions.max_clients;
     let room = mcp
         .sessions
         .make_room_for_client(hub, party.member, max_clients);

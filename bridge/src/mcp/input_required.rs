@@ -34,7 +34,7 @@ struct RequestState {
 impl RequestStateSealer {
     /// Creates a sealer with the configured key, or with a random one.
     pub(super) fn new(config: &Config) -> Self {
-        let codec = match &config.state_key {
+        let codec = match &config.calls.state_key {
             Some(key) => RequestStateCodec::new(key.expose().as_bytes()),
             None => {
                 let random_bytes = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
@@ -43,7 +43,7 @@ impl RequestStateSealer {
         };
         Self {
             codec,
-            ttl: config.input_timeout,
+            ttl: config.calls.input_timeout,
         }
     }
 

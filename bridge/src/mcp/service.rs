@@ -27,7 +27,7 @@ impl McpService {
         let hub = Arc::clone(&state.hub);
         let sessions = Arc::new(McpSessions::start(&hub.config));
         let handler = Handler::new(Arc::clone(&hub), Arc::clone(&sessions));
-        let max_request_bytes = hub.config.max_request_bytes;
+        let max_request_bytes = hub.config.network.max_request_bytes;
         Self {
             rmcp: RmcpServices::new(&handler, max_request_bytes, &state.stopping),
             handler,

@@ -44,8 +44,11 @@ impl McpSessions {
     /// Creates the collection, which requires a runtime.
     pub(super) fn start(config: &Config) -> Self {
         Self {
-            pool: SessionPool::start(config.max_mcp_sessions, config.mcp_session_idle),
-            event_log: EventLog::new(config.max_replay_bytes),
+            pool: SessionPool::start(
+                config.mcp_sessions.max_mcp_sessions,
+                config.mcp_sessions.mcp_session_idle,
+            ),
+            event_log: EventLog::new(config.mcp_sessions.max_replay_bytes),
         }
     }
 

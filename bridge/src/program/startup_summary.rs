@@ -2,16 +2,16 @@
 
 use bridge_settings::may_have_credentials;
 
-use crate::config::{Config, Identity};
+use crate::config::{Config, Identity, Network};
 
 /// Where the bridge would listen, and who could connect.
 pub(super) fn describe(config: &Config) -> String {
-    let Config {
+    let Network {
         bind,
         allowed_hosts,
         allowed_origins,
         ..
-    } = config;
+    } = &config.network;
     format!(
         "address: {bind}\nhosts: {}\npages: {}, and the bridge's own\ntokens: {}\n",
         join_or_none(allowed_hosts),
@@ -29,7 +29,7 @@ fn join_or_none(entries: &[String]) -> String {
 
 fn describe_tokens(config: &Config) -> String {
     // It was read a moment ago; gone since then, it lists none.
-    let listed = config.load_tokens().map_or(0, |tokens| tokens.len());
+    let listed = config.tokens.load().map_or(0, |tokens| tokens.len());
     match (listed, describe_signed_tokens(&config.identity)) {
         (0, None) => "any that a page makes itself".to_owned(),
         (0, Some(signed)) => signed,

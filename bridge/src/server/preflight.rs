@@ -74,8 +74,8 @@ pub(crate) struct CheckedConfig {
 impl CheckedConfig {
     /// Runs all checks and loads the configured tokens and keys.
     pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
-        let listed = config.load_tokens().map_err(StartError::TokenFile)?;
-        let token_file = config.token_file.as_deref();
+        let listed = config.tokens.load().map_err(StartError::TokenFile)?;
+        let token_file = config.tokens.token_file.as_deref();
         if let Some(warning) = token_file.and_then(warning_if_open_to_all) {
             tracing::warn!("{warning}");
         }
@@ -83,7 +83,7 @@ impl CheckedConfig {
         if listed.iter().any(|token| token.chars().count() < shortest) {
             return Err(StartError::ShortToken(shortest));
         }
-        if listed.is_empty() && config.token_file.is_some() {
+        if listed.is_empty() && config.tokens.token_file.is_some() {
             return Err(StartError::EmptyTokenFile);
         }
         let tokens = Authenticator::new(&listed, &config.identity.jwt_settings())
@@ -101,8 +101,8 @@ impl CheckedConfig {
         } else {
             tokens
         };
-        if !tokens.has_configured_tokens() && !config.bind.ip().is_loopback() {
-            return Err(StartError::Unauthenticated(config.bind));
+        if !tokens.has_configured_tokens() && !config.network.bind.ip().is_loopback() {
+            return Err(StartError::Unauthenticated(config.network.bind));
         }
         if config.agent.run_agent && config.agent.agent_url.is_some() {
             return Err(StartError::TwoAgents);
@@ -111,8 +111,11 @@ impl CheckedConfig {
             return Err(StartError::NoAgent);
         }
         let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
-        let policy =
-            HostOriginPolicy::new("bridge", &config.allowed_hosts, &config.effective_origins());
+        let policy = HostOriginPolicy::new(
+            "bridge",
+            &config.network.allowed_hosts,
+            &config.effective_origins(),
+        );
         let policy = policy.map_err(StartError::Policy)?;
         Ok(Self {
             policy,

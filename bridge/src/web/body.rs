@@ -40,7 +40,7 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let max_bytes = state.hub.config.max_request_bytes;
+    let max_bytes = state.hub.config.network.max_request_bytes;
     let mut lease = state.hub.budgets.memory.lease(caller);
     let mut exceeded = None;
     let read = body::read_to_end_with_room(pin!(body), max_bytes, |bytes| {

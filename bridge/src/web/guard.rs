@@ -71,7 +71,7 @@ impl AppState {
         query: Option<&'a str>,
     ) -> Option<Cow<'a, str>> {
         let config = &self.hub.config;
-        let in_url = config.allow_token_in_url || config.allows_compat_anonymous_access();
+        let in_url = config.tokens.allow_token_in_url || config.allows_compat_anonymous_access();
         bearer_token(headers, query, in_url)
     }
 

@@ -114,10 +114,8 @@ async fn whoever_reads_a_line_sees_all_of_its_characters() {
 #[tokio::test]
 async fn each_outcome_is_logged() {
     let (log, _guard) = capture_log();
-    let config = Config {
-        max_calls: 1,
-        ..audited(Audit::Calls, test_config())
-    };
+    let mut config = audited(Audit::Calls, test_config());
+    config.calls.max_calls = 1;
     let bridge = start_bridge_with(config).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     post_tool_call(&bridge, "echo", json!({ "n": "one" })).await;

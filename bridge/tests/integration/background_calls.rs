@@ -70,10 +70,8 @@ async fn a_tool_timeout_applies_and_the_error_names_the_setting() {
         max_call_timeout: Duration::from_millis(300),
         ..Results::default()
     };
-    let config = Config {
-        call_timeout: Duration::from_millis(200),
-        ..config_with_results(results)
-    };
+    let mut config = config_with_results(results);
+    config.calls.call_timeout = Duration::from_millis(200);
     let bridge = start_bridge_with(config).await;
     let tools = [
         tool_with_timeout("short", json!(100)),

@@ -53,10 +53,8 @@ async fn a_slow_stateless_call_becomes_a_stream() {
 #[tokio::test]
 async fn calls_and_streams_keep_an_mcp_session_alive() {
     let idle = Duration::from_millis(400);
-    let config = Config {
-        mcp_session_idle: idle,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.mcp_session_idle = idle;
     let bridge = start_bridge_with(config).await;
     let calling_client = McpClient::connect(&bridge, TOKEN).await;
     let listening_client = McpClient::connect(&bridge, TOKEN).await;

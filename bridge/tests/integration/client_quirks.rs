@@ -204,10 +204,8 @@ async fn abandoned_mcp_sessions_do_not_block_new_clients() {
 
 #[tokio::test]
 async fn only_the_longest_idle_mcp_session_is_evicted() {
-    let config = Config {
-        max_clients: 4,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_clients = 4;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let calling = McpClient::connect(&bridge, TOKEN).await;
@@ -234,10 +232,8 @@ async fn only_the_longest_idle_mcp_session_is_evicted() {
 
 #[tokio::test]
 async fn an_mcp_session_is_never_evicted_for_another_token() {
-    let config = Config {
-        max_mcp_sessions: 1,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_mcp_sessions = 1;
     let bridge = start_bridge_with(config).await;
     let first = McpClient::connect(&bridge, TOKEN).await;
     let info = json!({ "name": "other", "version": "1" });

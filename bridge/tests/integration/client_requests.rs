@@ -168,10 +168,8 @@ async fn only_the_session_of_the_call_can_answer_and_only_once() {
 /// The page receives the cancellation, and the slot of the call is free for the next one.
 #[tokio::test]
 async fn cancelling_a_call_with_a_pending_client_request_frees_its_slot() {
-    let config = bridge::Config {
-        max_calls: 1,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.calls.max_calls = 1;
     let bridge = start_bridge_with(config).await;
     let capabilities = json!({ "elicitation": {}, "sampling": {} });
     for request in [elicitation(), sampling()] {
@@ -291,10 +289,8 @@ async fn a_pending_elicitation_is_cancelled_with_its_call() {
 
 #[tokio::test]
 async fn an_elicitation_that_is_not_answered_in_time_is_cancelled() {
-    let config = bridge::Config {
-        input_timeout: std::time::Duration::from_millis(300),
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.calls.input_timeout = std::time::Duration::from_millis(300);
     let bridge = start_bridge_with(config).await;
     let (mut page, client, mut events, call) =
         start_call(&bridge, json!({ "elicitation": {} }), json!({})).await;

@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use bridge::{Config, StartError};
+use bridge::StartError;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
@@ -11,57 +11,42 @@ use crate::kit::*;
 
 #[tokio::test]
 async fn a_non_loopback_bind_address_requires_tokens() {
-    let config = Config {
-        bind: ([0, 0, 0, 0], 0).into(),
-        ..Config::default()
-    };
+    let mut config = test_config();
+    config.network.bind = ([0, 0, 0, 0], 0).into();
     let error = start_error(config.clone()).await;
     assert!(matches!(error, StartError::Unauthenticated(_)));
     assert!(error.to_string().contains("MCP_WEB_TOKENS"), "{error}");
-    let tokens = vec!["listed-token-0123456789".to_owned()];
-    let bridge = start_bridge_with(Config { tokens, ..config }).await;
+    config.tokens.tokens = vec!["listed-token-0123456789".to_owned()];
+    let bridge = start_bridge_with(config).await;
     bridge.shutdown().await;
 }
 
 #[tokio::test]
 async fn invalid_list_settings_are_named_in_the_error() {
-    let origins = vec!["app.example.com".to_owned()];
-    let error = start_error(Config {
-        allowed_origins: origins,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.network.allowed_origins = vec!["app.example.com".to_owned()];
+    let error = start_error(config).await;
     assert!(error.to_string().contains("allowed_origins"), "{error}");
-    let hosts = vec!["a b".to_owned()];
-    let error = start_error(Config {
-        allowed_hosts: hosts,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.network.allowed_hosts = vec!["a b".to_owned()];
+    let error = start_error(config).await;
     assert!(error.to_string().contains("allowed_hosts"), "{error}");
-    let error = start_error(Config {
-        tokens: vec!["short".to_owned()],
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.tokens.tokens = vec!["short".to_owned()];
+    let error = start_error(config).await;
     assert!(error.to_string().contains("16 characters"), "{error}");
-    let path = Some("/no/such/file".into());
-    let error = start_error(Config {
-        token_file: path,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.tokens.token_file = Some("/no/such/file".into());
+    let error = start_error(config).await;
     assert!(error.to_string().contains("token_file"), "{error}");
 }
 
 #[tokio::test]
 async fn a_port_in_use_is_reported_with_its_address() {
     let first = start_bridge().await;
-    let error = start_error(Config {
-        bind: first.local_addr(),
-        ..Config::default()
-    })
-    .await;
+    let mut config = test_config();
+    config.network.bind = first.local_addr();
+    let error = start_error(config).await;
     assert!(
         error.to_string().contains(&first.local_addr().to_string()),
         "{error}"
@@ -73,11 +58,9 @@ async fn a_port_in_use_is_reported_with_its_address() {
 async fn tokens_are_loaded_from_token_file() {
     let file = std::env::temp_dir().join(format!("mcp-web-tokens-{}", std::process::id()));
     std::fs::write(&file, format!("# a comment\n\n{TOKEN}\n")).unwrap();
-    let bridge = start_bridge_with(Config {
-        token_file: Some(file.clone()),
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.tokens.token_file = Some(file.clone());
+    let bridge = start_bridge_with(config).await;
     let page = Page::connect(&bridge, "s", TOKEN).await;
     page.close().await;
     let request = http_client()
@@ -92,10 +75,8 @@ async fn tokens_are_loaded_from_token_file() {
 async fn an_empty_token_file_prevents_startup() {
     let file = std::env::temp_dir().join(format!("mcp-web-empty-{}", std::process::id()));
     std::fs::write(&file, "# no token\n").unwrap();
-    let config = Config {
-        token_file: Some(file.clone()),
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.tokens.token_file = Some(file.clone());
     let error = start_error(config).await;
     std::fs::remove_file(file).unwrap();
     assert!(matches!(error, StartError::EmptyTokenFile), "{error}");

@@ -16,10 +16,8 @@ use crate::kit::{
 
 #[tokio::test]
 async fn connections_over_the_limit_are_rejected_until_another_closes() {
-    let config = Config {
-        max_connections: 2,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.network.max_connections = 2;
     let bridge = start_bridge_with(config).await;
     // The socket of a page takes one of the two slots.
     let page = Page::connect(&bridge, "s", TOKEN).await;
@@ -38,10 +36,8 @@ async fn connections_over_the_limit_are_rejected_until_another_closes() {
 
 #[tokio::test]
 async fn a_connection_that_is_reset_in_the_middle_of_a_request_makes_room() {
-    let config = Config {
-        max_connections: 1,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.network.max_connections = 1;
     let bridge = start_bridge_with(config).await;
     for sent in ["", "POST /mcp HTTP/1.1\r\nHost: "] {
         let mut socket = connect(&bridge).await;
@@ -54,10 +50,8 @@ async fn a_connection_that_is_reset_in_the_middle_of_a_request_makes_room() {
 
 #[tokio::test]
 async fn one_address_leaves_connections_for_others() {
-    let config = Config {
-        max_connections: 8,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.network.max_connections = 8;
     let bridge = start_bridge_with(config).await;
     let mut open = Vec::new();
     for _ in 0..6 {
@@ -140,11 +134,9 @@ async fn response_parts(
 
 #[tokio::test]
 async fn requests_with_and_without_an_origin_get_the_same_response() {
-    let mut config = Config {
-        max_request_bytes: 10_000,
-        tokens: vec![TOKEN.to_owned()],
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.network.max_request_bytes = 10_000;
+    config.tokens.tokens = vec![TOKEN.to_owned()];
     config.identity.max_refused_tokens = usize::MAX;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;

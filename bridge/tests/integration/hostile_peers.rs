@@ -51,10 +51,8 @@ async fn lone_surrogates_become_replacement_characters() {
 
 #[tokio::test]
 async fn max_result_bytes_applies_to_errors() {
-    let config = Config {
-        max_result_bytes: 1_000,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.results.max_result_bytes = 1_000;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let fail = async {
@@ -115,10 +113,8 @@ async fn shutdown_fails_max_calls_pending_calls_and_closes_with_1012() {
 
 #[tokio::test]
 async fn stateless_subscriptions_count_toward_max_clients() {
-    let config = Config {
-        max_clients: 2,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_clients = 2;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let client = StatelessClient::new(&bridge);
@@ -138,10 +134,8 @@ async fn stateless_subscriptions_count_toward_max_clients() {
 
 #[tokio::test]
 async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
-    let config = Config {
-        max_mcp_sessions: 3,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_mcp_sessions = 3;
     let bridge = start_bridge_with(config).await;
     let http = http_client();
     let info = json!({ "name": "many", "version": "1" });

@@ -205,9 +205,10 @@ async fn a_request_state_is_valid_only_for_the_arguments_of_its_request() {
 async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
     let key: Option<bridge::Secret> = "a-secret-of-at-least-32-characters".parse().ok();
     for state_key in [None, key] {
-        let config = || Config {
-            state_key: state_key.clone(),
-            ..test_config()
+        let config = || {
+            let mut config = test_config();
+            config.calls.state_key = state_key.clone();
+            config
         };
         let former = start_bridge_with(config()).await;
         let mut page = Page::with_tools(&former, "s", &[echo_tool()]).await;
@@ -230,11 +231,9 @@ async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
 
 #[tokio::test]
 async fn an_abandoned_call_is_cancelled_after_input_timeout() {
-    let config = Config {
-        input_timeout: Duration::from_millis(50),
-        max_calls: 1,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.calls.input_timeout = Duration::from_millis(50);
+    config.calls.max_calls = 1;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (id, _) = start_call(&bridge, &mut page, &["a"]).await;

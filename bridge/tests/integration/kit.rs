@@ -12,8 +12,8 @@ mod stateless;
 use std::sync::LazyLock;
 
 use bridge::{
-    ClientProfile, Config, MountedApp, PageTimings, Profile, Profiles, Results, ServerHandle,
-    StartError,
+    ClientProfile, Config, MountedApp, Network, PageTimings, Profile, Profiles, Results,
+    ServerHandle, StartError,
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,10 @@ pub(crate) const CLIENT_NAME: &str = "integration-test";
 /// The default configuration on a free port of the loopback interface.
 pub(crate) fn test_config() -> Config {
     Config {
-        bind: ([127, 0, 0, 1], 0).into(),
+        network: Network {
+            bind: ([127, 0, 0, 1], 0).into(),
+            ..Network::default()
+        },
         ..Config::default()
     }
 }

@@ -10,15 +10,13 @@ use crate::kit::*;
 
 #[tokio::test]
 async fn realms_pages_and_mcp_sessions_are_limited() {
-    let config = Config {
-        max_realms: 1,
-        page_limits: PageLimits {
-            max_sessions: 1,
-            ..PageLimits::default()
-        },
-        max_clients: 1,
-        ..test_config()
+    let mut config = test_config();
+    config.tokens.max_realms = 1;
+    config.page_limits = PageLimits {
+        max_sessions: 1,
+        ..PageLimits::default()
     };
+    config.mcp_sessions.max_clients = 1;
     let bridge = start_bridge_with(config).await;
     let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     for (session, token, code, setting) in [
@@ -68,11 +66,9 @@ async fn assert_initialize_is_503(bridge: &ServerHandle, token: &str, setting: &
 
 #[tokio::test]
 async fn max_mcp_sessions_applies_across_all_tokens() {
-    let bridge = start_bridge_with(Config {
-        max_mcp_sessions: 1,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.mcp_sessions.max_mcp_sessions = 1;
+    let bridge = start_bridge_with(config).await;
     let _client = McpClient::connect(&bridge, TOKEN).await;
     assert_initialize_is_503(&bridge, OTHER_TOKEN, "max_mcp_sessions").await;
 }
@@ -143,11 +139,9 @@ async fn definitions_and_their_bytes_are_limited_per_page() {
 
 #[tokio::test]
 async fn calls_in_flight_are_limited_and_their_slots_released() {
-    let bridge = start_bridge_with(Config {
-        max_calls: 1,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.calls.max_calls = 1;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = async {
         let call = page.recv_call().await;
@@ -163,11 +157,9 @@ async fn calls_in_flight_are_limited_and_their_slots_released() {
 
 #[tokio::test]
 async fn a_result_over_the_limit_fails_only_its_call() {
-    let bridge = start_bridge_with(Config {
-        max_result_bytes: 1000,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.results.max_result_bytes = 1000;
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let handler = page.serve_call(json!("x".repeat(2000)));
     let (answer, _call) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
@@ -190,11 +182,9 @@ async fn a_result_at_the_default_limit_passes() {
 
 #[tokio::test]
 async fn a_call_without_a_response_times_out() {
-    let bridge = start_bridge_with(Config {
-        call_timeout: Duration::from_millis(50),
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.calls.call_timeout = Duration::from_millis(50);
+    let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let (answer, _) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), page.recv_call());
     assert_eq!(error_code(&answer.1), Some("CallTimeout"), "{}", answer.1);
@@ -207,14 +197,12 @@ async fn a_call_without_a_response_times_out() {
 
 #[tokio::test]
 async fn a_page_that_does_not_read_is_disconnected_and_its_calls_fail() {
-    let config = Config {
-        max_calls: 100,
-        page_timings: PageTimings {
-            call_receipt: Duration::from_millis(20),
-            page_grace: Duration::from_millis(50),
-            ..PageTimings::default()
-        },
-        ..test_config()
+    let mut config = test_config();
+    config.calls.max_calls = 100;
+    config.page_timings = PageTimings {
+        call_receipt: Duration::from_millis(20),
+        page_grace: Duration::from_millis(50),
+        ..PageTimings::default()
     };
     let bridge = start_bridge_with(config).await;
     let _unread = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
@@ -255,10 +243,8 @@ async fn a_page_silent_for_three_heartbeats_is_disconnected() {
 
 #[tokio::test]
 async fn waiting_clients_over_the_limit_are_served_without_notifications() {
-    let config = Config {
-        max_realms: 1,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.tokens.max_realms = 1;
     let bridge = start_bridge_with(config).await;
     let _waiting = McpClient::connect(&bridge, "token-of-the-waiting-client-0123456789").await;
     let over_limit = McpClient::connect(&bridge, TOKEN).await;

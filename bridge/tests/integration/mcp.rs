@@ -243,10 +243,8 @@ async fn client_names_and_versions_are_truncated() {
 
 #[tokio::test]
 async fn an_idle_mcp_session_expires() {
-    let config = Config {
-        mcp_session_idle: Duration::from_millis(50),
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.mcp_session_idle = Duration::from_millis(50);
     let bridge = start_bridge_with(config).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     page.wait_for_clients(1).await;

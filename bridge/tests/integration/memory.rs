@@ -14,14 +14,12 @@ const ARGUMENT_BYTES: usize = 2_000_000;
 
 /// A bridge with 32 MiB for requests and messages: what it stores may have the other half.
 async fn start_small_bridge() -> ServerHandle {
-    start_bridge_with(Config {
-        memory: Memory {
-            max_memory_bytes: Some(64 * MIB),
-        },
-        trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
-        ..test_config()
-    })
-    .await
+    let mut config = test_config();
+    config.memory = Memory {
+        max_memory_bytes: Some(64 * MIB),
+    };
+    config.network.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    start_bridge_with(config).await
 }
 
 /// A token, its page and the address of both.

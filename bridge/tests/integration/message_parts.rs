@@ -23,10 +23,8 @@ async fn send_in_parts(page: &mut Page, message: &PageToBridge) -> usize {
 
 #[tokio::test]
 async fn a_result_larger_than_any_frame_arrives_in_parts() {
-    let config = Config {
-        max_result_bytes: 2 * MAX_FRAME_BYTES,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.results.max_result_bytes = 2 * MAX_FRAME_BYTES;
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
     let text = "é".repeat(MAX_FRAME_BYTES / 2 + 1000);

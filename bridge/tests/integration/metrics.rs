@@ -94,7 +94,7 @@ async fn the_metrics_token_is_valid_for_nothing_else() {
     assert_eq!(response.status(), 401);
 
     let mut config = config_with_metrics();
-    config.tokens = vec![METRICS_TOKEN.to_owned()];
+    config.tokens.tokens = vec![METRICS_TOKEN.to_owned()];
     let Err(error) = bridge::serve(config, bridge::MountedApp::default()).await else {
         panic!("the bridge starts");
     };

@@ -312,10 +312,8 @@ async fn subscribers_of_both_eras_receive_updates_and_list_changes() {
 
 #[tokio::test]
 async fn max_subscriptions_limits_the_subscriptions_of_a_client() {
-    let config = bridge::Config {
-        max_subscriptions: 1,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_subscriptions = 1;
     let bridge = start_bridge_with(config).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     let subscribe = |uri: &str| client.request("resources/subscribe", json!({ "uri": uri }));

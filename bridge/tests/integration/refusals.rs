@@ -41,11 +41,9 @@ fn first_line<'a>(log: &'a str, kind: &str) -> &'a str {
 #[tokio::test]
 async fn refused_requests_are_logged_and_counted_without_their_token() {
     let (log, _guard) = capture_log();
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        max_request_bytes: 1000,
-        ..config_with_metrics()
-    };
+    let mut config = config_with_metrics();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
+    config.network.max_request_bytes = 1000;
     let bridge = start_bridge_with(config).await;
     let post = |path: &str| http_client().post(format!("{}{path}", bridge.url()));
     let long = "x".repeat(2000);
@@ -106,17 +104,15 @@ async fn refused_requests_are_logged_and_counted_without_their_token() {
 #[tokio::test]
 async fn what_pages_and_slow_clients_send_is_logged_and_counted() {
     let (log, _guard) = capture_log();
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        page_limits: PageLimits {
-            max_definitions: 1,
-            ..PageLimits::default()
-        },
-        http_timeouts: HttpTimeouts {
-            request_body_progress_within: Duration::from_millis(50),
-            ..HttpTimeouts::default()
-        },
-        ..config_with_metrics()
+    let mut config = config_with_metrics();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
+    config.page_limits = PageLimits {
+        max_definitions: 1,
+        ..PageLimits::default()
+    };
+    config.http_timeouts = HttpTimeouts {
+        request_body_progress_within: Duration::from_millis(50),
+        ..HttpTimeouts::default()
     };
     let bridge = start_bridge_with(config).await;
     let mut unknown = Page::open(&bridge, "unknown", None).await;
@@ -159,16 +155,14 @@ async fn what_pages_and_slow_clients_send_is_logged_and_counted() {
 #[tokio::test]
 async fn refusals_by_a_limit_have_the_name_of_its_setting() {
     let (log, _guard) = capture_log();
-    let mut config = Config {
-        max_realms: 1,
-        page_limits: PageLimits {
-            max_sessions: 1,
-            ..PageLimits::default()
-        },
-        max_clients: 1,
-        max_connections: 20,
-        ..config_with_metrics()
+    let mut config = config_with_metrics();
+    config.tokens.max_realms = 1;
+    config.page_limits = PageLimits {
+        max_sessions: 1,
+        ..PageLimits::default()
     };
+    config.mcp_sessions.max_clients = 1;
+    config.network.max_connections = 20;
     config.page_limits.max_pending_pages = 1;
     let bridge = start_bridge_with(config).await;
     let _page = Page::connect(&bridge, "first", TOKEN).await;

@@ -149,10 +149,8 @@ async fn a_page_with_a_foreign_origin_receives_an_explanation() {
 
 /// Starts a bridge that accepts any token, and one that accepts a single listed token.
 async fn open_and_listed() -> (ServerHandle, ServerHandle) {
-    let listed = Config {
-        tokens: vec!["listed-token-0123456789".to_owned()],
-        ..test_config()
-    };
+    let mut listed = test_config();
+    listed.tokens.tokens = vec!["listed-token-0123456789".to_owned()];
     (start_bridge().await, start_bridge_with(listed).await)
 }
 
@@ -230,11 +228,9 @@ async fn a_page_with_an_invalid_token_is_closed_with_1008() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_413() {
-    let bridge = start_bridge_with(Config {
-        max_request_bytes: 1000,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.network.max_request_bytes = 1000;
+    let bridge = start_bridge_with(config).await;
     for path in ["/mcp", "/", "/tool-call"] {
         let body = json!({ "text": "x".repeat(2000) });
         let request = http_client()

@@ -194,11 +194,9 @@ async fn root_and_healthz_answer_and_unknown_paths_are_404() {
 #[tokio::test]
 async fn a_token_in_the_url_is_accepted_only_when_allowed() {
     let default = start_bridge().await;
-    let permissive = start_bridge_with(bridge::Config {
-        allow_token_in_url: true,
-        ..test_config()
-    })
-    .await;
+    let mut config = test_config();
+    config.tokens.allow_token_in_url = true;
+    let permissive = start_bridge_with(config).await;
     for (bridge, status) in [(&default, 401), (&permissive, 200)] {
         let url = format!("{}/sessions?token={TOKEN}", bridge.url());
         assert_eq!(

@@ -18,10 +18,9 @@ const OTHER: &str = "192.0.2.1";
 
 /// A configuration in which a test names the addresses of its clients.
 fn config_with_addresses() -> Config {
-    Config {
-        trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
-        ..test_config()
-    }
+    let mut config = test_config();
+    config.network.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    config
 }
 
 /// Another token for each number.
@@ -90,10 +89,8 @@ async fn silent_sockets_of_one_address_do_not_keep_other_pages_out() {
 
 #[tokio::test]
 async fn the_tokens_of_one_address_do_not_keep_other_pages_out() {
-    let config = Config {
-        max_realms: 8,
-        ..config_with_addresses()
-    };
+    let mut config = config_with_addresses();
+    config.tokens.max_realms = 8;
     let bridge = start_bridge_with(config).await;
     let mut greedy = Vec::new();
     for number in 0..8 {
@@ -117,13 +114,11 @@ async fn the_tokens_of_one_address_do_not_keep_other_pages_out() {
 
 #[tokio::test]
 async fn a_token_without_a_connected_page_makes_room_first() {
-    let config = Config {
-        max_realms: 4,
-        page_timings: PageTimings {
-            page_grace: Duration::from_secs(3600),
-            ..PageTimings::default()
-        },
-        ..config_with_addresses()
+    let mut config = config_with_addresses();
+    config.tokens.max_realms = 4;
+    config.page_timings = PageTimings {
+        page_grace: Duration::from_secs(3600),
+        ..PageTimings::default()
     };
     let bridge = start_bridge_with(config).await;
     let mut connected = Vec::new();
@@ -221,11 +216,9 @@ async fn the_closed_apps_of_a_token_are_limited_in_bytes() {
 
 #[tokio::test]
 async fn the_mcp_sessions_of_one_address_do_not_keep_other_clients_out() {
-    let config = Config {
-        max_mcp_sessions: 12,
-        max_clients: 4,
-        ..config_with_addresses()
-    };
+    let mut config = config_with_addresses();
+    config.mcp_sessions.max_mcp_sessions = 12;
+    config.mcp_sessions.max_clients = 4;
     let bridge = start_bridge_with(config).await;
     let client = McpClient::connect_from(&bridge, TOKEN, OTHER).await;
     for number in 0..40 {
@@ -243,10 +236,8 @@ async fn the_mcp_sessions_of_one_address_do_not_keep_other_clients_out() {
 
 #[tokio::test]
 async fn an_idle_mcp_session_makes_room_and_one_with_a_stream_does_not() {
-    let config = Config {
-        max_mcp_sessions: 3,
-        ..config_with_addresses()
-    };
+    let mut config = config_with_addresses();
+    config.mcp_sessions.max_mcp_sessions = 3;
     let bridge = start_bridge_with(config).await;
     let mut clients = Vec::new();
     for _ in 0..3 {
@@ -264,10 +255,8 @@ async fn an_idle_mcp_session_makes_room_and_one_with_a_stream_does_not() {
 
 #[tokio::test]
 async fn mcp_sessions_in_use_make_room_where_one_address_has_over_a_quarter() {
-    let config = Config {
-        max_mcp_sessions: 4,
-        ..config_with_addresses()
-    };
+    let mut config = config_with_addresses();
+    config.mcp_sessions.max_mcp_sessions = 4;
     let bridge = start_bridge_with(config).await;
     let mut clients = Vec::new();
     let mut streams = Vec::new();
@@ -413,10 +402,8 @@ async fn answers_that_nobody_reads_are_limited_in_bytes() {
 
 #[tokio::test]
 async fn an_mcp_session_is_in_use_while_the_body_of_a_request_arrives() {
-    let config = Config {
-        max_clients: 2,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_clients = 2;
     let bridge = start_bridge_with(config).await;
     let sending = McpClient::connect(&bridge, TOKEN).await;
     let idle = McpClient::connect(&bridge, TOKEN).await;
@@ -449,14 +436,12 @@ async fn an_mcp_session_is_in_use_while_the_body_of_a_request_arrives() {
 #[tokio::test]
 async fn a_client_cannot_choose_its_address_but_a_trusted_proxy_names_it() {
     for (trusts_proxy, counted) in [(false, "127.0.0.1"), (true, OTHER)] {
-        let config = Config {
-            max_mcp_sessions: 1,
-            ..if trusts_proxy {
-                config_with_addresses()
-            } else {
-                test_config()
-            }
+        let mut config = if trusts_proxy {
+            config_with_addresses()
+        } else {
+            test_config()
         };
+        config.mcp_sessions.max_mcp_sessions = 1;
         let bridge = start_bridge_with(config).await;
         let client = McpClient::connect(&bridge, TOKEN).await;
         let _stream = client.listen().await;

@@ -38,14 +38,12 @@ async fn open_unread_stream(bridge: &ServerHandle, client: &McpClient) -> TcpStr
 /// Both the router and the hot routes respond with more than the buffers of the sockets hold.
 #[tokio::test]
 async fn a_client_that_does_not_take_a_large_response_is_disconnected() {
-    let config = Config {
-        // That of the page, and one more.
-        max_connections: 2,
-        http_timeouts: HttpTimeouts {
-            response_progress_within: Duration::from_millis(100),
-            ..HttpTimeouts::default()
-        },
-        ..test_config()
+    let mut config = test_config();
+    // That of the page, and one more.
+    config.network.max_connections = 2;
+    config.http_timeouts = HttpTimeouts {
+        response_progress_within: Duration::from_millis(100),
+        ..HttpTimeouts::default()
     };
     let bridge = start_bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;

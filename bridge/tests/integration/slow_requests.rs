@@ -108,10 +108,8 @@ async fn the_wait_for_a_whole_body_is_limited() {
 
 #[tokio::test]
 async fn the_body_of_a_caller_without_a_valid_token_is_not_read() {
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
     let bridge = start_bridge_with(config).await;
     let mut routes: Vec<_> = QUERY_ROUTES
         .iter()
@@ -140,10 +138,8 @@ async fn the_body_of_a_caller_without_a_valid_token_is_not_read() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_valid_token_a_compat_body_has_5_s() {
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
     let bridge = start_bridge_with(config).await;
     let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n";
     for headers in [String::new(), bearer(OTHER_TOKEN)] {

@@ -160,10 +160,8 @@ async fn streams_that_are_resumed_and_not_read_count_for_max_unread_bytes() {
 
 #[tokio::test]
 async fn max_replay_bytes_evicts_the_oldest_events() {
-    let config = Config {
-        max_replay_bytes: 1_000,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.mcp_sessions.max_replay_bytes = 1_000;
     let bridge = start_bridge_with(config).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     let (id, last) = call_with_broken_stream(&mut page, &client).await;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use bridge::{Config, MountedApp, ServerHandle, StartError};
+use bridge::{Config, MountedApp, Network, ServerHandle, StartError};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -14,7 +14,10 @@ async fn start(bind: SocketAddr) -> ServerHandle {
     let starting = async {
         loop {
             let config = Config {
-                bind,
+                network: Network {
+                    bind,
+                    ..Network::default()
+                },
                 ..Config::default()
             };
             match bridge::serve(config, MountedApp::default()).await {

@@ -5,7 +5,7 @@ mod request;
 use std::cell::RefCell;
 
 use agent::{ModelSettings, Provider};
-use bridge::{Compat, Config, MountedApp};
+use bridge::{Compat, Compatibility, Config, MountedApp, Network};
 use bridge_protocol::BridgeToPage;
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -182,9 +182,12 @@ fn is_json(body: &[u8]) -> bool {
 /// Starts a bridge, with a page that answers the calls of its tools.
 async fn serve_bridge(compat: Option<Compat>) -> std::net::SocketAddr {
     let config = Config {
-        bind: ([127, 0, 0, 1], 0).into(),
-        compat,
-        max_request_bytes: 128 * 1024,
+        network: Network {
+            bind: ([127, 0, 0, 1], 0).into(),
+            max_request_bytes: 128 * 1024,
+            ..Network::default()
+        },
+        compatibility: Compatibility { compat },
         ..Config::default()
     };
     let server = bridge::serve(config, MountedApp::default()).await.unwrap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bridge::in_memory::{ABNORMAL_CLOSURE, BridgeOutput, InMemoryBridge, new_bridge};
-use bridge::{Config, PageLimits, PageTimings};
+use bridge::{CallSettings, Config, PageLimits, PageTimings, Results};
 use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{BridgeToPage, CallId, Kind};
 use serde_json::Value;
@@ -78,8 +78,14 @@ impl Run {
                 max_definition_bytes: 4096,
                 ..PageLimits::default()
             },
-            max_calls: 4,
-            max_result_bytes: 8192,
+            calls: CallSettings {
+                max_calls: 4,
+                ..CallSettings::default()
+            },
+            results: Results {
+                max_result_bytes: 8192,
+                ..Results::default()
+            },
             page_timings: PageTimings {
                 catalogue_ttl: Duration::from_secs(60),
                 ..PageTimings::default()

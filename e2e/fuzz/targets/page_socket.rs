@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 
-use bridge::{Config, MountedApp, PageLimits, PageTimings, ServerHandle};
+use bridge::{Config, MountedApp, Network, PageLimits, PageTimings, Results, ServerHandle};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use http_body_util::Full;
@@ -51,12 +51,18 @@ impl TestBridge {
     fn start() -> Self {
         let runtime = runtime();
         let config = Config {
-            bind: ([127, 0, 0, 1], 0).into(),
+            network: Network {
+                bind: ([127, 0, 0, 1], 0).into(),
+                ..Network::default()
+            },
             page_limits: PageLimits {
                 max_definition_bytes: 64 * 1024,
                 ..PageLimits::default()
             },
-            max_result_bytes: 64 * 1024,
+            results: Results {
+                max_result_bytes: 64 * 1024,
+                ..Results::default()
+            },
             // A page leaves nothing behind, so that an input has the same effect each time.
             page_timings: PageTimings {
                 page_grace: std::time::Duration::ZERO,

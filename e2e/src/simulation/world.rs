@@ -19,8 +19,8 @@ mod task;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bridge::Config;
 use bridge::in_memory::{BridgeOutput, InMemoryBridge, new_bridge};
+use bridge::{CallSettings, Config};
 
 use self::event::Event;
 use self::link::Link;
@@ -65,7 +65,10 @@ impl World {
     pub(super) fn new(seed: u64, tracing: bool) -> Self {
         let mut random = Random::new(seed);
         let mut config = Config {
-            input_timeout: Duration::from_secs(20),
+            calls: CallSettings {
+                input_timeout: Duration::from_secs(20),
+                ..CallSettings::default()
+            },
             ..Config::default()
         };
         config.page_timings.catalogue_ttl = Duration::from_secs(random.one_of(&[0, 30]));

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(format!("{own:?}"), format!("{expected:?}"));
         assert_eq!(
             MAX_REQUEST_BYTES,
-            bridge::Config::default().max_request_bytes
+            bridge::Config::default().network.max_request_bytes
         );
         let own = page_message_limits();
         let expected = PageMessageLimits {

@@ -6,7 +6,7 @@ use agent_tools::testing::no_sources;
 use agent_tools::{AgentFailure, SourceAccess};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use bridge::{Config, ServerHandle};
+use bridge::{Config, Network, ServerHandle};
 use bridge_protocol::{Query, QueryContent};
 use bridge_settings::Secret;
 use raw_page::{Page, with_deadline};
@@ -79,7 +79,10 @@ impl TestBed {
     pub(super) async fn with_query(tools: &[Value], more: Value) -> Self {
         let (agent_url, mut tokens, agent) = spawn_fake_agent().await;
         let mut config = Config {
-            bind: ([127, 0, 0, 1], 0).into(),
+            network: Network {
+                bind: ([127, 0, 0, 1], 0).into(),
+                ..Network::default()
+            },
             ..Config::default()
         };
         config.agent.agent_url = Some(agent_url.parse().unwrap());

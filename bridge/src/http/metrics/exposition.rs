@@ -225,12 +225,12 @@ impl BridgeCollector {
         let help = "The limits that all clients share, by setting";
         let mut limits = metrics.gauges("limit", help)?;
         for (setting, limit) in [
-            ("max_realms", config.max_realms),
+            ("max_realms", config.tokens.max_realms),
             ("max_pending_pages", pages.max_pending_pages),
-            ("max_connections", config.max_connections),
-            ("max_mcp_sessions", config.max_mcp_sessions),
+            ("max_connections", config.network.max_connections),
+            ("max_mcp_sessions", config.mcp_sessions.max_mcp_sessions),
             ("max_kept_bytes", results.max_kept_bytes),
-            ("max_replay_bytes", config.max_replay_bytes),
+            ("max_replay_bytes", config.mcp_sessions.max_replay_bytes),
             ("max_unread_bytes", results.max_unread_bytes),
             ("max_catalogue_bytes", pages.max_catalogue_bytes),
             (

@@ -72,7 +72,7 @@ fn codec_for(page: &PageSession) -> Box<dyn PageCodec> {
     let config = &page.hub.config;
     match page.protocol {
         PageProtocol::V2 => Box::new(V2Codec::new(config.max_message_bytes())),
-        PageProtocol::Compat => Box::new(CompatCodec::new(config.compat.is_some())),
+        PageProtocol::Compat => Box::new(CompatCodec::new(config.compatibility.compat.is_some())),
     }
 }
 

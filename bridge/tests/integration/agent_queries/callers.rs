@@ -79,10 +79,8 @@ async fn an_agent_is_told_the_user_and_the_app_that_ask() {
     assert_eq!((other_user.app, other_user.session), (one.app, one.session));
     // The user is the same at another bridge, as after a restart. There the token is listed: it is
     // not one that a page has generated.
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        ..agent.config()
-    };
+    let mut config = agent.config();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
     let other_bridge = start_bridge_with(config).await;
     let again = ask(&mut agent, &other_bridge, "three", TOKEN, todo).await;
     assert_eq!((again.user, again.self_made), (one.user, false));

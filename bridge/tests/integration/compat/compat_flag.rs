@@ -87,11 +87,8 @@ async fn a_conflicting_input_schema_is_rejected_and_earlier_ones_stay() {
 
 #[tokio::test]
 async fn any_token_connects_from_loopback_origins_only_with_compat() {
-    for (config, connects) in [(compat_config(), true), (test_config(), false)] {
-        let config = bridge::Config {
-            allowed_origins: vec!["https://app.example".to_owned()],
-            ..config
-        };
+    for (mut config, connects) in [(compat_config(), true), (test_config(), false)] {
+        config.network.allowed_origins = vec!["https://app.example".to_owned()];
         let bridge = start_bridge_with(config).await;
         for origin in [
             None,

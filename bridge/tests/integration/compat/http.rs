@@ -204,10 +204,8 @@ async fn other_methods_are_404_not_found_except_head() {
 
 #[tokio::test]
 async fn get_on_any_path_returns_server_info_without_a_token() {
-    let config = Config {
-        name: "my-bridge".to_owned(),
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.info.name = "my-bridge".to_owned();
     let bridge = start_bridge_with(config).await;
     for path in ["/", "/mcp", "/any/path"] {
         let response = send(http_request(&bridge, Method::GET, path)).await;
@@ -347,10 +345,8 @@ async fn a_session_of_another_token_is_404_for_every_method() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_413() {
-    let config = Config {
-        max_request_bytes: 1000,
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.network.max_request_bytes = 1000;
     let bridge = start_bridge_with(config).await;
     let request = http_request(&bridge, Method::POST, "/").bearer_auth(TOKEN);
     let response = send(request.body("x".repeat(1001))).await;

@@ -12,10 +12,9 @@ use crate::kit::{TOKEN, poll_json, post_tool_call, start_bridge, test_config, wi
 
 /// The configuration of a bridge with `--compat mcp-web`.
 pub(crate) fn compat_config() -> Config {
-    Config {
-        compat: Some(Compat::McpWeb),
-        ..test_config()
-    }
+    let mut config = test_config();
+    config.compatibility.compat = Some(Compat::McpWeb);
+    config
 }
 
 /// Connects a [`V1Page`] to the bridge of a test.

@@ -14,10 +14,9 @@ use crate::kit::*;
 
 /// The configuration of a bridge with `--compat mcp-web` that sends its queries to this agent.
 fn agent_config(agent: &MockAgent) -> Config {
-    Config {
-        compat: Some(Compat::McpWeb),
-        ..agent.config()
-    }
+    let mut config = agent.config();
+    config.compatibility.compat = Some(Compat::McpWeb);
+    config
 }
 
 /// A random-looking UUID for each number.
@@ -166,10 +165,8 @@ async fn an_agent_error_status_is_a_query_failure() {
 
 #[tokio::test]
 async fn without_an_agent_url_every_query_fails() {
-    let config = Config {
-        compat: Some(Compat::McpWeb),
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.compatibility.compat = Some(Compat::McpWeb);
     let bridge = start_bridge_with(config).await;
     let mut page = V1Page::connect(&bridge, "asks").await;
     page.send_json(query_message(UUID, json!({}))).await;

@@ -224,10 +224,8 @@ async fn native_pages_keep_content_blocks_and_lose_structured_content() {
 
 #[tokio::test]
 async fn slow_calls_and_reads_report_a_timeout() {
-    let config = bridge::Config {
-        call_timeout: std::time::Duration::from_millis(50),
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.calls.call_timeout = std::time::Duration::from_millis(50);
     let bridge = start_bridge_with(config).await;
     let mut native = Page::with_tools(&bridge, "native", &[echo_tool()]).await;
     let item = json!({ "uri": "a:b", "name": "n" });

@@ -215,7 +215,7 @@ async fn missing_or_wrong_claims_are_named_in_the_challenge() {
 #[tokio::test]
 async fn opaque_tokens_are_valid_only_when_listed() {
     let mut config = config_with_secret();
-    config.tokens = vec!["listed-token-0123456789".to_owned()];
+    config.tokens.tokens = vec!["listed-token-0123456789".to_owned()];
     let listing = start_bridge_with(config).await;
     assert_accepted(&listing, "listed", "listed-token-0123456789").await;
     assert_accepted(&listing, "signed", &Signer::hs256().token("ada")).await;

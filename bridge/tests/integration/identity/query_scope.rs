@@ -36,12 +36,10 @@ async fn a_page_query_needs_the_query_scope_which_a_renewed_token_can_add() {
 #[tokio::test]
 async fn a_query_id_adds_no_permissions_to_the_token_of_a_compat_client() {
     let mut agent = MockAgent::start().await;
-    let config = Config {
-        agent: agent.config().agent,
-        compat: Some(Compat::McpWeb),
-        allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
-        ..config_with_secret()
-    };
+    let mut config = config_with_secret();
+    config.agent = agent.config().agent;
+    config.compatibility.compat = Some(Compat::McpWeb);
+    config.network.allowed_hosts = vec!["loopback".to_owned(), "bridge.example.com".to_owned()];
     let bridge = start_bridge_with(config).await;
     let token = |scope| Signer::hs256().sign(&claims("ada", scope, 600.0));
     let mut page = Page::connect(&bridge, "asks", &token("page query")).await;

@@ -14,7 +14,7 @@ async fn tokens_are_never_logged_or_echoed() {
     let issuer = KeyServer::start(KeyResponse::Keys(jwk_set(&[key.jwk()]))).await;
     let mut config = issuer.trusting_config();
     config.identity.jwt_secret = Some(SECRET.parse().unwrap());
-    config.tokens = vec!["listed-token-0123456789".to_owned()];
+    config.tokens.tokens = vec!["listed-token-0123456789".to_owned()];
     assert!(!format!("{config:?}").contains(SECRET));
     config.monitoring.audit = Audit::CallsWithArguments;
     let bridge = start_bridge_with(config).await;

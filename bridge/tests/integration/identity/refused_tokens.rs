@@ -10,11 +10,9 @@ use crate::kit::*;
 const MAX_REFUSED_TOKENS: usize = 30;
 
 async fn start_listed_bridge(compat: Option<Compat>) -> ServerHandle {
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        compat,
-        ..test_config()
-    };
+    let mut config = test_config();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
+    config.compatibility.compat = compat;
     start_bridge_with(config).await
 }
 

@@ -101,7 +101,7 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
 #[tokio::test]
 async fn signed_tokens_allow_a_non_loopback_bind_address() {
     let mut config = config_with_secret();
-    config.bind = ([0, 0, 0, 0], 0).into();
+    config.network.bind = ([0, 0, 0, 0], 0).into();
     let bridge = start_bridge_with(config).await;
     assert!(!bridge.local_addr().ip().is_loopback());
     bridge.shutdown().await;

@@ -44,10 +44,8 @@ async fn any_token_is_accepted_on_loopback_unless_tokens_are_configured() {
     let answer = json_body(send(request.json(&message(1, "tools/list"))).await).await;
     assert_eq!(answer["result"]["tools"][0]["name"], "list_sessions");
 
-    let config = Config {
-        tokens: vec![TOKEN.to_owned()],
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.tokens.tokens = vec![TOKEN.to_owned()];
     let bridge = start_bridge_with(config).await;
     let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
     let answer = json_body(send(request.json(&message(1, "tools/list"))).await).await;
@@ -57,12 +55,10 @@ async fn any_token_is_accepted_on_loopback_unless_tokens_are_configured() {
 
 #[tokio::test]
 async fn a_non_loopback_address_enforces_tokens_and_origins() {
-    let config = Config {
-        bind: ([0, 0, 0, 0], 0).into(),
-        tokens: vec![TOKEN.to_owned()],
-        allowed_origins: vec!["https://app.example.com".to_owned()],
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.network.bind = ([0, 0, 0, 0], 0).into();
+    config.network.allowed_origins = vec!["https://app.example.com".to_owned()];
+    config.tokens.tokens = vec![TOKEN.to_owned()];
     let bridge = start_bridge_with(config).await;
     let port = bridge.local_addr().port();
     let url = |path: &str| format!("http://127.0.0.1:{port}{path}");
@@ -97,10 +93,8 @@ async fn a_non_loopback_address_enforces_tokens_and_origins() {
 
 #[tokio::test]
 async fn a_non_loopback_allowed_host_disables_anonymous_access() {
-    let config = Config {
-        allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.network.allowed_hosts = vec!["loopback".to_owned(), "bridge.example.com".to_owned()];
     let bridge = start_bridge_with(config).await;
     let list = message(1, "tools/list");
     let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
@@ -114,10 +108,8 @@ async fn a_non_loopback_allowed_host_disables_anonymous_access() {
     let report = send(report.json(&json!({ "message": "done" }))).await;
     assert_eq!(report.status(), 401);
 
-    let config = Config {
-        allowed_hosts: vec!["localhost:80".to_owned(), "loopback".to_owned()],
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.network.allowed_hosts = vec!["localhost:80".to_owned(), "loopback".to_owned()];
     let bridge = start_bridge_with(config).await;
     let request = http_request(&bridge, Method::POST, "/").bearer_auth("x");
     let answer = json_body(send(request.json(&list)).await).await;
@@ -126,10 +118,8 @@ async fn a_non_loopback_allowed_host_disables_anonymous_access() {
 
 #[tokio::test]
 async fn host_and_origin_are_checked_on_every_path() {
-    let config = Config {
-        allowed_origins: vec!["https://app.example.com".to_owned()],
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.network.allowed_origins = vec!["https://app.example.com".to_owned()];
     let bridge = start_bridge_with(config).await;
     for path in ["/", "/mcp", "/some/path", "/tools"] {
         for (header, value, status) in [

@@ -73,11 +73,9 @@ async fn a_newer_stream_replaces_the_older_one_of_its_session() {
 
 #[tokio::test]
 async fn an_idle_session_expires_and_frees_its_slot() {
-    let config = Config {
-        mcp_session_idle: Duration::from_millis(50),
-        max_mcp_sessions: 1,
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.mcp_sessions.mcp_session_idle = Duration::from_millis(50);
+    config.mcp_sessions.max_mcp_sessions = 1;
     let bridge = start_bridge_with(config).await;
     let session = open_session(&bridge).await;
     let initialize = async {
@@ -101,10 +99,8 @@ async fn an_idle_session_expires_and_frees_its_slot() {
 
 #[tokio::test]
 async fn an_idle_session_is_evicted_and_one_with_a_stream_is_not() {
-    let config = Config {
-        max_clients: 1,
-        ..compat_config()
-    };
+    let mut config = compat_config();
+    config.mcp_sessions.max_clients = 1;
     let bridge = start_bridge_with(config).await;
     let idle = open_session(&bridge).await;
     let session = open_session(&bridge).await;

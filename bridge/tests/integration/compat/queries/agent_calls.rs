@@ -214,10 +214,8 @@ async fn without_compat_the_agent_needs_its_query_token() {
 #[tokio::test]
 async fn an_mcp_session_opened_with_a_query_token_ends_with_the_query() {
     let mut agent = MockAgent::start().await;
-    let config = Config {
-        allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
-        ..agent_config(&agent)
-    };
+    let mut config = agent_config(&agent);
+    config.network.allowed_hosts = vec!["loopback".to_owned(), "bridge.example.com".to_owned()];
     let bridge = start_bridge_with(config).await;
     let mut page = connect_page(&bridge, "asks").await;
     let query = send_query(&mut agent, &mut page, UUID, json!({})).await;

@@ -1,11 +1,15 @@
-//! The client profiles of a configuration file: a table `[[clients]]` for each.
+//! The client profiles of a configuration file, parsed and printed: a table `[[clients]]` for each.
+
+use std::fmt::Write;
 
 use bridge_settings::values::{parse_count, parse_duration};
-use bridge_settings::{FileTables, LocatedError, SettingKind, flag_text, unknown_key_message};
-use toml::Spanned;
+use bridge_settings::{
+    FileTables, LoadedSettings, LocatedError, SettingKind, flag_text, unknown_key_message,
+};
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
 
-use super::profiles::{ClientProfile, Profile};
+use super::client_profiles::{ClientProfile, Profile, Profiles};
 use super::text_limit::MIN_TEXT_CHARS;
 
 const PROFILE_KEYS: [&str; 5] = [
@@ -18,7 +22,7 @@ const PROFILE_KEYS: [&str; 5] = [
 
 /// The client profiles of a file.
 #[derive(Debug, Default)]
-pub(crate) struct ClientTables(pub(super) Vec<ClientProfile>);
+pub(crate) struct ClientTables(Vec<ClientProfile>);
 
 impl FileTables for ClientTables {
     const KEY: Option<&'static str> = Some("clients");
@@ -147,6 +151,56 @@ fn parse_text_chars(text: &str) -> Result<usize, String> {
 fn parse_image_edge(text: &str) -> Result<u32, String> {
     let pixels = parse_count(text)?;
     u32::try_from(pixels).map_err(|_| format!("allowed are 1 to {}", u32::MAX))
+}
+
+/// Formats the settings and the client profiles as TOML. Secrets are replaced by a comment.
+pub(crate) fn to_toml(loaded: &LoadedSettings<ClientTables>) -> String {
+    let profiles = profiles(loaded);
+    format!("{}{}", loaded.to_toml(), profiles_toml(&profiles))
+}
+
+/// Returns the limits of each AI client.
+pub(crate) fn profiles(loaded: &LoadedSettings<ClientTables>) -> Profiles {
+    let clients = loaded.tables().map(|tables| tables.0.clone());
+    Profiles::new(clients.unwrap_or_default())
+}
+
+/// The client profiles of the operator, and as comments the built-in ones that follow them.
+fn profiles_toml(profiles: &Profiles) -> String {
+    let mut text = String::from("\n# Clients: the first that fits counts\n");
+    for client in profiles.configured() {
+        let _ = write!(text, "\n{}", profile_table(client));
+    }
+    for client in Profiles::built_in() {
+        let commented: String = profile_table(&client)
+            .lines()
+            .map(|line| format!("# {line}\n"))
+            .collect();
+        let _ = write!(text, "\n# built in:\n{commented}");
+    }
+    text
+}
+
+fn profile_table(client: &ClientProfile) -> String {
+    let ClientProfile { name, profile } = client;
+    let mut text = format!("[[clients]]\nname = {}\n", Value::String(name.clone()));
+    if let Some(bytes) = profile.max_result_bytes {
+        let _ = writeln!(text, "max_result_bytes = {bytes}");
+    }
+    if let Some(chars) = profile.max_text_chars {
+        let _ = writeln!(text, "max_text_chars = {chars}");
+    }
+    if let Some(pixels) = profile.max_image_edge {
+        let _ = writeln!(text, "max_image_edge = {pixels}");
+    }
+    if let Some(patience) = profile.patience {
+        let _ = writeln!(
+            text,
+            "patience = \"{}\"",
+            humantime::format_duration(patience)
+        );
+    }
+    text
 }
 
 #[cfg(test)]
