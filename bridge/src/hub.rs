@@ -3,7 +3,6 @@
 //! Every change goes through [`Hub::apply`]: lock one realm, run one event, send its effects to
 //! bounded channels, unlock. Nothing is awaited while a realm is locked.
 
-mod agent_port;
 mod call_channel;
 mod calls;
 mod client_notifications;
@@ -18,6 +17,7 @@ mod tool_parsing;
 mod usage;
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -27,8 +27,8 @@ use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
-    ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm, RealmLimits,
-    Refusal,
+    AgentEffect, ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm,
+    RealmLimits, Refusal,
 };
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
@@ -41,7 +41,6 @@ use call_channel::CallSender;
 use outbox::OutboxSender;
 use timer::{Timer, TimerHandler};
 
-pub(crate) use agent_port::AgentPort;
 pub(crate) use call_channel::{CallReceiver, CallerMessage};
 pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
@@ -71,6 +70,14 @@ pub(crate) struct Hub {
     bridge_id: BridgeId,
     next_id: AtomicU64,
     stopping: AtomicBool,
+}
+
+/// Performs a realm's effects on the agent that answers queries. The hub knows nothing else about
+/// the agent.
+pub(crate) trait AgentPort: Debug + Send + Sync {
+    /// Performs one effect. The caller holds the lock of the realm, so an implementation must
+    /// neither block nor call the hub.
+    fn perform(&self, realm: RealmId, effect: AgentEffect);
 }
 
 /// A realm and the senders of the channels that its effects go to.

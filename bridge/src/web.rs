@@ -2,7 +2,6 @@
 //! request passes, and the responses for errors.
 
 pub(crate) mod body;
-mod client_address;
 mod extract;
 pub(crate) mod guard;
 pub(crate) mod problem;
@@ -11,8 +10,7 @@ pub(crate) mod session_pool;
 mod sessions_by_realm;
 mod state;
 
-pub(crate) use client_address::client_address;
-pub(crate) use extract::{Parameters, PathSegment};
+pub(crate) use extract::{Parameters, PathSegment, client_address};
 pub(crate) use problem::Problem;
 pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};
 pub(crate) use state::AppState;

@@ -1,9 +1,11 @@
-//! The limit on open connections, and the part of it that one address may have.
+//! The limit on open connections, the part of it that one address may have, and the limit of open files
+//! of the process: each connection is one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rlimit::{Resource, increase_nofile_limit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::client_address::{ClientAddress, TrustedProxy};
@@ -109,6 +111,17 @@ impl Drop for ConnectionPermit {
                 counts.remove(address);
             }
         }
+    }
+}
+
+/// Raises the soft limit of open files to the hard limit. The soft limit is often 1,024, for the
+/// sake of programs that use `select`, and a server with that limit stops accepting connections
+/// long before it has the maximum number of them. Does nothing on Windows, which has no such limit.
+pub fn raise_open_file_limit() {
+    let before = Resource::NOFILE.get_soft().ok();
+    match increase_nofile_limit(u64::MAX) {
+        Ok(limit) => tracing::debug!(before, limit, "the limit of open files"),
+        Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
     }
 }
 

@@ -19,7 +19,6 @@ mod connection_slots;
 pub mod connections;
 pub mod host_origin;
 pub mod http_client;
-mod open_files;
 mod progress_timeout;
 pub mod request_body;
 pub mod shared_credential;
@@ -28,8 +27,8 @@ mod thread_priority;
 mod token_hash;
 
 pub use client_address::{ClientAddress, TrustedProxy};
+pub use connection_slots::raise_open_file_limit;
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
-pub use open_files::raise_open_file_limit;
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
 pub use thread_priority::lower_thread_priority;
 pub use token_hash::TokenHash;

@@ -6,7 +6,7 @@
 //!
 //! The crate has two layers, both tested against the golden files in `golden/`:
 //!
-//! 1. Without dependencies: [`names`], [`ErrorCode`], [`CloseCode`], [`limits`], [`invisible`]. The
+//! 1. Without dependencies: [`message_types`], [`ErrorCode`], [`CloseCode`], [`limits`], [`invisible`]. The
 //!    wasm of pages uses only these and leaves JSON to the browser, which keeps it small.
 //! 2. With the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
 //!    native code.
@@ -19,8 +19,8 @@ mod error_code;
 mod ids;
 pub mod invisible;
 pub mod limits;
-pub mod names;
-pub mod parts;
+pub mod message_parts;
+pub mod message_types;
 
 #[cfg(feature = "serde")]
 mod messages;

@@ -12,7 +12,7 @@ pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 /// The largest `authenticate` message, in bytes. Until it has been accepted, no frame may be larger.
 pub const MAX_AUTHENTICATE_BYTES: usize = 64 * 1024;
 
-/// A message longer than this, in bytes, is sent in [parts](crate::parts) of at most this size.
+/// A message longer than this, in bytes, is sent in [parts](crate::message_parts) of at most this size.
 pub const PART_BYTES: usize = 256 * 1024;
 
 /// The largest number of unfinished messages in parts on a connection, in one direction.

@@ -10,7 +10,6 @@ mod connection;
 mod query;
 mod registration;
 mod running_call;
-mod subject;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +19,7 @@ use serde_json::error::Category;
 
 use crate::QueryId;
 use crate::limits::MAX_QUERY_ID_BYTES;
-use crate::names::{bridge_to_page, page_to_bridge};
+use crate::message_types::{bridge_to_page, page_to_bridge};
 use crate::well_formed::to_well_formed;
 
 pub use call::{
@@ -36,7 +35,7 @@ pub use connection::{
 pub use query::{
     Attachment, ContextItem, ContextKind, MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, Query,
     QueryAccepted, QueryAnswer, QueryAttach, QueryCaller, QueryCancel, QueryComplete, QueryContent,
-    QueryFailure, QueryProgress, QueryTool, QueryToolCall, QueryUsage, TokenUsage,
+    QueryFailure, QueryProgress, QueryTool, QueryToolCall, QueryUsage, Subject, TokenUsage,
 };
 pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,
@@ -46,7 +45,6 @@ pub use running_call::{
     CallHandOver, CallLog, CallProgress, ClientError, ClientRequest, ClientRequests,
     ClientResponse, ClientResponses, LogLevel,
 };
-pub use subject::Subject;
 
 /// The error of decoding a frame.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, QueryContent, names};
+use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, QueryContent, message_types};
 
 /// Loads the golden files of one direction as pairs of name and text.
 fn golden_files(direction: &str) -> Vec<(String, String)> {
@@ -43,7 +43,10 @@ fn name_set(names: &[&str]) -> BTreeSet<String> {
 #[test]
 fn page_to_bridge_round_trips_its_golden_files() {
     let files = golden_files("page-to-bridge");
-    assert_eq!(types_in(&files), name_set(names::page_to_bridge::ALL));
+    assert_eq!(
+        types_in(&files),
+        name_set(message_types::page_to_bridge::ALL)
+    );
     for (name, text) in files {
         let message = PageToBridge::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(message.encode(), text, "{name}");
@@ -53,7 +56,10 @@ fn page_to_bridge_round_trips_its_golden_files() {
 #[test]
 fn bridge_to_page_round_trips_its_golden_files() {
     let files = golden_files("bridge-to-page");
-    assert_eq!(types_in(&files), name_set(names::bridge_to_page::ALL));
+    assert_eq!(
+        types_in(&files),
+        name_set(message_types::bridge_to_page::ALL)
+    );
     for (name, text) in files {
         let message = BridgeToPage::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(message.encode(), text, "{name}");

@@ -6,19 +6,18 @@
 //! [`invisible`] removes invisible characters from texts, and refuses names with some.
 //! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.
 
-mod definition_name;
-mod error;
+mod definition_error;
+mod definition_registry;
 pub mod hash;
 mod interner;
 mod invisible;
 mod published_item;
-mod registry;
 pub mod reserved;
 pub mod tool;
 mod uri_template;
 
-pub use error::DefinitionError;
+pub use definition_error::DefinitionError;
+pub use definition_registry::{DefinitionCheck, DefinitionRegistry, SharedDefinition};
 pub use published_item::{PublishedItem, Template};
-pub use registry::{DefinitionCheck, DefinitionRegistry, SharedDefinition};
 pub use tool::{SESSION_ARGUMENT, SharedTool};
 pub use uri_template::{MAX_URI_BYTES, UriTemplate};

@@ -3,10 +3,10 @@
 
 mod compact_response;
 mod event_limits;
-mod limits;
 mod query_fields;
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bridge_protocol::limits::{MAX_FRAME_BYTES, MAX_QUERY_ID_BYTES};
 use bridge_protocol::{
@@ -16,7 +16,6 @@ use bridge_protocol::{
 };
 
 pub use compact_response::parse_compact_response;
-pub use limits::PageMessageLimits;
 
 use crate::definition::{DefinitionRegistry, SharedDefinition};
 use crate::realm::{
@@ -28,6 +27,19 @@ use bridge_raw_json::{JsonSlice, RawJson};
 /// The multiple of `max_definitions` up to which excess items are refused one by one. A
 /// registration with more items closes the connection.
 const REGISTRATION_FACTOR: usize = 16;
+
+/// The limits of what a page may send, which the bridge also reports to the page.
+#[derive(Clone, Copy, Debug)]
+pub struct PageMessageLimits {
+    /// The maximum number of definitions of one session.
+    pub max_definitions: usize,
+    /// The maximum size of the result of a call, in bytes.
+    pub max_result_bytes: usize,
+    /// The maximum size of a message, in bytes.
+    pub max_message_bytes: usize,
+    /// The interval between heartbeats.
+    pub heartbeat: Duration,
+}
 
 /// The code and reason with which the bridge closes a connection.
 #[derive(Clone, Debug)]

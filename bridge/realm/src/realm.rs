@@ -23,31 +23,27 @@ mod call;
 mod call_events;
 mod catalogue;
 mod catalogue_events;
-mod client;
 mod client_events;
 mod client_request_events;
 mod client_requests;
 mod conflicts;
 mod connection_events;
 mod deadlines;
-mod disconnect;
 mod document_gone;
 mod effect;
+mod event;
 mod expiry;
 mod former_session_events;
 mod former_sessions;
 mod hand_over;
 mod hand_over_events;
 mod heartbeat;
-mod ids;
 mod limits;
-mod now;
 mod overdue_calls;
 mod page_abilities;
 mod query;
 mod query_events;
 mod receipt;
-mod refusal;
 mod registration_events;
 mod route_index;
 mod routing;
@@ -63,14 +59,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use web_time::Instant;
 
-use bridge_protocol::{CallId, CloseCode, Kind, QueryId, SessionId};
-use indexmap::IndexMap;
+use bridge_protocol::{CallId, CloseCode, ConnectedClient, Kind, QueryId, SessionId};
+use indexmap::{IndexMap, IndexSet};
 
 use crate::definition::SharedDefinition;
 use crate::definition::tool::SharedTool;
 use crate::fast_hash::FastHash;
 use catalogue::Catalogue;
-use client::ClientState;
 use deadlines::{Deadline, Deadlines};
 use former_sessions::FormerSessions;
 use route_index::RouteIndex;
@@ -84,18 +79,15 @@ pub(crate) use client_requests::{
     MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
 };
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
-pub use disconnect::Disconnect;
 pub use effect::{AgentEffect, CallFailure, CallOutcome, CallerEvent, Effect, Effects, PageAnswer};
+pub use event::{ClientId, ConnectionId, Disconnect, Now, Refusal};
 pub use hand_over::{HandOverRequest, HandOverState};
-pub use ids::{ClientId, ConnectionId};
 pub use limits::{QueryLimits, RealmLimits};
-pub use now::Now;
 pub use overdue_calls::ProbeAnswer;
 pub use page_abilities::PageAbilities;
 pub use query::{CompletedQuery, QueryPage, QueryPolicy, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
 pub use receipt::Receipt;
-pub use refusal::Refusal;
 pub use routing::SessionTarget;
 pub use routing_error::{RoutingError, resource_not_found};
 pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
@@ -119,6 +111,13 @@ pub struct Realm {
     /// registration number is listed.
     registration_count: u64,
     route_index: RouteIndex,
+}
+
+/// A connected MCP client and the URIs of the resources that it is subscribed to.
+#[derive(Debug)]
+struct ClientState {
+    info: ConnectedClient,
+    subscriptions: IndexSet<String>,
 }
 
 impl Realm {

@@ -27,12 +27,11 @@ mod cursor;
 mod member_key;
 mod program;
 mod run;
-mod verdict;
 
 use serde_json::Value;
 
 use program::Program;
-pub use verdict::TextVerdict;
+pub use run::TextVerdict;
 
 /// A schema that is compiled for texts.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::get_result::{GET_RESULT, get_result};
-use super::outcome::RoundOutcome;
+use super::round_outcome::RoundOutcome;
 use super::tools::{Invocation, call_page_tool};
 use crate::budget::WorkOrder;
 use crate::hub::Hub;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::CallOptions;
 use super::audit::AuditEntry;
-use super::outcome::RoundOutcome;
+use super::round_outcome::RoundOutcome;
 use crate::budget::RefusalKind;
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;

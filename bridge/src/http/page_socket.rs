@@ -6,7 +6,6 @@ mod codec;
 mod compat;
 mod connection_end;
 mod connection_loop;
-mod context;
 mod early_frames;
 mod handshake;
 mod long_registration;
@@ -34,8 +33,7 @@ use crate::web::{AppState, Parameters, Problem};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
-use context::HandshakeContext;
-use handshake::{HandshakeError, accept, authenticate};
+use handshake::{HandshakeContext, HandshakeError, accept, authenticate};
 use page_protocol::PageProtocol;
 use page_session::PageSession;
 use socket::{

@@ -181,13 +181,18 @@ impl ClientChannel for CallClient {
             method: &request.method,
             params: &request.params,
         });
-        Box::pin(async move { convert::client_response(request.key, question.answer().await) })
+        Box::pin(
+            async move { rmcp_conversions::client_response(request.key, question.answer().await) },
+        )
     }
 
     fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
         let refused = input_required::to_input_request(request).err()?;
         let message = refused.message.into_owned();
-        Some(convert::unsupported_request(request.key.clone(), message))
+        Some(rmcp_conversions::unsupported_request(
+            request.key.clone(),
+            message,
+        ))
     }
 
     fn uses_input_required(&self) -> bool {

@@ -15,10 +15,10 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::checked_request::CheckedRequest;
-use super::convert;
 use super::input_required::RequestStateSealer;
-use super::message::json_string;
+use super::json_rpc_message::json_string;
 use super::request_digest::RequestDigest;
+use super::rmcp_conversions;
 use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::calls::ResumeToken;
 use crate::hub::Hub;
@@ -112,7 +112,7 @@ impl CallInput {
         let digest = hub.run_work_unless_small(order, work).await;
         let digest = digest.map_err(|error| RequestError::Failed(error.into()));
         digest
-            .map_err(|error| convert::to_error_data(error, true))?
+            .map_err(|error| rmcp_conversions::to_error_data(error, true))?
             .map_err(|error| invalid_arguments(&error))
     }
 }

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::answer::EncodedResponse;
 use super::call_client::MessageBuffer;
+use super::json_rpc_response::EncodedResponse;
 use super::session::CallGuard;
 use crate::hub::Hub;
 

@@ -18,11 +18,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::accept::accepts_only_events;
-use super::convert;
+use super::accept_header::accepts_only_events;
 use super::headers::session_id_header;
-use super::message::{Params, json_string};
+use super::json_rpc_message::{Params, json_string};
 use super::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
+use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
 use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
@@ -277,5 +277,5 @@ fn single_header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 
 fn parse_log_level(raw: &RawValue) -> Option<LogLevel> {
     let level: LoggingLevel = serde_json::from_str(raw.get()).ok()?;
-    Some(convert::log_level(level))
+    Some(rmcp_conversions::log_level(level))
 }

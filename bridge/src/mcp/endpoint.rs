@@ -22,15 +22,15 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::accept::{accepts_events, accepts_only_events};
-use super::answer::EncodedResponse;
+use super::accept_header::{accepts_events, accepts_only_events};
 use super::checked_request::{CheckedRequest, Refused, find_session, unknown_version};
 use super::client_questions::Answer;
 use super::headers::{LAST_EVENT_ID, session_id_header};
 use super::http_response::{
     self, single_response, sse_response, until_expiry, until_stopped, with_guard,
 };
-use super::message::{Message, json_string, request_key};
+use super::json_rpc_message::{Message, json_string, request_key};
+use super::json_rpc_response::EncodedResponse;
 use super::request_kind::RequestKind;
 use super::rmcp_rejection::with_json_body;
 use super::service::McpService;

@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::EncodedResponse;
 use super::call_client;
 use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
 use super::event_log::{EventLog, StoredEvent};
+use super::json_rpc_response::EncodedResponse;
 use super::large_body::block_in_place;
 use super::session::{CallGuard, McpSession};
 use crate::budget::{AnswerBody, AnswerLease, INLINE_LIMIT};

@@ -11,14 +11,14 @@ use rmcp::ServerHandler;
 use rmcp::model::{InitializeRequestParams, InitializeResult};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::answer::{EncodedResponse, encode_error, encode_result};
 use super::checked_request::allow_initialize;
-use super::convert;
-use super::handler::refusal_to_error;
 use super::headers::SESSION_ID;
 use super::http_response::{single_event, single_response, with_guard};
-use super::message::params_of;
+use super::json_rpc_message::params_of;
+use super::json_rpc_response::{EncodedResponse, encode_error, encode_result};
 use super::requesting_client::RequestingClient;
+use super::rmcp_conversions;
+use super::rmcp_handler::refusal_to_error;
 use super::service::McpService;
 use super::session::{ActivityGuard, McpSession};
 use crate::budget::{Party, RefusalKind};
@@ -97,7 +97,7 @@ fn connect(
     let _activity = session.begin_activity();
     // A client that initialises again is still one client.
     session.set_notifier(None);
-    let client = convert::connected_client(info, version);
+    let client = rmcp_conversions::connected_client(info, version);
     let address = session.party().address;
     let connected = mcp
         .sessions

@@ -13,16 +13,16 @@ use rmcp::ErrorData;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::answer::{
-    EncodedResponse, encode_call_error, encode_error, encode_members, encode_result,
-};
 use super::call_client::{CallClient, MessageBuffer};
 use super::call_input::CallInput;
 use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
 use super::checked_request::CheckedRequest;
 use super::http_response::{self, single_response};
 use super::input_required::RequestStateSealer;
-use super::message::request_key;
+use super::json_rpc_message::request_key;
+use super::json_rpc_response::{
+    EncodedResponse, encode_call_error, encode_error, encode_members, encode_result,
+};
 use crate::calls::{CallOptions, RoundOutcome};
 use crate::hub::Hub;
 

@@ -16,7 +16,7 @@ use crate::budget::{INLINE_LIMIT, WorkOrder};
 use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::CallFailure;
 
-use super::convert;
+use super::rmcp_conversions;
 
 /// Checks that the headers repeat the arguments of this tool.
 pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<(), ErrorData> {
@@ -46,7 +46,7 @@ pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<()
         }
         Err(error) => {
             let failure = RequestError::Failed(CallFailure::from(error));
-            Err(convert::to_error_data(failure, request.is_modern))
+            Err(rmcp_conversions::to_error_data(failure, request.is_modern))
         }
     }
 }

@@ -13,12 +13,12 @@ use rmcp::model::{CompleteRequestParams, GetPromptResult, ReadResourceResult};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::answer::EncodedResponse;
 use super::call_input::{CallInput, invalid_arguments};
 use super::checked_request::CheckedRequest;
-use super::convert;
-use super::message::params_of;
+use super::json_rpc_message::params_of;
+use super::json_rpc_response::EncodedResponse;
 use super::page_call::{self, PageCall};
+use super::rmcp_conversions;
 use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::calls::{
     self, CallOptions, CompletionRequest, DETACHED_CLIENT, PromptRequest, builtin_resources,
@@ -105,7 +105,7 @@ pub(super) async fn complete(request: &CheckedRequest<'_>, body: &Bytes) -> Opti
     let run = async move {
         match calls::complete(&call.hub, completion).await {
             Ok(values) => {
-                let completion = convert::to_completion(values);
+                let completion = rmcp_conversions::to_completion(values);
                 let result = Map::from_iter([("completion".to_owned(), completion)]);
                 call.encode_object(&result, false)
             }
@@ -123,8 +123,8 @@ fn completion(
     let arguments = params.context.and_then(|context| context.arguments);
     Ok(CompletionRequest {
         caller: options(request)?,
-        reference: convert::reference(params.r#ref)?,
-        argument: convert::argument(params.argument),
+        reference: rmcp_conversions::reference(params.r#ref)?,
+        argument: rmcp_conversions::argument(params.argument),
         arguments: arguments.unwrap_or_default().into_iter().collect(),
     })
 }
@@ -155,7 +155,7 @@ async fn encode_page_result<T: DeserializeOwned>(
         result.shift_remove("resultType");
         match checked {
             Ok(_) => own_call.encode_object(&result, is_cacheable),
-            Err(error) => own_call.encode_error(&convert::invalid_result(&error)),
+            Err(error) => own_call.encode_error(&rmcp_conversions::invalid_result(&error)),
         }
     };
     let failed = |failure| call.encode_call_error(RequestError::Failed(failure));

@@ -13,7 +13,7 @@ use http::header::USER_AGENT;
 use rmcp::model::{Implementation, ProtocolVersion};
 use serde_json::value::RawValue;
 
-use super::convert;
+use super::rmcp_conversions;
 use crate::agent_queries::QueryLifetime;
 use crate::calls::{CallOptions, ClientChannel, DeliveryLimits};
 use crate::config::{Config, Profile, TextLimitRule};
@@ -80,7 +80,10 @@ impl RequestingClient {
             max_image_edge: profile.max_image_edge,
         };
         let calling = CallingClient {
-            info: info.map_or_else(convert::unknown_client, convert::client_info),
+            info: info.map_or_else(
+                rmcp_conversions::unknown_client,
+                rmcp_conversions::client_info,
+            ),
             protocol_version: version.as_ref().map(ToString::to_string),
             capabilities,
             limits: Some(limits),

@@ -16,9 +16,9 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::handler::Handler;
 use super::http_response::KEEP_ALIVE_INTERVAL;
 use super::large_body::{LargeBodyHint, block_in_place};
+use super::rmcp_handler::Handler;
 use super::session::McpSession;
 use crate::budget::ScanTurn;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::client_cache::ClientCache;
-use super::handler::Handler;
 use super::input_required::RequestStateSealer;
+use super::rmcp_handler::Handler;
 use super::rmcp_services::RmcpServices;
 use super::session::McpSession;
 use super::sessions::McpSessions;

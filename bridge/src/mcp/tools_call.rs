@@ -8,9 +8,9 @@ use bridge_mcp_results::tool_result::CallToolResult;
 use bytes::Bytes;
 use rmcp::ErrorData;
 
-use super::answer::{EncodedResponse, encode_tool_result};
 use super::call_input::CallInput;
 use super::checked_request::CheckedRequest;
+use super::json_rpc_response::{EncodedResponse, encode_tool_result};
 use super::page_call::{self, PageCall};
 use super::param_headers;
 use crate::budget::{INLINE_LIMIT, WorkOrder};

@@ -13,17 +13,17 @@ use http::StatusCode;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::answer::{EncodedResponse, begin_response, encode_call_error};
 use super::checked_request::CheckedRequest;
-use super::convert;
 use super::http_response::single_response;
+use super::json_rpc_response::{EncodedResponse, begin_response, encode_call_error};
+use super::rmcp_conversions;
 use crate::calls::{self, builtin_tools};
 use crate::hub::tool_list_work;
 
 /// The encoded definitions of the bridge's own tools.
 static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
     let own = builtin_tools::DEFINITIONS.iter();
-    own.filter_map(convert::to_list_entry).collect()
+    own.filter_map(rmcp_conversions::to_list_entry).collect()
 });
 
 /// Serves the list.
@@ -89,7 +89,7 @@ impl ToolList {
     fn encode(&self, id: &RawValue) -> Vec<u8> {
         let page_tools = self
             .page_tools()
-            .filter_map(|tool| tool.list_entry(self.is_modern, convert::to_list_entry));
+            .filter_map(|tool| tool.list_entry(self.is_modern, rmcp_conversions::to_list_entry));
         let tools: Vec<Cow<'_, str>> = self
             .builtin
             .iter()

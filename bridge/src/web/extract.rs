@@ -1,8 +1,12 @@
-//! axum's extractors for the URL of a request, which reject it as the other routes do: with a
-//! [`Problem`] and not in plain text.
+//! Extracts the parts of a request: the address of its client, and with axum's extractors the parts of
+//! its URL. These reject a request as the other routes do: with a [`Problem`] and not in plain text.
+
+use std::net::{IpAddr, Ipv4Addr};
 
 use axum::extract::{FromRequestParts, Path, Query};
+use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
+use http::Extensions;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
@@ -37,4 +41,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Parameters<T> 
 
 fn invalid_url(reason: String) -> Problem {
     Problem::new(ErrorCode::ProtocolViolation, reason)
+}
+
+/// Returns the address of the client, whose share of the limits the request counts for. It is in the
+/// extensions of every request that passes the router.
+pub(crate) fn client_address(extensions: &Extensions) -> ClientAddress {
+    let unknown = || ClientAddress::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    extensions.get().copied().unwrap_or_else(unknown)
 }

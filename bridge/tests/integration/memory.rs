@@ -1,7 +1,7 @@
 //! The memory that requests and messages may use together.
 
 use bridge::{Config, Memory, ServerHandle};
-use bridge_protocol::{BridgeToPage, ErrorCode, ToolCall, parts};
+use bridge_protocol::{BridgeToPage, ErrorCode, ToolCall, message_parts};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -155,7 +155,7 @@ async fn messages_in_parts_draw_from_the_memory_of_their_token() {
     let bridge = start_small_bridge().await;
     let unfinished = |id| {
         let text = "x".repeat(9 * MIB);
-        let mut parts: Vec<_> = parts::split(&text, id).collect();
+        let mut parts: Vec<_> = message_parts::split(&text, id).collect();
         parts.pop();
         parts
     };

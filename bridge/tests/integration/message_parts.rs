@@ -4,7 +4,7 @@ use bridge::Config;
 use bridge_protocol::limits::{
     ENVELOPE_BYTES, MAX_FRAME_BYTES, MAX_UNFINISHED_MESSAGES, PART_BYTES,
 };
-use bridge_protocol::parts::split;
+use bridge_protocol::message_parts::split;
 use bridge_protocol::{CallResponse, PageToBridge};
 use futures_util::future::join;
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bridge::in_memory::{ABNORMAL_CLOSURE, BridgeOutput, InMemoryBridge, new_bridge};
 use bridge::{CallSettings, Config, PageLimits, PageTimings, Results};
-use bridge_protocol::parts::{Assembler, AssemblyStatus};
+use bridge_protocol::message_parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{BridgeToPage, CallId, Kind};
 use serde_json::Value;
 

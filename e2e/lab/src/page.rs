@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, Result, bail, ensure};
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts;
+use bridge_protocol::message_parts;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -195,7 +195,7 @@ impl PageAnswer {
         Self {
             protocol,
             first: first.to_owned(),
-            rest: parts::split(&rest, PART_NUMBER)
+            rest: message_parts::split(&rest, PART_NUMBER)
                 .map(Utf8Bytes::from)
                 .collect(),
         }
@@ -248,7 +248,7 @@ fn text_after<'a>(text: &'a str, what: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use bridge_protocol::PageToBridge;
-    use bridge_protocol::parts::{Assembler, AssemblyStatus};
+    use bridge_protocol::message_parts::{Assembler, AssemblyStatus};
 
     use super::*;
 

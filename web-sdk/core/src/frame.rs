@@ -3,7 +3,7 @@
 //! This module writes only the envelope. Values that are JSON already are passed through as parts,
 //! so that a large result is never copied into the memory of the wasm.
 
-use bridge_protocol::names::page_to_bridge as kind;
+use bridge_protocol::message_types::page_to_bridge as kind;
 use bridge_protocol::{CallId, PROTOCOL_VERSION};
 
 use super::messages::{Answer, Authenticate, PageToBridge};

@@ -1,4 +1,4 @@
-//! Sending and receiving of messages in parts (see [`bridge_protocol::parts`]).
+//! Sending and receiving of messages in parts (see [`bridge_protocol::message_parts`]).
 //!
 //! The texts stay strings of the browser, and their lengths are counted in UTF-16 units. A text has
 //! at most as many units as bytes, so a bridge that keeps to a limit in bytes is never rejected.

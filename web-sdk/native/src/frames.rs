@@ -2,7 +2,7 @@
 //! long.
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
+use bridge_protocol::message_parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{self as wire, limits};
 use web_sdk_core::frame::{FramePart, encode};
 use web_sdk_core::{

@@ -1,7 +1,7 @@
 //! Tests of the codec with the golden files, and of the connection, in a real browser.
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts::{Assembler, AssemblyStatus};
+use bridge_protocol::message_parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{BridgeId, CallId, ErrorCode, RegistrationId};
 use js_sys::{Function, JSON, JsString, Promise, Reflect};
 use wasm_bindgen::prelude::*;

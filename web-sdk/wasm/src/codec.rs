@@ -1,6 +1,6 @@
 //! Decoding of frames with `JSON.parse`, and encoding of messages as strings of the browser.
 
-use bridge_protocol::names::bridge_to_page as kind;
+use bridge_protocol::message_types::bridge_to_page as kind;
 use bridge_protocol::{BridgeId, CallId, RegistrationId};
 use js_sys::{Array, JsString, Reflect};
 use wasm_bindgen::prelude::*;

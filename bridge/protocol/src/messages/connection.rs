@@ -240,7 +240,7 @@ pub struct Limits {
     pub max_result_bytes: usize,
     /// The largest frame, in bytes.
     pub max_frame_bytes: usize,
-    /// The largest message in [parts](crate::parts), in bytes. It also limits the sum of all
+    /// The largest message in [parts](crate::message_parts), in bytes. It also limits the sum of all
     /// unfinished messages.
     pub max_message_bytes: usize,
     /// The interval of heartbeats, in seconds. A page that receives nothing for twice this time may

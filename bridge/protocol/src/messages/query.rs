@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::present;
 use crate::{ErrorCode, QueryId};
 
-pub use caller::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller};
+pub use caller::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller, Subject};
 pub use content::QueryContent;
 pub use usage::{QueryUsage, TokenUsage};
 

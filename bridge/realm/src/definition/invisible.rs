@@ -6,7 +6,7 @@ use bridge_protocol::ErrorCode;
 use bridge_protocol::invisible::{visible_line, without_invisible};
 use serde_json::{Map, Value};
 
-use super::error::DefinitionError;
+use super::definition_error::DefinitionError;
 
 /// The fields of definitions, and of the schemas in them, that people and models read.
 const TEXTS: [&str; 2] = ["title", "description"];

@@ -7,7 +7,7 @@ use bridge_protocol::ErrorCode;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::error::DefinitionError;
+use super::definition_error::DefinitionError;
 use super::hash::{DefinitionHash, hash_prefix, hash_text};
 use super::interner::Internable;
 use super::invisible;

@@ -2,7 +2,6 @@
 
 mod annotations;
 mod fields;
-mod keys;
 mod listing_cache;
 mod name_span;
 mod parsed;
@@ -26,12 +25,13 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::hash;
+pub use annotations::RESULT_SIZE_KEY;
 use bridge_schema::Validator;
 pub use fields::check_icons;
-pub use keys::{RESULT_SIZE_KEY, SESSION_ARGUMENT};
 pub use listing_cache::ListingCache;
 use name_span::NameSpan;
 use parsed::ParsedTool;
+pub use parsed::SESSION_ARGUMENT;
 
 /// One tool definition. Equal definitions share one allocation, see [`DefinitionRegistry`].
 ///

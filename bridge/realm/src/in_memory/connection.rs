@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_protocol::SessionId;
-use bridge_protocol::parts::Assembler;
+use bridge_protocol::message_parts::Assembler;
 
 /// Returns when a token expires, relative to the creation of the bridge: `None` if the token is
 /// invalid, `Some(None)` if it does not expire.

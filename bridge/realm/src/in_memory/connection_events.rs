@@ -3,7 +3,7 @@
 use std::time::Duration;
 use web_time::Instant;
 
-use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
+use bridge_protocol::message_parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeId, BridgeToPage, CloseCode, DecodeError, ErrorCode,
     PageToBridge, RenewalFailed, Retry, SessionId, limits,

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use bridge_protocol::{BridgeToPage, Clients, ConnectedClient, ErrorCode, SessionId};
 use indexmap::IndexSet;
 
-use super::client::ClientState;
-use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal, Session};
+use super::{ClientId, ClientState, ConnectionId, Effect, Effects, Realm, Refusal, Session};
 use crate::definition::MAX_URI_BYTES;
 
 /// All clients of a realm together may subscribe to this many times the URIs of one client. The

@@ -6,7 +6,7 @@ use bridge_protocol::{
 use bridge_raw_json::RawJson;
 use serde_json::value::RawValue;
 
-use super::ids::{ClientId, ConnectionId};
+use super::event::{ClientId, ConnectionId};
 use super::query::QueryPage;
 
 /// The effects of one event, in the order in which the hub performs them.

@@ -7,7 +7,6 @@
 
 mod item_map;
 mod items;
-mod subscriptions;
 mod summary;
 
 use std::collections::BTreeSet;
@@ -17,12 +16,12 @@ use web_time::Instant;
 
 use bridge_protocol::invisible::without_invisible;
 use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
-use bridge_protocol::{CallId, PageState, SessionId, Visibility};
+use bridge_protocol::{BridgeToPage, CallId, PageState, SessionId, Subscriptions, Visibility};
 use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
 use super::receipt::EARLIEST_PROOF;
-use super::{ConnectionId, Now, PageAbilities, QueryPage};
+use super::{ConnectionId, Effect, Now, PageAbilities, QueryPage};
 use crate::fast_hash::FastHash;
 use crate::realm::app_key::AppKey;
 use bridge_protocol::Subject;
@@ -368,5 +367,21 @@ impl Session {
         let name = self.info.app.as_deref()?.to_owned();
         let origin = self.info.origin.as_deref().map(str::to_owned);
         Some(AppKey { name, origin })
+    }
+
+    /// The message with the current subscriptions; `None` if they were already sent to the page.
+    pub(in crate::realm) fn subscriptions_update(
+        &mut self,
+        connection: ConnectionId,
+    ) -> Option<Effect> {
+        if self.subscribed_uris == self.sent_subscriptions {
+            return None;
+        }
+        self.sent_subscriptions.clone_from(&self.subscribed_uris);
+        let uris = self.subscribed_uris.iter().cloned().collect();
+        Some(Effect::Send {
+            connection,
+            message: BridgeToPage::Subscriptions(Subscriptions { uris }),
+        })
     }
 }

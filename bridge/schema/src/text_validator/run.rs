@@ -7,7 +7,6 @@ use super::program::{
     ANY, ARRAY, ArrayRules, BOOLEAN, InPlace, NULL, NUMBER, Node, NodeId, NumberRules, OBJECT,
     ObjectRules, Program, STRING, StringRules, Types,
 };
-use super::verdict::TextVerdict;
 
 /// The maximum number of subschemas around each other that apply to the same value, in all values
 /// around each other. Each takes up to a kilobyte of stack.
@@ -22,6 +21,17 @@ const MAX_COMPARED: usize = 64;
 
 /// The maximum number of valid strings that are compared one after the other.
 const MAX_SCANNED_CHOICES: usize = 8;
+
+/// What the pass over a text has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextVerdict {
+    Valid,
+    Invalid,
+    /// The text must be parsed to decide.
+    Undecided,
+    /// The pass has stopped, because it would take too many steps.
+    TooCostly,
+}
 
 pub(super) fn run(program: &Program, json: &str, max_steps: u64) -> TextVerdict {
     let mut run = Run {

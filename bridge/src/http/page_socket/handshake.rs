@@ -14,15 +14,23 @@ use bridge_realm::realm::PageHello;
 use tokio::time::timeout;
 
 use super::codec::invalid_json;
-use super::context::HandshakeContext;
 use super::early_frames::EarlyFrames;
 use super::page_protocol::PageProtocol;
 use super::page_session::PageSession;
 use super::socket::{PageSocket, binary_unsupported};
-use crate::budget::{PendingPagePermit, RefusalKind, RefusalRecord};
+use crate::budget::{PageParty, PendingPagePermit, RefusalKind, RefusalRecord};
 use crate::hub::OutboxReceiver;
 use crate::web::{AppState, guard};
 use crate::websocket::{Frame, SocketError};
+
+/// The request that opened the socket. It is stored for pages that may authenticate again.
+pub(super) struct HandshakeContext {
+    pub(super) state: AppState,
+    pub(super) origin: OriginCheck,
+    pub(super) session: SessionId,
+    /// Whose share of the limits the page counts for.
+    pub(super) party: PageParty,
+}
 
 /// Why a handshake has failed.
 pub(super) enum HandshakeError {

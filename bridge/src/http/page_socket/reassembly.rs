@@ -1,15 +1,15 @@
 //! Messages that arrive in several frames.
 
 use bridge_protocol::CloseCode;
-use bridge_protocol::parts::{self, AssemblyStatus, PartError};
+use bridge_protocol::message_parts::{self, AssemblyStatus, PartError};
 use bridge_realm::page_messages::CloseFrame;
 
 /// Puts messages together from their parts.
-pub(super) struct Reassembler(parts::Assembler);
+pub(super) struct Reassembler(message_parts::Assembler);
 
 impl Reassembler {
     pub(super) fn new(max_message_bytes: usize) -> Self {
-        Self(parts::Assembler::new(max_message_bytes))
+        Self(message_parts::Assembler::new(max_message_bytes))
     }
 
     /// Adds a part. Returns the message when it is complete.

@@ -36,7 +36,7 @@ async fn all_fields_of_a_query_reach_the_agent() {
         }),
     );
     let text = query.to_string();
-    for part in bridge_protocol::parts::split(&text, 1) {
+    for part in bridge_protocol::message_parts::split(&text, 1) {
         page.send_text(part).await;
     }
     let request = agent.next_request().await;

@@ -1,7 +1,7 @@
 //! Sending and receiving of messages in parts.
 
 use bridge_protocol::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
-use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
+use bridge_protocol::message_parts::{Assembler, AssemblyStatus, split};
 use proptest::prelude::*;
 use proptest::string::string_regex;
 

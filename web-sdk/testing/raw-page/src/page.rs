@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
+use bridge_protocol::message_parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{
     Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel, CallId,
     CallReceived, CallResponse, ClientResponse, ConnectedClient, Definition, Kind, PageToBridge,

@@ -31,6 +31,15 @@ const MAX_ORIGIN_BYTES: usize = 320;
 /// The largest id of a session, in bytes of JSON. Only pages of mcp-web 0.1 can have a longer one.
 const MAX_SESSION_BYTES: usize = 192;
 
+/// The person or service that a token identifies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The subject's id (`sub`, RFC 7519 section 4.1.2).
+    pub sub: Option<String>,
+    /// The subject's roles.
+    pub roles: Vec<String>,
+}
+
 /// Who asks a query: a user of the bridge, in an app, in a tab.
 ///
 /// # Examples

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::keys::RESULT_SIZE_KEY;
+/// The key in a tool's `_meta` with the maximum number of characters of its results, for clients
+/// that read it, such as Claude Code.
+pub const RESULT_SIZE_KEY: &str = "anthropic/maxResultSizeChars";
 
 /// The declared maximum number of characters of a tool's results, for clients that read it. Values
 /// other than whole numbers above zero are ignored, as those clients do.

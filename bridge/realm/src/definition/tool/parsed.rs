@@ -6,12 +6,19 @@ use bridge_protocol::ErrorCode;
 use bridge_schema::{Validator, dialect};
 use serde_json::{Map, Value, json};
 
-use super::keys::{APP_SESSION_ARGUMENT, SESSION_ARGUMENT};
 use super::listing_cache::ListingCache;
 use super::published_name::{published_name, set_repaired_name};
 use super::{annotations, fields, repair};
 use crate::definition::invisible;
 use crate::definition::reserved::is_builtin_tool;
+
+/// The optional argument that selects a session, added to every input schema without
+/// [`APP_SESSION_ARGUMENT`].
+pub const SESSION_ARGUMENT: &str = "session_id";
+
+/// The argument of an app that has sessions of its own. Beside it, [`SESSION_ARGUMENT`] is not
+/// published: a model would confuse the two.
+const APP_SESSION_ARGUMENT: &str = "sessionId";
 
 /// The parsed form of a tool definition.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The codec for pages of this version: JSON messages, of which long ones are split into parts.
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::{BridgeToPage, CloseCode, DecodeError, PageToBridge, parts};
+use bridge_protocol::{BridgeToPage, CloseCode, DecodeError, PageToBridge, message_parts};
 use bridge_realm::page_messages::{CloseFrame, PageEvent, parse_compact_response};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -57,13 +57,13 @@ impl PageCodec for V2Codec {
             return;
         }
         self.split_messages += 1;
-        for part in parts::split(&text, self.split_messages) {
+        for part in message_parts::split(&text, self.split_messages) {
             socket.queue_text(part);
         }
     }
 
     fn decode(&mut self, frame: Utf8Bytes) -> Decoding {
-        if !parts::is_part(&frame) {
+        if !message_parts::is_part(&frame) {
             return decode_message(frame);
         }
         match self.push_part(&frame) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::convert;
+use super::rmcp_conversions;
 use crate::budget::AnswerLease;
 
 /// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
@@ -92,7 +92,11 @@ pub(super) fn encode_call_error(
     error: RequestError,
     is_modern: bool,
 ) -> EncodedResponse {
-    encode_error(id, &convert::to_error_data(error, is_modern), is_modern)
+    encode_error(
+        id,
+        &rmcp_conversions::to_error_data(error, is_modern),
+        is_modern,
+    )
 }
 
 /// Encodes an error. `is_modern` means MCP 2026-07-28 or later, where some errors have a status of

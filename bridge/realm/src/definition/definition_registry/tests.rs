@@ -1,4 +1,4 @@
-use super::super::definition_name::MAX_ERROR_NAME_CHARS;
+use super::super::definition_error::MAX_ERROR_NAME_CHARS;
 use super::super::interner::MAX_UNUSED_ENTRIES;
 use super::*;
 use serde_json::json;

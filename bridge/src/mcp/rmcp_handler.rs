@@ -52,10 +52,11 @@ impl Handler {
         let bytes = definitions.iter().map(SharedDefinition::bytes).sum();
         let convert = move || -> Vec<T> {
             let definitions = definitions.iter().map(|page| page.published_for(modern));
-            let models = definitions.map(|definition| convert::to_model(&definition));
+            let models = definitions.map(|definition| rmcp_conversions::to_model(&definition));
             models.filter_map(Result::ok).collect()
         };
-        let failed = |failure| convert::to_error_data(RequestError::Failed(failure), modern);
+        let failed =
+            |failure| rmcp_conversions::to_error_data(RequestError::Failed(failure), modern);
         let lease = self.hub.lease_answer(realm, bytes);
         if let Some(lease) = lease.map_err(failed)? {
             LargeBodyHint::set(context, lease);
@@ -63,7 +64,7 @@ impl Handler {
         let order = WorkOrder::for_definitions(realm, bytes);
         let converted = self.hub.run_work_unless_small(order, convert).await;
         let pages = converted.map_err(|error| failed(error.into()))?;
-        let builtin = builtin.iter().map(convert::to_model);
+        let builtin = builtin.iter().map(rmcp_conversions::to_model);
         Ok(builtin.filter_map(Result::ok).chain(pages).collect())
     }
 }
@@ -83,7 +84,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if let Some(session) = session_of(&context) {
-            session.set_log_level(convert::log_level(request.level));
+            session.set_log_level(rmcp_conversions::log_level(request.level));
         }
         Ok(())
     }
@@ -97,7 +98,8 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let context = subscription.request_context();
-        let client = convert::connected_client(context.client_info(), context.protocol_version());
+        let client =
+            rmcp_conversions::connected_client(context.client_info(), context.protocol_version());
         let (realm, address) = (realm_of(context)?, address_of(context)?);
         let connected = self
             .sessions

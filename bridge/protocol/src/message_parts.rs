@@ -6,7 +6,7 @@
 //! may be interleaved with each other and with complete messages.
 //!
 //! ```
-//! use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
+//! use bridge_protocol::message_parts::{Assembler, AssemblyStatus, split};
 //!
 //! let message = format!("{{\"type\":\"x\",\"data\":\"{}\"}}", "é".repeat(200_000));
 //! let mut assembler = Assembler::new(1024 * 1024);
@@ -30,7 +30,7 @@ const MAX_ID_DIGITS: usize = 20;
 /// Returns whether a frame is a part of a message.
 ///
 /// ```
-/// use bridge_protocol::parts::is_part;
+/// use bridge_protocol::message_parts::is_part;
 ///
 /// assert!(is_part("#.1 {}"));
 /// assert!(!is_part("{}"));

@@ -1,10 +1,13 @@
-//! The name of a definition that is refused, for its error.
+//! The error of a definition that cannot be published, and the name of the definition in it.
 
 use std::fmt;
 
-use bridge_protocol::{Definition as Sent, Kind};
+use bridge_protocol::{Definition as Sent, ErrorCode, Kind};
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
+
+/// Why a definition is refused: the code and the message for the page.
+pub type DefinitionError = (ErrorCode, String);
 
 /// The number of characters of a definition's name in an error; the index identifies the
 /// definition.
