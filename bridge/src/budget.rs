@@ -8,12 +8,12 @@
 //! are three ways to hold a part of a budget:
 //!
 //! - an entry of a [`SharedPool`]. Idle entries make room first;
-//! - a [lease](ByteLease) on bytes of a [`ByteBudget`]. Bytes in use cannot make room, so a party that
-//!   holds many already is refused more. What is only kept for later (closed apps, results, events)
-//!   makes room: it is dropped;
+//! - a [lease](ByteLease) on bytes of a [`ByteBudget`]. Bytes in use cannot make room, so a party
+//!   that holds many already is refused more. Data that is only stored for later (closed apps,
+//!   results, events) makes room: it is dropped;
 //! - a turn in the [`CpuPool`], whose queue is fair to tokens.
 //!
-//! [`RefusalLog`] logs and counts what is refused.
+//! [`RefusalLog`] logs and counts refusals.
 //!
 //! | limit | held by | acquired | setting |
 //! |---|---|---|---|

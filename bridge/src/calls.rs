@@ -5,7 +5,7 @@
 //! Dropping the future of a call cancels the call in the page.
 //!
 //! 1. [`dispatch`] decides whether a tool belongs to the bridge ([`builtin_tools`]) or to a page
-//!    ([`tools`]). Prompts, resources and completions have modules of their own.
+//!    ([`tools`]). Prompts, resources and completions have separate modules.
 //! 2. [`in_flight`] drives a call while it runs: it forwards progress, logs and the page's requests
 //!    to the client through a [`client_channel`].
 //! 3. [`tool_outcome`] builds the result from the page's answer, and [`delivery_limits`] truncates

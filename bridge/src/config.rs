@@ -67,7 +67,7 @@ pub struct Config {
     #[command(flatten)]
     pub tokens: Tokens,
 
-    /// Who may connect with which signed tokens.
+    /// Signed tokens: who may connect with them.
     #[command(flatten)]
     pub identity: Identity,
 

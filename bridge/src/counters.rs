@@ -1,4 +1,4 @@
-//! What a bridge counts while it runs: the calls of clients, and the stalls of the bridge itself.
+//! The counters of a running bridge: the calls of clients, and the stalls of the bridge itself.
 //!
 //! A call that succeeds costs two atomic additions, and a call that fails costs three.
 

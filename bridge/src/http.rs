@@ -27,7 +27,8 @@ use crate::web::{AppState, MCP_METADATA_PATH, METADATA_PATH, guard};
 
 pub(crate) use hot_routes::RequestHandler;
 
-/// What an app in the bridge's process serves on the bridge's port, under the checks of the bridge.
+/// The routes that an app in the bridge's process serves on the bridge's port, under the checks of
+/// the bridge.
 #[derive(Clone, Debug, Default)]
 pub struct MountedApp {
     /// The routes of the app. They must not clash with the bridge's own.
@@ -75,8 +76,8 @@ fn router(state: &AppState, mcp: &McpService, app: MountedApp) -> Router {
     with_guard(routes.layer(cors), state.clone())
 }
 
-/// Returns all routes for clients of mcp-web 0.1: every path is an endpoint, for every method
-/// without a route of its own there.
+/// Returns all routes for clients of mcp-web 0.1: every path is an endpoint, for every method that
+/// has no other route there.
 fn compat_router(state: &AppState, service: &Arc<CompatService>, app: MountedApp) -> Router {
     let endpoint = {
         let service = Arc::clone(service);

@@ -1,5 +1,5 @@
-//! What every program around a bridge does: load settings, log, serve, announce the address, and shut
-//! down on a signal.
+//! The steps of every program around a bridge: load settings, log, serve, announce the address, and
+//! shut down on a signal.
 
 mod startup_summary;
 
@@ -41,12 +41,12 @@ pub struct ProgramSettings {
     #[arg(long, conflicts_with = "print_config", help_heading = PROGRAM)]
     check_config: bool,
 
-    /// Stop when the standard input is closed: for a program that starts a bridge of its own, which
-    /// must not outlive it.
+    /// Stop when the standard input is closed: for a program that starts a bridge, which must not
+    /// outlive the program.
     #[arg(long, env = "MCP_WEB_UNTIL_STDIN_ENDS", help_heading = PROGRAM)]
     until_stdin_ends: bool,
 
-    /// What to log, to stderr: error, warn, info, debug, or a tracing filter.
+    /// Log level on stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
         long,
         env = "MCP_WEB_LOG",

@@ -44,7 +44,7 @@ pub(crate) struct BackgroundCall {
     pub(crate) started: tokio::time::Instant,
 }
 
-/// What is stored under a handle.
+/// The entry that is stored under a handle.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredResult {
     /// The name of the tool, for messages.

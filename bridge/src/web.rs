@@ -1,5 +1,5 @@
-//! What all HTTP interfaces of the bridge share: the state of the routes, the checks that every
-//! request passes, and the responses for errors.
+//! The common parts of all HTTP interfaces of the bridge: the state of the routes, the checks that
+//! every request passes, and the responses for errors.
 
 pub(crate) mod body;
 mod extract;

@@ -81,7 +81,7 @@ pub(crate) enum SocketError {
     Disconnected,
 }
 
-/// What a peer may send.
+/// The limits of a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SocketLimits {
     /// The maximum size of a message in bytes, however many frames it has.

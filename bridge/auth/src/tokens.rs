@@ -17,7 +17,7 @@ pub struct Authenticator {
     signed: Option<SignedTokens>,
     /// The minimum length of a token in characters.
     min_token_chars: usize,
-    /// The realm id of `metrics_token`, which is no token of pages and clients.
+    /// The realm id of `metrics_token`, which pages and clients cannot use.
     reserved: Option<RealmId>,
 }
 
@@ -27,7 +27,7 @@ impl Authenticator {
     ///
     /// # Errors
     ///
-    /// What is wrong with the identity settings, and what to change.
+    /// Describes the error in the identity settings and what to change.
     pub fn new(configured_tokens: &[String], jwt: &JwtSettings) -> Result<Self, String> {
         let signed = SignedTokens::new(jwt)?;
         let opaque = match configured_tokens {

@@ -59,7 +59,7 @@ impl CompatArguments {
     }
 }
 
-/// Parses an object into its members. Each value remains as it was written.
+/// Parses an object into its members. The text of each value stays unchanged.
 fn members(json: &str) -> serde_json::Result<IndexMap<Cow<'_, str>, &RawValue>> {
     serde_json::from_str(json)
 }

@@ -54,7 +54,7 @@ where
 }
 
 /// Reads a whole body as [`read_to_end_limited`] does, as long as `has_room` returns true for the
-/// number of bytes that have arrived, which it is told before they are stored.
+/// number of bytes that have arrived, which it receives before they are stored.
 ///
 /// # Errors
 ///

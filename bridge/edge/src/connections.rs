@@ -55,11 +55,11 @@ pub struct ConnectionLimits {
     pub slots: ConnectionSlots,
     /// The time limits of each connection.
     pub timeouts: ConnectionTimeouts,
-    /// Is told of each connection that is closed because of a limit.
+    /// Notified of each connection that is closed because of a limit.
     pub observer: Option<Arc<dyn ConnectionObserver>>,
     /// Counts the bytes of all connections.
     pub traffic: Arc<Traffic>,
-    /// What happens to a connection that exceeds the limit.
+    /// The response to a connection that exceeds the limit.
     pub when_full: WhenFull,
 }
 
@@ -79,7 +79,7 @@ pub struct ConnectionTimeouts {
     pub response_progress: Duration,
 }
 
-/// What happens to a connection that exceeds the limit.
+/// The response to a connection that exceeds the limit.
 #[derive(Clone, Debug)]
 pub enum WhenFull {
     /// It waits in the system's queue until another one has ended.

@@ -108,7 +108,7 @@ fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
 }
 
 /// Writes a new secret to a temporary file in the same directory and links it under the final name.
-/// So the name refers to a complete file or to none, and the process that links first wins.
+/// The name therefore refers to a complete file or to none, and the process that links first wins.
 fn create(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;

@@ -1,12 +1,13 @@
 //! The priority of threads that compute for long, below that of the threads that serve sockets.
 
-/// What is added to the nice value of such threads. With it, a thread gets a tenth of a processor that
-/// other threads need as well. Linux may let it run for some milliseconds more when one of them wakes up.
+/// The amount by which the nice value of such threads is raised. With it, a thread gets a tenth of
+/// a processor that other threads need as well. Linux may let it run for some milliseconds more
+/// when one of them wakes up.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// Lowers the priority of this thread. It cannot be raised again. Does nothing on other systems than
-/// Linux, where a thread has no nice value of its own.
+/// Lowers the priority of this thread. It cannot be raised again. Does nothing on systems other
+/// than Linux, where threads do not have separate nice values.
 pub fn lower_thread_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICE) {

@@ -36,7 +36,8 @@ pub enum SessionArgument {
 pub struct BuiltinArguments {
     /// All but those of the tool that `call_session_tool` calls.
     pub members: Map<String, Value>,
-    /// The arguments of the tool that `call_session_tool` calls; an error if they are no object.
+    /// The arguments of the tool that `call_session_tool` calls; an error if they are not an
+    /// object.
     pub inner: Result<Arguments, NotAnObject>,
 }
 
@@ -101,7 +102,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// A message that says that the arguments are no object.
+    /// A message that the arguments are not an object.
     pub fn into_raw(self) -> Result<Box<RawValue>, String> {
         if self.0.get().starts_with('{') {
             Ok(self.0)

@@ -11,7 +11,7 @@ use crate::request_error::RequestError;
 ///
 /// # Errors
 ///
-/// Fails if the answer is no object, or has more than [`MAX_VALUES`] values.
+/// Fails if the answer is not an object, or has more than [`MAX_VALUES`] values.
 pub fn parse(what: &str, answer: PageAnswer) -> Result<Map<String, Value>, RequestError> {
     let invalid = |why: &str| {
         let message = format!("the page's answer for {what} {why}");

@@ -1,5 +1,5 @@
-//! What a tool call is checked for: its arguments before the page has them, and the page's answer
-//! before the client has it.
+//! The checks of a tool call: of its arguments before the page receives them, and of the page's
+//! answer before the client receives it.
 
 use bridge_protocol::{ErrorCode, Kind};
 use bridge_realm::definition::SharedTool;

@@ -107,7 +107,7 @@ impl CallToolResult {
     ///
     /// # Errors
     ///
-    /// What is wrong with the blocks.
+    /// Describes the error in the blocks.
     pub fn from_raw_content(
         content: Box<RawValue>,
         structured: Option<Box<RawValue>>,
@@ -135,7 +135,7 @@ impl CallToolResult {
     ///
     /// # Errors
     ///
-    /// What is wrong with the blocks.
+    /// Describes the error in the blocks.
     pub fn from_content(
         content: Value,
         structured: Option<Value>,

@@ -1,5 +1,5 @@
-//! What programs write to stdout and stderr. A stream that is closed, full or not read neither ends
-//! nor delays the work of a server, and never panics.
+//! Output of programs to stdout and stderr. A stream that is closed, full or not read neither stops
+//! nor delays a server, and never causes a panic.
 //!
 //! - [`log_to_stderr`] starts the log, [`log_filter`] parses what it contains. Its lines pass through a
 //!   [`BackgroundWriter`], whose thread waits for stderr in place of the threads that log.

@@ -18,7 +18,7 @@ macro_rules! error_codes {
             /// Every error code.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)+];
 
-            /// The code as it is spelled on the wire.
+            /// The code in its spelling on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(ErrorCode::$name => stringify!($name),)+

@@ -10,7 +10,7 @@ macro_rules! id {
         pub struct $name(pub String);
 
         impl $name {
-            /// The identifier as it is written on the wire.
+            /// The identifier in its spelling on the wire.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -1,7 +1,7 @@
 //! Invisible characters, and those that change the direction of the text around them.
 //!
-//! They can carry instructions that only a model reads, and make a person approve something else than
-//! what is done. A model gets texts without them ([`without_invisible`]). A person is shown them
+//! They can carry instructions that only a model reads, and make a person approve something other
+//! than what happens. Models receive texts without them ([`without_invisible`]). People see them
 //! ([`visible_text`], [`visible_line`], [`escape_in_json`]).
 //!
 //! A character of the table stays where readers see its effect, so that texts stay readable:

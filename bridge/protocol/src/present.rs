@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// Deserializes a field so that `null` is `Some`: only an absent field is `None`. It needs
-/// `#[serde(default)]`, too.
+/// Deserializes a field so that `null` is `Some`: only an absent field is `None`. It also needs
+/// `#[serde(default)]`.
 ///
 /// # Errors
 ///

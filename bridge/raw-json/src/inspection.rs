@@ -13,7 +13,7 @@ const SAMPLE_BYTES: usize = 4096;
 /// Strings up to this length are scanned byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
 
-/// What one pass over a text finds. The text must be valid JSON.
+/// The properties of a text that one pass finds. The text must be valid JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JsonTraits {
     /// The text is not as `JSON.stringify` writes it: it has white space or unnecessary escapes.

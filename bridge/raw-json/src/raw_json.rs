@@ -12,7 +12,7 @@ use crate::scanner::{self, CompactJson};
 /// The JSON text of a value.
 #[derive(Clone, Debug)]
 pub enum RawJson {
-    /// The text has an allocation of its own.
+    /// The text has its own allocation.
     Owned(Box<RawValue>),
     /// The text is a slice of the message in which it was received.
     Borrowed(Box<JsonSlice>),
@@ -59,7 +59,7 @@ impl JsonSlice {
         Some((slice, message.get(end..)?))
     }
 
-    /// The same text in memory of its own, so that the message can be freed.
+    /// Returns the same text in a separate allocation, so that the message can be freed.
     pub fn detached(self) -> Self {
         let text = self.get().to_owned();
         Self {

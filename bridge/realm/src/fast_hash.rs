@@ -1,8 +1,8 @@
 //! The hasher of the tables that every call uses.
 //!
-//! It is fast, and it has one random seed per process and one per table. Without seeing the hashes
-//! nobody can construct keys that collide, and no table exposes its order. The bridge chooses most
-//! of the keys itself; a page chooses keys only within its own realm.
+//! It is fast, and it has one random seed per process and one per table. An attacker cannot
+//! construct keys that collide without seeing the hashes, and no table exposes its order. The
+//! bridge chooses most of the keys itself; a page chooses keys only within its own realm.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

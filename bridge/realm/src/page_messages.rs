@@ -78,7 +78,7 @@ pub enum PageEvent {
     MalformedQuery(QueryId, String),
     /// A handler arms or disarms the hand-over of its call.
     HandOver(CallId, HandOverRequest),
-    /// Any other message, which is applied to the realm as it is.
+    /// Any other message, which is applied to the realm unchanged.
     Message(PageToBridge),
 }
 

@@ -1,7 +1,7 @@
 //! The choices of an operator about sessions and calls. With the feature `clap` they are values of
 //! command-line flags.
 
-/// What happens to a page that exceeds the number of sessions a token may have.
+/// The policy for a page that exceeds the number of sessions a token may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "clap",
@@ -15,7 +15,7 @@ pub enum SessionLimitPolicy {
     CloseOldest,
 }
 
-/// What happens to a page whose session name is taken.
+/// The policy for a page whose session name is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "clap",

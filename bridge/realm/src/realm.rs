@@ -3,8 +3,8 @@
 //!
 //! A realm is plain data. Its methods are named after events, take [`Now`], and return [`Effect`]s.
 //! It has no I/O, no clock and no async code: the hub owns sockets and tasks, the realm owns the
-//! state. `realm.rs` has the structure and read access to it; the types of its fields are in files
-//! of their own, and each file `…_events.rs` has the methods for one group of events.
+//! state. `realm.rs` has the structure and read access to it; the types of its fields are in
+//! separate files, and each file `…_events.rs` has the methods for one group of events.
 //!
 //! Invariants (checked by [`Realm::check_invariants`] after every step in tests):
 //! - each call belongs to exactly one session and ends exactly once, through [`Realm::end_call`];

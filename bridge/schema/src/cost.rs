@@ -83,7 +83,7 @@ impl CostModel {
     }
 }
 
-/// What a subschema is applied to.
+/// The part of a value that a subschema is applied to.
 #[derive(Clone, Copy)]
 enum Instance<'a> {
     Value(&'a Value),
@@ -224,7 +224,7 @@ impl Counter<'_> {
 
 /// Refuses a schema of which too many subschemas apply to one value, or are nested too deeply.
 fn check_expansion(nodes: &[Subschema]) -> Result<(), String> {
-    /// What one subschema applies to one value, itself included.
+    /// The number of subschemas that one subschema applies to one value, itself included.
     #[derive(Clone, Copy, Default)]
     struct Expansion {
         visits: u64,

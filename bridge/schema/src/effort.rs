@@ -11,7 +11,7 @@ pub enum Effort {
     Full,
 }
 
-/// What an effort allows.
+/// The limits of an effort.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EffortLimits {
     /// The length of a text that is parsed, in bytes.

@@ -1,12 +1,12 @@
 //! Validates JSON text in one pass, without building values.
 //!
 //! Nearly all schemas of tools use few keywords. A schema of these keywords is compiled into a
-//! [`Program`], which runs over the text and knows only three answers:
+//! [`Program`], which runs over the text and has only three verdicts:
 //!
 //! - [`TextVerdict::Valid`] is the verdict of the `jsonschema` crate, always.
-//! - [`TextVerdict::Invalid`] is its verdict, too, unless an object has a name twice. The crate then
-//!   states what is wrong, or that nothing is.
-//! - [`TextVerdict::Undecided`]: whatever is unusual in the text, for example that it is not JSON.
+//! - [`TextVerdict::Invalid`] is also its verdict, unless an object has a name twice. The crate
+//!   then describes the error, or finds that there is none.
+//! - [`TextVerdict::Undecided`]: something in the text is unusual, for example that it is not JSON.
 //!
 //! Modules: [`compile`] translates the schema and refuses what it does not know. [`program`] is what
 //! it makes. [`cursor`] reads the tokens of the text, and [`run`] applies the program to them.

@@ -31,7 +31,7 @@ const MAX_TEXT_CHARS: usize = 240;
 /// Up to this cost (in steps) all violations are collected. Each takes some 400 bytes.
 const MAX_EXPLAIN_COST: u64 = 100_000;
 
-/// The maximum number of states of the patterns of a schema that is compiled for texts, too.
+/// The maximum number of states of the patterns of a schema that is also compiled for texts.
 pub(crate) const MAX_TEXT_PATTERN_STATES: u64 = 10_000;
 
 /// With any effort, this many steps may be taken for a text before it is parsed, and
@@ -143,8 +143,8 @@ impl Validator {
         }
     }
 
-    /// What can be said about a JSON text without parsing it; `None` if that is nothing for all
-    /// texts, or if compiling the schema takes more than `effort`.
+    /// Returns the verdict about a JSON text without parsing it; `None` if there is none for any
+    /// text, or if compiling the schema takes more than `effort`.
     pub fn text_verdict(&self, json: &str, effort: Effort) -> Option<TextVerdict> {
         let limits = effort.limits();
         let validator = match self.text_validator.get() {
@@ -215,7 +215,7 @@ fn accepts_any_object(schema: &Value) -> bool {
         .is_some_and(|rules| rules.iter().all(allows_any))
 }
 
-/// What is left of the budget after one step for each value in a value.
+/// The remaining budget after one step for each value in a value.
 fn remaining_nodes(value: &Value, budget: usize) -> usize {
     let budget = budget.saturating_sub(1);
     match value {

@@ -39,8 +39,8 @@ pub fn for_each_subschema(schema: &mut Value, visit: &mut impl FnMut(&mut Map<St
     visit(fields);
 }
 
-/// Visits every direct subschema of a schema, with the keyword that it belongs to. A subschema is an
-/// object or a boolean; what has no valid form is visited, too.
+/// Visits every direct subschema of a schema, with the keyword that it belongs to. A subschema is
+/// an object or a boolean; values that have no valid form are also visited.
 pub fn for_each_direct_subschema(
     schema: &mut Map<String, Value>,
     visit: &mut impl FnMut(&str, &mut Value),

@@ -28,7 +28,7 @@ impl fmt::Display for SettingsFileError {
 pub struct LocatedError {
     /// The offset in the text of the file, in bytes.
     pub offset: usize,
-    /// What is wrong, and what is allowed instead.
+    /// The error, and the allowed values.
     pub problem: String,
 }
 

@@ -51,12 +51,12 @@ pub(super) enum AgentAddress {
     Failed,
 }
 
-/// What the agent is given with a query.
+/// The data that the agent receives with a query.
 #[derive(Debug)]
 pub(super) struct QueryCredentials {
     /// The token with which it calls tools and reports.
     pub(super) token: Option<QueryToken>,
-    /// Who asks.
+    /// The caller of the query.
     pub(super) caller: QueryCaller,
 }
 
@@ -105,7 +105,7 @@ impl AgentClient {
 
     /// Sends a query. Any 2xx status accepts it. A response that is an event stream is read until
     /// the end of the query. The body of any other response is ignored: such an agent reports with
-    /// requests of its own.
+    /// separate requests.
     pub(super) async fn send_query(
         &self,
         query: Query,
@@ -186,8 +186,8 @@ impl AgentClient {
     }
 
     /// Sends a request for all conversations of the caller or for one of them, and reads the answer
-    /// within the configured timeout. `has_room` is told how many bytes have arrived before they are
-    /// stored.
+    /// within the configured timeout. `has_room` receives the number of bytes that have arrived
+    /// before they are stored.
     pub(super) async fn fetch_conversations(
         &self,
         method: Method,
@@ -301,7 +301,7 @@ fn unreadable_answer(error: BodyError) -> QueryError {
 /// How an agent responds to a query that it has accepted.
 #[derive(Debug)]
 pub(super) enum AgentResponse {
-    /// The agent reports with requests of its own, as agents of mcp-web 0.1 do.
+    /// The agent reports with separate requests, as agents of mcp-web 0.1 do.
     Deferred,
     /// The response is a stream of events for the page.
     Stream(Box<AgentEventStream>),

@@ -71,7 +71,7 @@ fn next_delay(delay: Duration) -> Duration {
     (2 * delay).clamp(MIN_RESTART_DELAY, MAX_RESTART_DELAY)
 }
 
-/// What is needed to start the agent.
+/// The parameters for starting the agent.
 struct AgentProcess {
     agent: Arc<AgentClient>,
     bridge: SocketAddr,

@@ -1,4 +1,4 @@
-//! Who asks, as agents are told.
+//! The caller of a query, in the form that agents receive.
 
 use bridge_auth::RealmId;
 use bridge_protocol::QueryCaller;
@@ -7,7 +7,7 @@ use bridge_realm::realm::QueryPage;
 use super::active_queries::AgentQueries;
 
 impl AgentQueries {
-    /// Builds what the agent is told of the page of a query and of its user.
+    /// Describes the page of a query and its user for the agent.
     pub(super) fn caller(&self, realm: RealmId, page: QueryPage) -> QueryCaller {
         let subject = page.subject.as_deref();
         QueryCaller {

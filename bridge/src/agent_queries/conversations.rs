@@ -32,8 +32,8 @@ pub(crate) struct ConversationAnswer {
 }
 
 impl AgentQueries {
-    /// Sends a request for conversations to the agent. `has_room` is told how many bytes of the
-    /// answer have arrived before they are stored.
+    /// Sends a request for conversations to the agent. `has_room` receives the number of bytes of
+    /// the answer that have arrived before they are stored.
     pub(crate) async fn request_conversations(
         &self,
         hub: &Hub,

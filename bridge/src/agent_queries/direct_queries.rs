@@ -18,7 +18,7 @@ use bridge_realm::realm::{QueryError, QueryPage, QueryPolicy, Realm};
 /// An open query, for which an agent may call tools.
 pub(crate) struct DirectQuery {
     pub(crate) token: QueryToken,
-    /// Who asks.
+    /// The caller of the query.
     pub(crate) caller: QueryCaller,
     /// How long the query may take.
     pub(crate) timeout: Duration,

@@ -43,7 +43,7 @@ impl AuthFailures {
     }
 
     /// Counts a refused token. Returns how long the client should wait if its address has sent too
-    /// many. A missing or expired token is no guess, and is not counted.
+    /// many. A missing or expired token is not a guess, and is not counted.
     pub(crate) fn record(&self, address: ClientAddress, error: &AuthError) -> Option<Duration> {
         if error.code != ErrorCode::InvalidAuthentication {
             return None;

@@ -63,8 +63,8 @@ impl ByteBudget {
         Ok(lease)
     }
 
-    /// Acquires a lease as [`ByteBudget::acquire`] does. If nobody has any bytes, they may be more
-    /// than the limit.
+    /// Acquires a lease as [`ByteBudget::acquire`] does. If no lease has any bytes, they may be
+    /// more than the limit.
     pub(crate) fn acquire_one(
         &self,
         party: Party<RealmId>,
@@ -116,7 +116,7 @@ impl ByteLease {
     /// # Errors
     ///
     /// When the lease would grow, and its token or address holds too many bytes already. It then
-    /// stays as it is.
+    /// stays unchanged.
     pub(crate) fn resize_counted(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         if bytes < MIN_COUNTED_BYTES {
             self.shrink_to(0);

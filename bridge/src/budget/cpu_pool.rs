@@ -3,10 +3,9 @@
 //!
 //! Tokens take turns, and the work of one token never occupies every thread
 //! ([`fair_queue`](super::fair_queue)), so that the others wait for a single piece of it at most.
-//! Short and long work have threads of their own: however much long work there is, short work waits
-//! for short work only. On Linux, all of them
-//! make way for the threads that serve sockets. What waits is the text of the work and not a parsed
-//! value, which takes many times the memory.
+//! Short and long work have separate threads: however much long work there is, short work waits for
+//! short work only. On Linux, all of them make way for the threads that serve sockets. Work waits
+//! as text and not as a parsed value, which takes many times the memory.
 //!
 //! A long request is scanned once by the thread that has received it, so that it can be routed. For
 //! that it needs a [`ScanTurn`], so that some of these threads always serve the other sockets.

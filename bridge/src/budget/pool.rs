@@ -108,7 +108,7 @@ impl<M: Clone + Ord + Hash, T: Clone> SharedPool<M, T> {
     /// Returns the entry of a full pool that makes room for one more entry of a party: the one that
     /// has been idle for longest, of the party that holds the most and has any. If no entry is
     /// idle, it is the newest one of a party that holds a large part of the pool. Returns `None`
-    /// when nobody holds more than the party itself.
+    /// when no party holds more than this one.
     ///
     /// `idle_since` returns since when an entry is idle, or `None` while it is in use.
     pub(crate) fn entry_to_evict(
@@ -250,7 +250,7 @@ impl<M: Clone + Ord + Hash, T> PoolPermit<M, T> {
 impl<M: Clone + Ord + Hash, T> Drop for PoolPermit<M, T> {
     fn drop(&mut self) {
         let removed = self.pool.lock().remove(&self.party, self.number);
-        // Dropped after the lock is released, because an entry may hold a lock of its own.
+        // Dropped after the lock is released, because an entry may hold its own lock.
         drop(removed);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct RealmSlots {
     catalogue_only: Slots,
     clients: Slots,
     pages: Slots,
-    /// The realms of the class `Pages` that nobody uses at the moment, and since when.
+    /// The realms of the class `Pages` that are not in use at the moment, and since when.
     idle: Mutex<HashMap<RealmId, Instant>>,
 }
 
@@ -114,7 +114,7 @@ impl RealmSlots {
     }
 
     /// Returns the realm of this class that makes room for one more of the party. Returns `None`
-    /// when nobody holds more than the party, or when realms of the class make no room.
+    /// when no other party holds more, or when realms of the class make no room.
     pub(crate) fn realm_to_evict(&self, class: RealmClass, party: &PageParty) -> Option<RealmId> {
         let slot = match class {
             RealmClass::Clients => None,

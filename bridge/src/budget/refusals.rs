@@ -1,6 +1,6 @@
-//! The log of what the bridge refuses, and how often.
+//! The log of the bridge's refusals, and their counts.
 //!
-//! A peer that nobody has authenticated can cause a refusal, so each kind of refusal has at most one
+//! A peer that is not authenticated can cause a refusal, so each kind of refusal has at most one
 //! line in [`LINE_INTERVAL`]. A line says how many refusals of its kind had none before it.
 
 mod kind;
@@ -90,7 +90,7 @@ impl RefusalLog {
                 }
             }
             BridgeToPage::RenewalFailed(failed) => record(failed.code, &failed.error),
-            // Agents report codes of their own.
+            // Agents report their own codes.
             BridgeToPage::QueryFailure(failure)
                 if failure.code == ErrorCode::QueryLimitExceeded =>
             {
@@ -216,7 +216,7 @@ mod tests {
                  route=\"/mcp\" reason=\"the host \\\"evil\\\"\\n is not served\" suppressed=0"
             ]
         );
-        // Another kind has a line of its own.
+        // Another kind has a separate line.
         record(RefusalKind::MissingToken, &"é".repeat(1000));
         let lines = output.take_lines();
         assert_eq!(lines.len(), 1, "{lines:?}");

@@ -39,7 +39,7 @@ impl WorkLength {
     }
 }
 
-/// Whose work it is, and how much.
+/// The owner of the work, and its amount.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkOrder {
     pub(crate) realm: RealmId,

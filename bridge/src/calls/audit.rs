@@ -20,7 +20,7 @@ const MAX_NAME_CHARS: usize = 256;
 /// The maximum size of the arguments in a line.
 const MAX_ARGUMENT_BYTES: usize = 4096;
 
-/// What the audit log has of a call before it ends.
+/// The part of a call's audit entry that is known before the call ends.
 #[derive(Debug)]
 pub(crate) struct AuditEntry {
     realm: RealmId,

@@ -102,7 +102,7 @@ impl Drop for CallRecord<'_> {
 }
 
 impl CountedEnd {
-    /// The end of a round with this outcome, whose result is no failure.
+    /// The end of a round with this outcome, whose result is not a failure.
     pub(super) fn from_round<T>(outcome: &Result<RoundOutcome<T>, RequestError>) -> Self {
         match outcome {
             Ok(RoundOutcome::Complete(_)) => Self::Completed,

@@ -57,7 +57,7 @@ impl CallOptions<'_> {
 /// The limits of a client. `None` means that the client sets no limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryLimits {
-    /// The maximum size of a response, in bytes as it is sent.
+    /// The maximum size of a response on the wire, in bytes.
     pub(crate) max_bytes: Option<usize>,
     /// The maximum size of a response that is sent as an event of a stream, if that is lower.
     pub(crate) max_event_bytes: Option<usize>,

@@ -22,7 +22,7 @@ pub(crate) trait ClientChannel: Send + Sync {
     /// the responses (MCP 2026-07-28), instead of answering them while the call runs.
     fn uses_input_required(&self) -> bool;
 
-    /// Whether the result will be sent as a response body of its own. Otherwise it is an event of a
+    /// Whether the result will be sent as a separate response body. Otherwise it is an event of a
     /// stream, for which some clients have a lower limit. Called when the result is about to be
     /// truncated.
     fn uses_single_response(&self) -> bool {

@@ -41,7 +41,7 @@ impl DeliveryLimits {
     }
 }
 
-/// What the limits for a result depend on, besides the client.
+/// The properties of a call, besides its client, that determine the limits for its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolResultSpec<'a> {
     pub(crate) tool: &'a str,

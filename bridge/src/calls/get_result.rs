@@ -160,8 +160,8 @@ fn handle_not_found(hub: &Hub, handle: &ResultHandle) -> CallToolResult {
     failure_result(ErrorCode::HandleNotFound, message)
 }
 
-/// Explains that nothing is stored under a handle. It is not known what its tool does, so nobody is
-/// advised to call it again.
+/// Explains that nothing is stored under a handle. It is not known what its tool does, so the
+/// message does not advise to call it again.
 pub(super) fn not_found_message(hub: &Hub, handle: &ResultHandle) -> String {
     let minutes = hub.config.results.result_ttl.as_secs_f32() / 60.0;
     format!(

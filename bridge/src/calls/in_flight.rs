@@ -293,13 +293,13 @@ impl<'a> CallDriver<'a> {
         self.hub.deliver_client_response(*realm, call, response);
     }
 
-    /// Ends the page's open requests, because another document goes on with the call.
+    /// Ends the page's open requests, because another document continues the call.
     fn end_client_requests(&mut self) {
         self.open_requests = None;
         self.unanswered.clear();
     }
 
-    /// Starts to validate the arguments for the tool of the document that goes on with the call.
+    /// Starts to validate the arguments for the tool of the document that continues the call.
     fn validate(&mut self) {
         let (hub, realm) = (self.hub, self.cancel_on_drop.realm);
         let Some((tool, input)) = hub.input_to_validate(realm, &self.cancel_on_drop.call) else {

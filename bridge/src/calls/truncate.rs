@@ -239,7 +239,7 @@ fn truncate_content(
     truncated.into()
 }
 
-/// What a truncated result contains of the whole one.
+/// The part of the whole result that a truncated one contains.
 struct Excerpt {
     text_bytes: usize,
     total_text_bytes: usize,

@@ -22,7 +22,7 @@ pub(super) enum ValidationError {
     Work(WorkError),
 }
 
-/// What is validated. It waits as text, unless it had to be parsed for another reason.
+/// A value to validate. It waits as text, unless it had to be parsed for another reason.
 pub(super) trait Validate: Send + 'static {
     /// Validates it if that takes no more than `effort`, and returns `None` otherwise.
     fn try_validate(

@@ -18,8 +18,8 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_AGENT_URL", value_name = "URL")]
     pub agent_url: Option<AgentUrl>,
 
-    /// Run the agent, `mcp-web-agent`, beside the bridge, and with it: the program in the same folder
-    /// or in the search path. It has a credential of its own for each start, and takes its settings
+    /// Run the agent, `mcp-web-agent`, for as long as the bridge runs: the program in the same
+    /// folder or in the search path. It gets a new credential at each start, and takes its settings
     /// from the environment (`ANTHROPIC_API_KEY`, `MCP_WEB_AGENT_…`).
     #[arg(long, env = "MCP_WEB_RUN_AGENT")]
     pub run_agent: bool,
@@ -53,8 +53,8 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub query_timeout: Duration,
 
-    /// What a query's end tells of its tool calls, in bytes. Of calls beyond it the results are
-    /// left out.
+    /// Bytes of tool calls in the report about the end of a query. Beyond it, the results of calls
+    /// are left out.
     #[arg(long, env = "MCP_WEB_MAX_QUERY_BYTES", value_name = "BYTES",
         default_value_t = 4 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_query_bytes: usize,

@@ -23,7 +23,7 @@ pub struct BridgeInfo {
     )]
     pub name: String,
 
-    /// What this bridge is for, in a sentence that MCP clients may show.
+    /// Purpose of this bridge, in a sentence that MCP clients may show.
     #[arg(
         long,
         env = "MCP_WEB_DESCRIPTION",

@@ -9,7 +9,7 @@ use super::text_limit::CLAUDE_CODE_TEXT_CHARS;
 /// bridge apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// The maximum size of a tool result in bytes, as it is sent.
+    /// The maximum size of a tool result on the wire, in bytes.
     pub max_result_bytes: Option<usize>,
     /// The maximum length of all texts in a result, in UTF-16 code units. For Codex, which counts
     /// bytes, it is the length of the encoded JSON strings in bytes.

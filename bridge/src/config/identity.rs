@@ -62,7 +62,7 @@ pub struct Identity {
     )]
     pub jwt_roles_claim: String,
 
-    /// What a signed token without a `scope` claim grants: of page, tools:read, tools:call, query.
+    /// Scopes of a signed token without a `scope` claim: of page, tools:read, tools:call, query.
     #[arg(
         long,
         env = "MCP_WEB_JWT_DEFAULT_SCOPES",
@@ -81,13 +81,13 @@ pub struct Identity {
     )]
     pub authorization_servers: Vec<String>,
 
-    /// How clients reach this bridge, when a proxy stands before it: `https://bridge.example.com`.
-    /// Without it, what the request's `Host` says.
+    /// URL at which clients reach this bridge through a proxy: `https://bridge.example.com`.
+    /// Without it, the URL is derived from the request's `Host`.
     #[arg(long, env = "MCP_WEB_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
 
-    /// Invalid tokens per minute and address that are answered with 401. Over it the answer is 429.
-    /// Valid tokens from the address are accepted.
+    /// Invalid tokens per minute and address that are answered with 401. Beyond it the answer is
+    /// 429. Valid tokens from the address are accepted.
     #[arg(long, env = "MCP_WEB_MAX_REFUSED_TOKENS", value_name = "N", default_value_t = 30, value_parser = values::parse_count)]
     pub max_refused_tokens: usize,
 }

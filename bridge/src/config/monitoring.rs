@@ -28,7 +28,7 @@ pub struct Monitoring {
     pub audit: Audit,
 }
 
-/// What the log has of each call.
+/// The log entry of each call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Audit {
     /// Nothing.

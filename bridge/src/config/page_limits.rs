@@ -20,7 +20,8 @@ pub struct PageLimits {
         default_value_t = 1024 * 1024, value_parser = values::parse_count)]
     pub max_definition_bytes: usize,
 
-    /// Page sockets that have not authenticated yet. Over it a page is told to come back later.
+    /// Page sockets that have not authenticated yet. Beyond it, a page is asked to connect again
+    /// later.
     #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
     pub max_pending_pages: usize,
 

@@ -23,8 +23,8 @@ pub struct PageTimings {
     #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration_or_zero)]
     pub page_grace: Duration,
 
-    /// How long a page that is left may take to come back, such as after a link or a reload, and go on
-    /// with the calls that it hands over. 0s: no hand-over.
+    /// How long a page that navigates or reloads may take to come back and continue the calls that
+    /// it hands over. 0s: no hand-over.
     #[arg(long, env = "MCP_WEB_PAGE_RETURN", value_name = "TIME", default_value = "15s", value_parser = values::parse_duration_or_zero)]
     pub page_return: Duration,
 
@@ -32,7 +32,7 @@ pub struct PageTimings {
     #[arg(long, env = "MCP_WEB_CALL_RECEIPT", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
     pub call_receipt: Duration,
 
-    /// How long the queries of a page that is gone go on, for the page to attach to them again.
+    /// How long the queries of a page that is gone continue, so that it can attach to them again.
     /// 0s: not at all.
     #[arg(long, env = "MCP_WEB_QUERY_ATTACH", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration_or_zero)]
     pub query_attach: Duration,

@@ -26,27 +26,28 @@ pub struct Results {
         default_value_t = limits::MAX_RESULT_BYTES, value_parser = parse_result_bytes)]
     pub max_result_bytes: usize,
 
-    /// The largest answer to a tool call, in bytes as it is sent, for clients without a profile.
-    /// More is cut, and the whole kept for `get_result`.
+    /// Largest answer to a tool call on the wire, in bytes, for clients without a profile. A larger
+    /// one is truncated, and the whole is stored for `get_result`.
     #[arg(long, env = "MCP_WEB_MAX_CLIENT_RESULT_BYTES", value_name = "BYTES",
         default_value_t = DEFAULT_MAX_CLIENT_RESULT_BYTES, value_parser = values::parse_count)]
     pub max_client_result_bytes: usize,
 
-    /// How long a result is kept for `get_result`.
+    /// How long a result is stored for `get_result`.
     #[arg(long, env = "MCP_WEB_RESULT_TTL", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub result_ttl: Duration,
 
-    /// Calls and results kept for `get_result`, per token. Over it the oldest result goes.
+    /// Calls and results stored for `get_result`, per token. Beyond it, the oldest result is
+    /// dropped.
     #[arg(long, env = "MCP_WEB_MAX_KEPT_RESULTS", value_name = "N", default_value_t = DEFAULT_MAX_KEPT_RESULTS, value_parser = values::parse_count)]
     pub max_kept_results: usize,
 
-    /// Bytes of all kept results. Over it the oldest go.
+    /// Bytes of all stored results. Beyond it, the oldest are dropped.
     #[arg(long, env = "MCP_WEB_MAX_KEPT_BYTES", value_name = "BYTES",
         default_value_t = DEFAULT_MAX_KEPT_BYTES, value_parser = values::parse_count)]
     pub max_kept_bytes: usize,
 
     /// Bytes of answers to calls that wait for their clients to read them. One token may have half
-    /// of it. Over it an answer is an error.
+    /// of it. Beyond it, an answer is an error.
     #[arg(long, env = "MCP_WEB_MAX_UNREAD_BYTES", value_name = "BYTES",
         default_value_t = DEFAULT_MAX_UNREAD_BYTES, value_parser = values::parse_count)]
     pub max_unread_bytes: usize,

@@ -7,7 +7,7 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Tabs")]
 pub struct Tabs {
-    /// What happens to a page when its token has `max_sessions` already.
+    /// Policy for a page whose token already has `max_sessions`.
     #[arg(
         long,
         env = "MCP_WEB_SESSION_LIMIT_POLICY",
@@ -16,7 +16,7 @@ pub struct Tabs {
     )]
     pub session_limit_policy: SessionLimitPolicy,
 
-    /// What happens to a page whose session name another one of its token has.
+    /// Policy for a page whose session name is used by another page of its token.
     #[arg(
         long,
         env = "MCP_WEB_DUPLICATE_NAMES",
@@ -25,7 +25,7 @@ pub struct Tabs {
     )]
     pub duplicate_names: DuplicateNames,
 
-    /// Where a call goes that names no session, when several pages have the tool.
+    /// Target of a call that names no session, when several pages have the tool.
     #[arg(
         long,
         env = "MCP_WEB_AMBIGUOUS_CALLS",

@@ -14,7 +14,7 @@ const DEFAULT_MAX_REALMS: usize = 1_000;
 #[command(next_help_heading = "Tokens")]
 pub struct Tokens {
     /// Tokens that are valid, separated by commas. Without any, a page may open a realm with a
-    /// token of its own making.
+    /// token that it generates.
     #[arg(
         long = "tokens",
         env = "MCP_WEB_TOKENS",

@@ -28,7 +28,7 @@ pub(crate) const DURATION_BOUNDS: [Duration; 16] = [
 
 const BUCKETS: usize = DURATION_BOUNDS.len() + 1;
 
-/// What a client calls.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallKind {
     Tool,
@@ -186,7 +186,7 @@ impl Durations {
 
 impl FailureCounters {
     fn of(&self, code: Option<ErrorCode>) -> &AtomicU64 {
-        // The codes have no values of their own, so they are numbered from 0.
+        // The codes have no explicit values, so they are numbered from 0.
         &self.0[code.map_or(0, |code| 1 + code as usize)]
     }
 }

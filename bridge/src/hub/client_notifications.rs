@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 /// Only clients that receive one notification for each change need their number.
 const MAX_TOOL_CHANGES: usize = 1024;
 
-/// What has changed since the client last received its notifications.
+/// The changes since the client last received its notifications.
 #[derive(Debug, Default)]
 pub(crate) struct PendingNotifications {
     /// The result of `tools/list` has changed.

@@ -215,7 +215,7 @@ impl State {
     fn pop(&mut self) -> Option<SocketCommand> {
         let outgoing = self.queue.pop_front()?;
         self.bytes -= outgoing.payload_bytes();
-        // A lease that cannot grow, after a message that always fits, stays as it is.
+        // A lease that cannot grow, after a message that always fits, stays unchanged.
         let _ = self.memory.resize_counted(self.bytes);
         if self.queue.is_empty() {
             self.queue = VecDeque::new();
@@ -246,7 +246,7 @@ impl OutboxSender {
             !outgoing.is_heartbeat() || self.0.tolerates_silence || self.check_liveness(&mut state);
         let bytes = state.bytes + payload;
         let is_leased = state.memory.resize_counted(bytes).is_ok();
-        // A single message always fits, because its size has a limit of its own.
+        // A single message always fits, because its size has its own limit.
         let has_room = state.bytes == 0 || is_leased && bytes <= MAX_BYTES;
         if !is_alive
             || !has_room

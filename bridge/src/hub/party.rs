@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(polled, [None, None, None, refused, refused]);
         assert_eq!(hub.budgets.waiting_work.used_bytes(), 3 * MAX_WAITING_BYTES);
 
-        // Work that nobody waits for any more does not count, and neither does work that has begun.
+        // Work without a waiting caller does not count, and neither does work that has begun.
         drop(waiting.remove(0));
         assert_eq!(hub.budgets.waiting_work.used_bytes(), 2 * MAX_WAITING_BYTES);
         drop(occupied);

@@ -182,7 +182,7 @@ mod tests {
         let realm = RealmId::from_token("token-of-a-test-0123456789");
         let start = tokio::time::Instant::now();
         timer.schedule((start + Duration::from_secs(5)).into_std(), realm);
-        // The clock goes on and the task does not run, as when the process is stopped.
+        // The clock advances while the task does not run, as when the process is stopped.
         tokio::time::sleep(STALL_CHECK_INTERVAL / 2).await;
         tokio::time::advance(Duration::from_secs(6)).await;
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,4 +1,4 @@
-//! What a bridge has now, for `GET /metrics`.
+//! The current usage of a bridge, for `GET /metrics`.
 
 use super::Hub;
 

@@ -53,8 +53,8 @@ impl MessageBuffer {
         *self.form.get_or_init(|| form) == ResponseForm::Body
     }
 
-    /// Records that nobody reads the messages and the response any more. Messages that wait begin a
-    /// stream at once, so none is lost that the client must answer.
+    /// Records that the messages and the response are not read any more. Waiting messages begin a
+    /// stream at once, so that no message is lost that the client must answer.
     pub(super) fn detach(&self) {
         let _ = self.form.set(ResponseForm::None);
     }
@@ -81,7 +81,7 @@ impl MessageBuffer {
 /// The client of a call.
 pub(super) struct CallClient {
     pub(super) progress_token: Option<Box<RawValue>>,
-    /// What the client can be asked, in an MCP session.
+    /// The requests to the client, in an MCP session.
     pub(super) questions: Option<Arc<ClientQuestions>>,
     /// Whether the client uses MCP 2026-07-28 or later.
     pub(super) is_modern: bool,

@@ -1,5 +1,5 @@
-//! What a request calls, and with what: the parameters that calls of tools, prompts and resources have
-//! in common, and what binds a call to its next round (MCP 2026-07-28, `InputRequired`).
+//! The input of a call: the parameters that calls of tools, prompts and resources have in common,
+//! and the state that binds a call to its next round (MCP 2026-07-28, `InputRequired`).
 
 use std::borrow::Cow;
 use std::fmt;

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, oneshot};
 
-/// What the ids of these requests begin with. Clients send them back as they are.
+/// The prefix of the ids of these requests. Clients send the ids back unchanged.
 const ID_PREFIX: &str = "mcp-web/";
 
-/// The maximum number of withdrawn requests that wait until the client opens a stream. Of more, it is
-/// told about the newest.
+/// The maximum number of withdrawn requests that wait until the client opens a stream. Beyond it,
+/// the client is notified about the newest.
 const MAX_WITHDRAWN: usize = 64;
 
 /// The requests that the client of a session has not answered.
@@ -27,7 +27,7 @@ pub(super) struct ClientQuestions {
 struct State {
     last_number: u64,
     open: HashMap<u64, oneshot::Sender<Answer>>,
-    /// The numbers of requests that need no answer any more, until the client is told.
+    /// The numbers of requests that need no answer any more, until the client is notified.
     withdrawn: VecDeque<u64>,
 }
 

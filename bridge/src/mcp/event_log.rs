@@ -1,6 +1,6 @@
 //! Stores the events of the streams of calls, so that a result survives a dropped stream (MCP
 //! 2025-11-25, "Resumability and Redelivery"): a client resumes with `Last-Event-ID` and receives
-//! the rest. What is stored are the bytes that were sent.
+//! the rest. The log stores the bytes that were sent.
 //!
 //! Every stream has a log, whose oldest events are dropped first. All logs together have a maximum
 //! size in bytes. Beyond it, the address with the most bytes loses a log: the oldest one of the

@@ -83,8 +83,8 @@ pub(super) fn json_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
 }
 
-/// Returns a key with one spelling for each id: `"a"` and `"\u0061"` have an equal one. A plain id is
-/// its own key. Returns `None` for JSON that is no id in MCP.
+/// Returns a key with one spelling for each id: `"a"` and `"\u0061"` have an equal one. A plain id
+/// is its own key. Returns `None` for JSON that is not an id in MCP.
 pub(super) fn request_key(id: &RawValue) -> Option<Cow<'_, str>> {
     let text = id.get();
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 18
@@ -125,7 +125,7 @@ pub(super) struct Meta<'a> {
     pub(super) log_level: Option<&'a RawValue>,
     /// `mcp-web/sessionId`.
     pub(super) session: Option<&'a RawValue>,
-    /// `sessionId`. Clients other than ours use this key for ids of their own.
+    /// `sessionId`. Clients other than ours use this key for their own ids.
     pub(super) bare_session: Option<&'a RawValue>,
     is_malformed: bool,
 }

@@ -43,7 +43,7 @@ impl ClientNotifier {
         }))
     }
 
-    /// What the client has not been notified of.
+    /// The changes that the client has not been notified of.
     pub(crate) fn queue(&self) -> Arc<NotificationQueue> {
         Arc::clone(&self.queue)
     }

@@ -32,7 +32,7 @@ use crate::hub::Hub;
 /// length but no long events. Clients wait at least five seconds for the head of a response.
 const INLINE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a running call needs besides its parameters.
+/// The context of a running call, besides its parameters.
 pub(super) struct PageCall {
     pub(super) hub: Arc<Hub>,
     pub(super) realm: RealmId,

@@ -135,8 +135,8 @@ fn options(request: &CheckedRequest<'_>) -> Result<CallOptions<'static>, ErrorDa
     Ok(client.call_options(request.principal, options, &DETACHED_CLIENT))
 }
 
-/// Encodes what a page has answered, as it has, if it is as MCP has it. What is large is encoded in the
-/// CPU pool.
+/// Encodes the answer of a page unchanged, if it has the form that MCP requires. Large answers are
+/// encoded in the CPU pool.
 async fn encode_page_result<T: DeserializeOwned>(
     call: &Arc<PageCall>,
     mut result: Map<String, Value>,

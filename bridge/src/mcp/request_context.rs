@@ -1,4 +1,4 @@
-//! What the handler reads from the context of a request: who sends it, and in which session.
+//! The values that the handler reads from the context of a request: its sender and its session.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! rmcp's Streamable HTTP service, as a function from a request to its response: it has no sessions and
-//! keeps nothing. It serves the methods that reach no page, and refuses what is no valid request.
+//! rmcp's Streamable HTTP service, as a function from a request to its response: it has no sessions
+//! and stores nothing. It serves the methods that reach no page, and rejects invalid requests.
 
 use std::convert::Infallible;
 use std::future::poll_fn;

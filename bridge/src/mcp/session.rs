@@ -30,12 +30,12 @@ const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 #[derive(Debug)]
 pub(super) struct McpSession {
     id: Arc<str>,
-    /// Whose share of the limits the session counts for: the client that opened it.
+    /// The party whose share of the limits the session counts for: the client that opened it.
     party: Party<RealmId>,
     state: Mutex<State>,
     /// Notifies the standalone streams that something about them has changed.
     streams_changed: Notify,
-    /// What the client is asked.
+    /// The requests to the client.
     pub(super) questions: Arc<ClientQuestions>,
 }
 
@@ -99,7 +99,7 @@ impl McpSession {
         &self.id
     }
 
-    /// Whose share of the limits the session counts for.
+    /// The party whose share of the limits the session counts for.
     pub(super) fn party(&self) -> Party<RealmId> {
         self.party
     }
@@ -178,7 +178,7 @@ impl McpSession {
         self.streams_changed.notify_waiters();
     }
 
-    /// What a standalone stream is for now, and a notification of the next change.
+    /// Returns the current role of a standalone stream, and a notification of the next change.
     pub(super) fn stream_role(&self, number: u64) -> (StreamRole, Notified<'_>) {
         let changed = self.streams_changed.notified();
         let mut state = self.state();
@@ -291,7 +291,7 @@ impl CancellableCall {
     }
 }
 
-/// What a standalone stream is for.
+/// The role of a standalone stream.
 pub(super) enum StreamRole {
     /// Its session has ended, or it makes room for another.
     Ended,

@@ -9,7 +9,7 @@ use crate::hub::Hub;
 pub(super) const SESSION_KEY: &str = "mcp-web/sessionId";
 
 /// The key for a session in mcp-web 0.1. MCP reserves no names without a prefix, so some clients
-/// use it for ids of their own: Codex, for example, for the id of its conversation.
+/// use it for their own ids: Codex, for example, for the id of its conversation.
 pub(super) const BARE_SESSION_KEY: &str = "sessionId";
 
 /// The error message for a [`SESSION_KEY`] that is not a string.

@@ -11,7 +11,7 @@ use super::http_response::{EncodedEvent, encode_event, encode_priming_event};
 use super::session::{ActivityGuard, McpSession, StreamRole};
 use crate::hub::{NotificationQueue, PendingNotifications};
 
-/// What follows the session's id in the ids of these events. Numbers of changes follow.
+/// The text after the session's id in the ids of these events. Numbers of changes follow it.
 const ID_SUFFIX: &str = ":common/";
 
 /// An open stream of a session. Of several, the one that was opened last is used.

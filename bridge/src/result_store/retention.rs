@@ -301,7 +301,7 @@ mod tests {
     const ONE: u8 = 1;
     const TWO: u8 = 2;
 
-    /// An owner at an address of its own.
+    /// An owner at its own address.
     fn party(owner: u8) -> Party<u8> {
         party_at(owner, owner)
     }
@@ -418,7 +418,7 @@ mod tests {
         let stored = (10..40).filter(|owner| retention.owners.contains_key(owner));
         assert_eq!(stored.count(), 7);
         assert!(retention.find(39, "39", now).is_some(), "the newest");
-        // An owner whose only result is the largest one keeps it, too.
+        // An owner whose only result is the largest one also keeps it.
         retention
             .insert(party_at(3, TWO), handle("b"), (), 50, now)
             .unwrap();

@@ -26,7 +26,7 @@ pub enum StartError {
     /// The token file cannot be read, or a line of it is not a token.
     #[error("`token_file` cannot be used: {0}")]
     TokenFile(io::Error),
-    /// The token file contains no tokens, which could mean that nobody or that everybody may
+    /// The token file contains no tokens, which could mean that no client or that every client may
     /// connect.
     #[error("`token_file` has no tokens: write one a line, or do not set it")]
     EmptyTokenFile,

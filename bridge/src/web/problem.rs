@@ -27,7 +27,7 @@ pub(crate) struct Problem {
     pub(crate) scope: Option<String>,
     /// How long the client should wait before it sends the request again.
     retry_after: Option<Duration>,
-    /// What the problem refuses, if it refuses something.
+    /// The kind of the refusal, if the problem is one.
     refusal: Option<RefusalKind>,
 }
 

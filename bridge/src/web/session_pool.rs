@@ -346,7 +346,7 @@ mod tests {
         let (_, second) = open(&pool, &party(2, "b"), false);
         assert!(sessions[7].has_ended() && !sessions[6].has_ended());
         assert!(!first.has_ended() && !second.has_ended());
-        // A party that holds the most itself makes no room for more of its own that are in use.
+        // A party that holds the most does not make room for more of its entries that are in use.
         let used = pool.reserve(&party(1, "a")).unwrap_err();
         assert_eq!((used.capacity, used.by_party), (8, 6));
     }

@@ -12,7 +12,7 @@ use super::protected_resource::ProtectedResource;
 use crate::agent_queries::AgentQueries;
 use crate::hub::Hub;
 
-/// The state of all routes. MCP and the endpoint of mcp-web 0.1 wrap it in states of their own.
+/// The state of all routes. MCP and the endpoint of mcp-web 0.1 wrap it in their own states.
 #[derive(Clone)]
 pub(crate) struct AppState {
     pub(crate) hub: Arc<Hub>,

@@ -98,8 +98,8 @@ impl ReadTurns {
         self.is_empty = coop::has_budget_remaining();
     }
 
-    /// Whether the socket was empty when it was last read. What was read before may still wait for
-    /// the next turn.
+    /// Whether the socket was empty when it was last read. Bytes that were read before may still
+    /// wait for the next turn.
     pub(super) fn is_empty(&self) -> bool {
         self.is_empty
     }

@@ -410,7 +410,7 @@ async fn a_malformed_query_fails_and_its_page_keeps_its_socket_and_queries() {
         let text = failure["error"].as_str().unwrap();
         assert!(text.contains(error) && text.len() < 300, "{text}");
     }
-    // The id is not used up, and the first query goes on.
+    // The id is not used up, and the first query continues.
     page.send_json(query_message(OTHER_UUID)).await;
     agent.accept_query().await;
     assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");

@@ -1,5 +1,5 @@
-//! What the bridge answers to each kind of MCP request, valid or not. `mcp_answers.txt` has the answers,
-//! and changes only on purpose: `MCP_WEB_RECORD=1` writes it anew.
+//! The answers of the bridge to each kind of MCP request, valid or not. `mcp_answers.txt` has the
+//! answers, and changes only on purpose: `MCP_WEB_RECORD=1` writes it anew.
 
 mod header_rows;
 mod page;

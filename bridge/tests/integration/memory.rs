@@ -194,7 +194,7 @@ async fn definitions_of_open_pages_draw_from_the_memory_of_their_token() {
         let mut page = Page::connect(&bridge, &number.to_string(), TOKEN).await;
         page.register(&tools("x")).await;
         if number < 10 {
-            // A registration that replaces another needs no memory of its own afterwards.
+            // A registration that replaces another needs no additional memory afterwards.
             page.register(&tools("y")).await;
         }
         pages.push(page);
@@ -207,7 +207,7 @@ async fn definitions_of_open_pages_draw_from_the_memory_of_their_token() {
     assert_eq!(code, 1013, "{reason}");
     assert!(reason.contains("definitions"), "{reason}");
 
-    // The pages that are there go on, and one that has fewer makes room.
+    // The connected pages continue, and one that has fewer makes room.
     let request = http_client()
         .post(format!("{}/tool-call", bridge.url()))
         .bearer_auth(TOKEN)

@@ -1,5 +1,5 @@
-//! What the bridge reads of a page: how many frames, and what before the page has authenticated and
-//! after it was refused.
+//! The frames that the bridge reads of a page: how many, and which before the page has
+//! authenticated and after it was refused.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -100,7 +100,7 @@ async fn tiny_frames_of_pages_of_another_token_do_not_starve_calls() {
     .await;
 }
 
-/// What a [`Flood`] is called, its origin, its first frames and those that it repeats.
+/// The name of a [`Flood`], its origin, its first frames and those that it repeats.
 type FloodParts = (&'static str, Option<&'static str>, Vec<u8>, Vec<u8>);
 
 /// Calls a page of a bridge with one thread beside each of these floods.
@@ -246,7 +246,7 @@ async fn an_authenticate_message_may_have_64_kib() {
 
 #[tokio::test]
 async fn a_ping_is_answered_at_once_before_and_after_authentication() {
-    // Nothing that the bridge sends of its own accord may carry the answer with it.
+    // No message that the bridge sends by itself may carry the answer with it.
     let long = Duration::from_secs(600);
     let bridge = start_bridge_with(config_with_page_timings(PageTimings {
         authenticate_within: long,

@@ -1,4 +1,4 @@
-//! What the bridge refuses is logged and counted by its kind.
+//! Refusals of the bridge are logged and counted by their kind.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn lines(log: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What follows the kind in its first line.
+/// Returns the text after the kind in its first line.
 fn first_line<'a>(log: &'a str, kind: &str) -> &'a str {
     let found = lines(log).find(|(other, _)| *other == kind);
     found.unwrap_or_else(|| panic!("no {kind}: {log}")).1

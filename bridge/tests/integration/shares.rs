@@ -173,7 +173,7 @@ async fn closed_apps_of_one_address_do_not_displace_those_of_others() {
         },
     ];
     for page_limits in limits {
-        // So many tokens of the greedy address are listed beside the other one.
+        // The number of tokens of the greedy address that are listed beside the other one.
         let listed = if page_limits.max_catalogues == 3 {
             2
         } else {

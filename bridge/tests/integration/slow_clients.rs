@@ -58,7 +58,7 @@ async fn a_client_that_does_not_take_a_large_response_is_disconnected() {
         let mut unread = connect_and_send(&bridge, &request).await;
         page.serve_call(large.clone()).await;
         wait_for_free_connection(&bridge).await;
-        // What the buffers held is all that comes.
+        // Only the bytes that were in the buffers arrive.
         let mut received = Vec::new();
         let _ = with_deadline("end", unread.read_to_end(&mut received)).await;
         assert!(received.len() < 9_000_000, "{} bytes", received.len());
@@ -66,7 +66,7 @@ async fn a_client_that_does_not_take_a_large_response_is_disconnected() {
     assert_echo(&bridge, &mut page).await;
 }
 
-/// The socket of a page has a limit of its own.
+/// The socket of a page has a separate limit.
 #[tokio::test(start_paused = true)]
 async fn a_page_may_take_longer_than_a_client() {
     let config = Config {

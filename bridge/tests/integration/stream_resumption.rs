@@ -72,7 +72,7 @@ async fn a_stream_that_broke_before_its_first_notification_is_resumed() {
     let mut stream = client.listen().await;
     let priming = stream.first_event_id().await;
     drop(stream);
-    // Without a change, the client hears of the next one.
+    // Without a change, the client is notified of the next one.
     let mut stream = client.resume(&priming).await;
     assert_ne!(stream.first_event_id().await, "");
     drop(stream);

@@ -183,8 +183,8 @@ fn hostile_tools() -> Vec<(Value, Value)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_schemas_do_not_delay_other_calls() {
-    /// A call takes milliseconds. If validation had no threads of its own, the `marking` schemas
-    /// would block everything for several seconds.
+    /// A call takes milliseconds. If validation ran on the threads that serve sockets, the
+    /// `marking` schemas would block everything for several seconds.
     const MAX_CALL_TIME: Duration = Duration::from_secs(2);
     let bridge = start_bridge().await;
     let hostile = hostile_tools();

@@ -1,4 +1,4 @@
-//! What a server reports of connections that it closes.
+//! Reports of the connections that a server closes.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use crate::connection_slots::ConnectionRefused;
 
-/// Is told of connections that are closed because of a limit.
+/// Notified of connections that are closed because of a limit.
 pub trait ConnectionObserver: fmt::Debug + Send + Sync {
     /// A connection from this address is closed.
     fn on_refused(&self, peer: IpAddr, refusal: ConnectionRefusal);

@@ -41,7 +41,7 @@ struct ResponseLimit {
     upgraded: Upgraded,
 }
 
-/// Whether the connection was upgraded to another protocol, which has limits of its own.
+/// Whether the connection was upgraded to another protocol, which has its own limits.
 #[derive(Clone, Default)]
 pub(super) struct Upgraded(Arc<AtomicBool>);
 

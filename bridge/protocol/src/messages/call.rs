@@ -110,7 +110,7 @@ pub struct CallContext {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_id: Option<QueryId>,
     /// The state with which the former document of the session has handed the call over. The
-    /// handler goes on where that document's handler was.
+    /// handler continues where that document's handler stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<Box<RawValue>>,
     /// How often the call was handed over, which is set together with `continuation`. A document runs
@@ -143,7 +143,7 @@ pub struct CallingClient {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientLimits {
-    /// The largest result, in bytes, as it is sent to the client.
+    /// The maximum size of a result that is sent to the client, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result_bytes: Option<usize>,
     /// The longer edge of an image, in pixels. The page scales larger images down.

@@ -169,7 +169,7 @@ pub enum Visibility {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Leaving {
-    /// The calls with which the next document of the session goes on, at most
+    /// The calls that the next document of the session continues, at most
     /// [`MAX_ARMED_CALLS`](crate::limits::MAX_ARMED_CALLS). They were armed with
     /// [`CallHandOver`](crate::CallHandOver).
     #[serde(default, deserialize_with = "few_calls")]

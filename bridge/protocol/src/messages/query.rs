@@ -222,7 +222,7 @@ pub struct QueryComplete {
     /// The calls that the agent made: first those of the page's tools, in the order in which they
     /// ended, then those that have a source.
     pub tool_calls: Vec<QueryToolCall>,
-    /// What the agent used: a [`QueryUsage`], or what another agent sent.
+    /// The usage that the agent reports: a [`QueryUsage`], or any JSON of another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Box<RawValue>>,
 }

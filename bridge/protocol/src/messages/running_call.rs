@@ -61,14 +61,14 @@ pub enum LogLevel {
 }
 
 /// Arms the hand-over of a call: if the document ends before the call, the next document of the
-/// session goes on with it. Sent again, it replaces the state.
+/// session continues it. Sent again, it replaces the state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallHandOver {
     /// The id of the call.
     pub request_id: CallId,
-    /// What the next document gets as `continuation`: any JSON value, but for `null`, which disarms
-    /// the hand-over.
+    /// The value that the next document receives as `continuation`: any JSON value except `null`,
+    /// which disarms the hand-over.
     pub state: Option<Box<RawValue>>,
 }
 

@@ -252,9 +252,9 @@ impl DefinitionRegistry {
         }
     }
 
-    /// A smaller definition to store instead of this one: a copy that others already share, or the
-    /// text alone if a parsed tool was not used since the last call. Everyone who stores an equal
-    /// definition receives the same copy. `None` if the definition should stay as it is.
+    /// Returns a smaller definition to store instead of this one: a copy that others already share,
+    /// or the text alone if a parsed tool was not used since the last call. Equal definitions
+    /// receive the same copy. Returns `None` if the definition should stay unchanged.
     pub fn compacted(&self, definition: &SharedDefinition) -> Option<SharedDefinition> {
         let SharedDefinition::Tool(tool) = definition else {
             return None;

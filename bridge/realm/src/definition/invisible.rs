@@ -33,8 +33,8 @@ pub(super) fn clean(text: &mut String) {
     }
 }
 
-/// Refuses a name with invisible characters that is published as it is registered: a person could take
-/// it for another one.
+/// Refuses a name with invisible characters that is published unchanged: a person could take it for
+/// another one.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), DefinitionError> {
     if without_invisible(name) == name {
         return Ok(());

@@ -186,7 +186,7 @@ impl RealmCall {
         hand_over.is_some_and(|it| it.unconfirmed_on == Some(connection))
     }
 
-    /// Whether the next document may go on with the call: the state is the last one.
+    /// Whether the next document may continue the call: the state is the last one.
     pub(super) fn is_confirmed(&self) -> bool {
         let hand_over = self.hand_over.as_deref();
         hand_over.is_none_or(|it| it.unconfirmed_on.is_none())
@@ -270,7 +270,7 @@ impl RealmCall {
         self.expires <= now.instant
     }
 
-    /// What the caller should do after a call that may have run.
+    /// Advice for the caller after a call that may have run.
     pub(super) fn retry_advice(&self) -> &'static str {
         let is_idempotent = match &self.request {
             PageRequest::Tool { tool, .. } => tool.is_idempotent(),

@@ -219,8 +219,8 @@ impl PendingClientRequests {
         Some(now - self.waiting_since.take()?)
     }
 
-    /// Drops all requests and responses, because another document goes on with the call. Its
-    /// handler may ask something else under the same keys.
+    /// Drops all requests and responses, because another document continues the call. Its handler
+    /// may send other requests under the same keys.
     pub(super) fn abandon(&mut self) {
         self.pending.clear();
         self.answers.clear();

@@ -165,7 +165,7 @@ impl PageAnswer {
 #[derive(Debug)]
 pub struct CallFailure {
     pub code: ErrorCode,
-    /// What happened, to what, and what to do next.
+    /// The message: what happened, to what, and what to do next.
     pub message: String,
     pub data: Option<Box<RawValue>>,
     /// Content blocks that a tool result shows instead of the message.

@@ -1,6 +1,6 @@
 //! The ids and names of sessions that have ended recently.
 //!
-//! Some clients put an id of their own into `_meta.sessionId`, so an id that matches no session is
+//! Some clients put their own id into `_meta.sessionId`, so an id that matches no session is
 //! ignored. The id of a former session is not ignored: its call was meant for a closed tab and must
 //! not run in another one.
 

@@ -37,10 +37,10 @@ impl HandOverState {
     }
 }
 
-/// What a page requests for one of its calls.
+/// A page's request about the hand-over of one of its calls.
 #[derive(Debug)]
 pub enum HandOverRequest {
-    /// The next document is to go on with the call, from this state.
+    /// The next document should continue the call from this state.
     Arm(HandOverState),
     /// The call is to end with its document.
     Disarm,
@@ -48,13 +48,13 @@ pub enum HandOverRequest {
     OutOfMemory,
 }
 
-/// Whether the next document would go on with a call.
+/// Whether the next document would continue a call.
 #[derive(Debug, Default)]
 pub(super) enum Arming {
     /// The call ends with its document.
     #[default]
     Disarmed,
-    /// The next document would go on from this state.
+    /// The next document would continue from this state.
     Armed(HandOverState),
     /// The page has armed the call beyond a limit, so the call ends with its document.
     Refused(String),

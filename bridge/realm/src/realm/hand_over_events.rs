@@ -132,8 +132,8 @@ impl Realm {
         })
     }
 
-    /// Hands a call over, or ends it if it is not armed, if its client has left until it goes on, or
-    /// if that exceeds a limit.
+    /// Hands a call over. Ends it instead if it is not armed, if its client has left, or if that
+    /// exceeds a limit.
     pub(super) fn hand_over_call(&mut self, id: &CallId, why: &str, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();

@@ -9,11 +9,11 @@ use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub struct RealmLimits {
     /// The maximum number of sessions.
     pub sessions: usize,
-    /// What happens to a page that exceeds `sessions`.
+    /// The policy for a page that exceeds `sessions`.
     pub session_limit_policy: SessionLimitPolicy,
     /// The maximum duration of a session; zero means no limit.
     pub max_session_duration: Duration,
-    /// What happens to a page whose session name is taken.
+    /// The policy for a page whose session name is taken.
     pub duplicate_names: DuplicateNames,
     /// Which page receives a call that several pages could answer.
     pub ambiguous_calls: AmbiguousCalls,

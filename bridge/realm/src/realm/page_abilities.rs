@@ -1,12 +1,12 @@
-//! What a page can do, on which the rules of its session depend.
+//! The abilities of a page, on which the rules of its session depend.
 
 use std::time::Duration;
 use web_time::Instant;
 
 use super::Receipt;
 
-/// What a page can do. The codec of its socket knows it. By default, a page can do nothing but
-/// answer calls.
+/// The abilities of a page, which the codec of its socket knows. By default, a page can only answer
+/// calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageAbilities {
     /// The page continues its session on a new connection or in a new document: its calls and

@@ -20,7 +20,7 @@ pub use page::QueryPage;
 pub use result::CompletedQuery;
 pub(super) use tool_calls::ToolCalls;
 
-/// Who has started a query.
+/// The origin of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueryOrigin {
     /// A page, which receives the answer on its socket.

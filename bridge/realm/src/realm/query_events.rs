@@ -94,7 +94,7 @@ impl Realm {
         }])
     }
 
-    /// What an agent is told of a page of this realm.
+    /// Returns the description of a page of this realm that an agent receives.
     pub fn query_page(&self, session: &SessionId) -> Option<QueryPage> {
         let page = self.sessions.get(session)?;
         Some(page.query_page(session))

@@ -285,7 +285,7 @@ impl Session {
         (at, Deadline::Session(id.clone()))
     }
 
-    /// What the page can do.
+    /// The abilities of the page.
     pub fn abilities(&self) -> PageAbilities {
         self.info.abilities
     }
@@ -344,7 +344,7 @@ impl Session {
         self.info.may_query
     }
 
-    /// What an agent is told of the page.
+    /// Returns the description of the page that an agent receives.
     pub(super) fn query_page(&self, id: &SessionId) -> QueryPage {
         let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
         QueryPage {

@@ -33,7 +33,7 @@ pub(super) struct Cursor<'a> {
     pub(super) position: usize,
 }
 
-/// The content of a string, as it is written.
+/// The content of a string in its original spelling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsonString<'a> {
     text: &'a str,
@@ -89,7 +89,7 @@ pub(super) enum NumberSpelling {
     Other,
 }
 
-/// An integer, as it is written.
+/// An integer in its original spelling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Digits<'a>(&'a [u8]);
 
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What has not been read.
+    /// The text that has not been read.
     #[inline(always)]
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.position..]

@@ -97,8 +97,8 @@ pub(super) struct StringRules {
 
 #[derive(Debug)]
 pub(super) struct NumberRules {
-    /// What a number of at most 18 digits without fraction and exponent must fulfil; `None` if the
-    /// crate decides about these, too.
+    /// The rules for a number of at most 18 digits without fraction and exponent; `None` if the
+    /// crate also decides about these.
     pub(super) integers: Option<IntegerRules>,
     /// All keywords for numbers.
     pub(super) by_crate: CrateRule,

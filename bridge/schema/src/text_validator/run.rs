@@ -22,7 +22,7 @@ const MAX_COMPARED: usize = 64;
 /// The maximum number of valid strings that are compared one after the other.
 const MAX_SCANNED_CHOICES: usize = 8;
 
-/// What the pass over a text has found.
+/// The verdict of the pass over a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextVerdict {
     Valid,
@@ -71,7 +71,7 @@ struct Run<'a> {
     text: Value,
 }
 
-/// What has been read of an object.
+/// The members of an object that have been read.
 struct Members {
     /// Whether no name may occur twice.
     must_differ: bool,

@@ -21,7 +21,7 @@ const SEED: u64 = 20;
 /// The number of texts for each schema.
 const TEXTS: u64 = 50;
 
-/// What the crate says.
+/// The verdict of the crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Valid,
@@ -118,7 +118,7 @@ fn check(
     }
 }
 
-/// What the crate says about a text that is parsed.
+/// The verdict of the crate about a text that is parsed.
 fn expected(validator: &Validator, text: &str) -> Expected {
     match serde_json::from_str::<Value>(text) {
         Ok(value) => kind(validator.validate(&value)),

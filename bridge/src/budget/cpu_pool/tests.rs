@@ -129,7 +129,7 @@ async fn too_much_waiting_work_of_a_token_is_refused() {
     let mut admitted = pool.run_admitted(short, || "admitted").boxed();
     assert!((&mut admitted).now_or_never().is_none());
 
-    // Work that nobody waits for any more leaves the queue.
+    // Work without a waiting caller leaves the queue.
     drop(waiting);
     let again = queue(&pool, short, "again");
     drop(gate);
@@ -204,7 +204,7 @@ async fn long_texts_are_scanned_one_at_a_time_and_tokens_take_turns() {
     assert!((&mut next).now_or_never().is_none());
     drop(second);
     let third = next.now_or_never().unwrap().unwrap();
-    // Texts that nobody waits for any more leave the queue.
+    // Texts without a waiting caller leave the queue.
     drop(waiting);
     drop(third);
     assert!(scan("a").0.unwrap().unwrap().is_some());

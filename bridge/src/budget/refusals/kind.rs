@@ -2,7 +2,7 @@
 
 use bridge_protocol::ErrorCode;
 
-/// What was refused.
+/// The kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
     /// A request whose `Host` is not served, or that has several.

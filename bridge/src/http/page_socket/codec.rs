@@ -39,7 +39,7 @@ pub(super) trait PageCodec: Send {
     fn invalid_frame(&self, reason: &'static str) -> CloseFrame;
 }
 
-/// What a text frame was decoded into.
+/// The outcome of decoding a text frame.
 pub(super) enum Decoding {
     /// The frame is a part of a message that is not complete.
     Incomplete,

@@ -1,4 +1,4 @@
-//! What is different on the socket of a page of mcp-web 0.1.
+//! Differences of the socket of a page of mcp-web 0.1.
 //!
 //! A silent page is not disconnected, because such a page reconnects late or not at all. It still
 //! receives pings: they keep idle connections open in proxies, and let TCP notice that the peer is

@@ -54,7 +54,7 @@ pub(super) struct PageConnection {
     is_closing: bool,
 }
 
-/// What the task reacts to.
+/// An event that the task reacts to.
 enum Event {
     Outgoing(Option<SocketCommand>),
     Frame(Result<Frame, SocketError>),
@@ -127,8 +127,8 @@ impl PageConnection {
         .await
     }
 
-    /// Closes the socket of a document that was superseded, and reads what it has sent before: the
-    /// next document goes on with the calls that it hands over.
+    /// Closes the socket of a document that was superseded, and reads the messages that it has sent
+    /// before: the next document continues the calls that it hands over.
     pub(super) async fn serve_former_document(&mut self, frame: CloseFrame) -> Disconnect {
         self.socket.queue_close(frame.code.code(), &frame.reason);
         self.is_closing = true;

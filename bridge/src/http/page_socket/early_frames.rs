@@ -1,4 +1,4 @@
-//! What a page may send before it has authenticated, besides `authenticate`.
+//! The frames that a page may send before it has authenticated, besides `authenticate`.
 
 use bridge_compat::page_codec::{self, Inbound, StrictMode};
 
@@ -7,7 +7,7 @@ use bridge_compat::page_codec::{self, Inbound, StrictMode};
 /// they draw: at most 240 times per second.
 pub(super) const MAX_EARLY_FRAMES_PER_SECOND: u32 = 1_000;
 
-/// The number of pings and pongs. Browsers send none of their own accord, and other programs send
+/// The number of pings and pongs. Browsers do not send any by themselves, and other programs send
 /// one every few seconds.
 const MAX_EARLY_PINGS: u8 = 8;
 

@@ -28,7 +28,7 @@ pub(super) struct HandshakeContext {
     pub(super) state: AppState,
     pub(super) origin: OriginCheck,
     pub(super) session: SessionId,
-    /// Whose share of the limits the page counts for.
+    /// The party whose share of the limits the page counts for.
     pub(super) party: PageParty,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Rejection {
     pub(super) close_frame: CloseFrame,
     /// The message before the close frame.
     pub(super) message: Option<AuthenticationFailed>,
-    /// What is logged, if the page has not merely sent something wrong.
+    /// The record in the log, if the page has not merely sent an invalid message.
     pub(super) refusal: Option<RefusalRecord>,
 }
 

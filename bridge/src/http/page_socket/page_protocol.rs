@@ -14,7 +14,7 @@ pub(super) enum PageProtocol {
 }
 
 impl PageProtocol {
-    /// What a page with this protocol can do.
+    /// Returns the abilities of a page with this protocol.
     pub(super) fn abilities(self, hello: &Authenticate) -> PageAbilities {
         match self {
             PageProtocol::V2 => PageAbilities {

@@ -15,7 +15,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) type PageSocket = WebSocket<UpgradedIo>;
 
-/// What a page may send before it has authenticated. A frame that is longer is refused by its header.
+/// The limits of a page that has not authenticated. A longer frame is refused by its header.
 pub(super) fn unauthenticated_limits(config: &Config) -> SocketLimits {
     let limits = authenticated_limits(config);
     SocketLimits {
@@ -24,7 +24,7 @@ pub(super) fn unauthenticated_limits(config: &Config) -> SocketLimits {
     }
 }
 
-/// What a page may send once it has authenticated.
+/// The limits of a page that has authenticated.
 pub(super) fn authenticated_limits(config: &Config) -> SocketLimits {
     let frames_per_second = config.page_limits.max_frames_per_second;
     SocketLimits {

@@ -66,7 +66,7 @@ async fn a_replay_waits_for_what_follows_and_ends_with_the_response() {
     assert_eq!(replayed.len(), 2);
     assert_eq!(replayed[1].0, last);
     assert!(events.knows(&session, &replayed[0].0) && !events.knows(&session, &last));
-    // What is removed has no rest.
+    // Nothing follows in a log that was removed.
     let second = replayed[0].0.clone();
     events.remove_stream("stream");
     assert_eq!(events.replay(&second).count().await, 0);

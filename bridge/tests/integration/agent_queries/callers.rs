@@ -1,4 +1,4 @@
-//! What agents are told of who asks.
+//! The description of the caller that agents receive.
 
 use bridge::{Config, ServerHandle};
 use bridge_protocol::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller};
@@ -21,7 +21,7 @@ async fn connect_app(bridge: &ServerHandle, session: &str, token: &str, app: Val
     page
 }
 
-/// Asks with a page of this app, and returns what the agent is told.
+/// Sends a query from a page of this app, and returns the caller that the agent receives.
 async fn ask(
     agent: &mut MockAgent,
     bridge: &ServerHandle,

@@ -1,4 +1,4 @@
-//! What agents receive of a query, and what they report when it is complete.
+//! The query that agents receive, and their reports when it is complete.
 
 use serde_json::{Value, json};
 

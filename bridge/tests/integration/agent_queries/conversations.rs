@@ -312,7 +312,7 @@ async fn requests_for_conversations_of_a_token_are_limited() {
         (status, &answer["error"]),
         (429, &json!("QueryLimitExceeded"))
     );
-    // Another token has requests of its own.
+    // Another token has its own requests.
     let other = send_for_json(request_as(&bridge, OTHER_TOKEN, Method::GET, ""));
     let answer_agent = async { agent.next_request().await.respond_with(Json(json!({}))) };
     let (other, ()) = tokio::join!(other, answer_agent);

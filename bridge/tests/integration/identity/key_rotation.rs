@@ -84,7 +84,7 @@ async fn withdrawn_keys_expire_with_the_next_refresh() {
 #[tokio::test]
 async fn keys_are_fetched_later_when_the_issuer_is_down_at_startup() {
     let key = Signer::es256(Some("key"));
-    // A bound socket that does not listen refuses connections, and nobody else gets its port.
+    // A bound socket that does not listen refuses connections, and no other socket gets its port.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = socket.local_addr().unwrap();

@@ -38,7 +38,7 @@ async fn refused_tokens_over_the_limit_are_429_and_valid_tokens_are_served() {
     assert!((1..=60).contains(&seconds), "{seconds}");
     let body: serde_json::Value = refused.json().await.unwrap();
     assert_eq!(body["error"], "InvalidAuthentication");
-    // A missing token is no guess.
+    // A missing token is not a guess.
     let missing = http_client().get(format!("{}/tools", bridge.url()));
     assert_eq!(missing.send().await.unwrap().status(), 401);
     assert_eq!(list_tools(&bridge, TOKEN).await.status(), 200);

@@ -269,7 +269,8 @@ impl EventStream {
         }
     }
 
-    /// The next event as it was sent, without comments; `None` at the end of the stream.
+    /// Returns the unchanged text of the next event, without comments; `None` at the end of the
+    /// stream.
     pub(crate) async fn next_event(&mut self) -> Option<String> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {

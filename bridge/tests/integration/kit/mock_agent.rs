@@ -40,7 +40,7 @@ impl AgentRequest {
         token.to_str().unwrap().to_owned()
     }
 
-    /// Who asks, as the bridge says in a header.
+    /// The caller of the query, from the header of the bridge.
     pub(crate) fn caller(&self) -> QueryCaller {
         let header = self.headers[QUERY_CALLER_HEADER].to_str().unwrap();
         QueryCaller::from_header(header).unwrap()

@@ -4,7 +4,7 @@ use reqwest::Method;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
-/// Who sends a request. All clients must get the same answers, whatever they declare.
+/// The sender of a request. All clients must get the same answers, whatever they declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Client {
     /// Has an MCP session of 2025-11-25.

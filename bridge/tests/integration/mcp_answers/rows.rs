@@ -1,4 +1,4 @@
-//! The kinds of requests: their methods and parameters, and what is no message of MCP.
+//! The kinds of requests: their methods and parameters, and bodies that are not messages of MCP.
 
 use reqwest::Method;
 use serde_json::{Value, json};

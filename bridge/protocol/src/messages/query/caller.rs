@@ -1,4 +1,4 @@
-//! Who asks a query, as the bridge tells the agent.
+//! The caller of a query, in the form that the bridge sends to the agent.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -40,7 +40,7 @@ pub struct Subject {
     pub roles: Vec<String>,
 }
 
-/// Who asks a query: a user of the bridge, in an app, in a tab.
+/// The caller of a query: a user of the bridge, in an app, in a tab.
 ///
 /// # Examples
 ///
@@ -62,8 +62,8 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryCaller {
-    /// Identifies the user. It is the same whenever the user asks, also after the bridge was
-    /// restarted, and it is no token.
+    /// Identifies the user. It is the same for all queries of the user, also after a restart of the
+    /// bridge. It is not a token.
     pub user: String,
     /// The subject of a signed token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub struct QueryCaller {
     /// The roles of a signed token.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// Whether the page has generated its token itself, so that nobody vouches for the user.
+    /// Whether the page has generated its token itself, so that no issuer vouches for the user.
     pub self_made: bool,
     /// The name of the app, as its page gives it; empty if the page gives none.
     pub app: String,

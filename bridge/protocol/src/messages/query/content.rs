@@ -82,7 +82,7 @@ pub enum QueryContent {
         /// The time until the call counts as refused, in milliseconds.
         expires_in_ms: u64,
     },
-    /// What the query has used so far.
+    /// The usage of the query until now.
     Usage {
         /// The sum over all turns.
         usage: QueryUsage,

@@ -1,10 +1,10 @@
-//! What an agent used for a query.
+//! The usage of a query: tokens and time.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a query has used.
+/// The usage of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryUsage {

@@ -16,8 +16,8 @@ use crate::definition::reserved::is_builtin_tool;
 /// [`APP_SESSION_ARGUMENT`].
 pub const SESSION_ARGUMENT: &str = "session_id";
 
-/// The argument of an app that has sessions of its own. Beside it, [`SESSION_ARGUMENT`] is not
-/// published: a model would confuse the two.
+/// The argument of an app that has its own sessions. [`SESSION_ARGUMENT`] is not published next to
+/// it: a model would confuse the two.
 const APP_SESSION_ARGUMENT: &str = "sessionId";
 
 /// The parsed form of a tool definition.

@@ -1,4 +1,4 @@
-//! What an agent reports when it has completed a query.
+//! The report of an agent that has completed a query.
 
 use bridge_protocol::QueryToolCall;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ const MAX_USAGE_BYTES: usize = 16 * 1024;
 pub struct CompletedQuery {
     /// Any JSON value; `None` if the agent has answered with a call of the response tool.
     pub value: Option<Box<RawValue>>,
-    /// What the agent has used.
+    /// The usage that the agent reports.
     pub usage: Option<Box<RawValue>>,
     /// The calls of the agent. Only those with a source are passed on, because the bridge knows the
     /// calls of the page's tools itself.

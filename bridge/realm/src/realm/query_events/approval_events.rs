@@ -33,8 +33,8 @@ impl Realm {
         })])
     }
 
-    /// The agent has received the answer of a person, or could not be reached. The page is then told
-    /// so, and may answer again. `round` is that of [`AgentEffect::SendApproval`].
+    /// The agent has received the answer of a person, or could not be reached. In the second case
+    /// the page is notified and may answer again. `round` is that of [`AgentEffect::SendApproval`].
     pub fn approval_sent(
         &mut self,
         id: &QueryId,

@@ -14,7 +14,7 @@ const MAX_MALFORMED_CHARS: usize = 200;
 pub struct QueryError {
     pub code: ErrorCode,
     pub error: String,
-    /// What to do next.
+    /// The next step, for the message.
     pub reason: Option<String>,
 }
 
@@ -158,7 +158,7 @@ fn is_agent_code(code: &ErrorCode) -> bool {
             | ErrorCode::QueryBudgetExceeded
             | ErrorCode::QueryTimeout
             | ErrorCode::ResponseToolNotCalled
-            // What the page has done wrong, and only the agent can find.
+            // Errors of the page that only the agent can find.
             | ErrorCode::ProtocolViolation
             | ErrorCode::ToolNotFound
             | ErrorCode::InsufficientScope

@@ -187,7 +187,7 @@ fn a_document_whose_socket_overtakes_leaving_goes_on_with_the_last_state() {
             scene.register(SECOND_CONNECTION, &["echo"]);
             assert_eq!(scene.sent_calls(), []);
         }
-        // What the former document has sent before arrives late.
+        // A message that the former document has sent before arrives late.
         scene.arm(FIRST_CONNECTION, "c", r#"{"step":2}"#);
         scene.leave(FIRST_CONNECTION, &["c"]);
         assert!(!scene.awaits_former_document());

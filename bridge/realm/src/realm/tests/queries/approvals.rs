@@ -189,7 +189,7 @@ fn an_answer_that_does_not_arrive_is_a_note_and_can_be_repeated() {
 fn a_reloaded_page_is_sent_the_open_request_and_can_answer() {
     let mut scene = Harness::with_requests(&["1"]);
     scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
-    // A request that nobody has seen.
+    // A request that no person has seen.
     scene.request_approval("2");
     scene.connect_page(SECOND_CONNECTION, reloaded_hello());
     let requests = [request("1"), request("2")].map(|it| it.get().to_owned());
@@ -199,7 +199,7 @@ fn a_reloaded_page_is_sent_the_open_request_and_can_answer() {
         let told = scene.answer_as(TAB, SECOND_CONNECTION, QUERY, call);
         assert_eq!(told, [format!("approve q {call} true")]);
     }
-    // A note that the page has not seen waits for it, too.
+    // A note that the page has not seen also waits for it.
     scene.disconnect(SECOND_CONNECTION, Disconnect::DocumentGone);
     assert!(scene.approval_sent("1", Err(agent_failed("no"))).is_empty());
     let third = ConnectionId(3);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::queries::{QueryStep, any_query_step};
 
-/// What a page, a client or the time does.
+/// A step of a page, of a client or of the time.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Connect {
