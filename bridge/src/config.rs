@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_value_names_the_flag_and_what_is_allowed() {
+    fn an_invalid_value_names_the_flag_and_the_allowed_values() {
         let long_icon = format!("https://{}", "x".repeat(64 * 1024));
         let cases = [
             (["--max-sessions", "0"], "whole numbers from 1 up"),

@@ -119,7 +119,7 @@ fn parse_numeric_date(
     let seconds = value
         .as_f64()
         .filter(|seconds| *seconds <= MAX_UNIX_SECONDS);
-    let seconds = seconds.ok_or_else(|| invalid_token(&format!("`{name}` is no time")))?;
+    let seconds = seconds.ok_or_else(|| invalid_token(&format!("`{name}` is not a time")))?;
     let since = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
     Ok(Some(UNIX_EPOCH + since))
 }

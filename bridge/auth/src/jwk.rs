@@ -24,7 +24,7 @@ pub fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
     }
     // The error of serde could contain part of a secret.
     let set: Set = serde_json::from_str(text)
-        .map_err(|_| "it is no JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
+        .map_err(|_| "it is not a JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
     let mut jwk_set = JwkSet::default();
     for (index, value) in set.keys.iter().enumerate() {
         let kid = value.get("kid").and_then(Value::as_str);
@@ -55,7 +55,7 @@ impl JwkSet {
 
 /// Parses a JWK. Returns `None` for a key that is not for signatures.
 fn parse_jwk(value: &Value) -> Result<Option<VerificationKey>, String> {
-    let not_a_jwk = "it is no JWK: `kty` is missing, or a field has the wrong type";
+    let not_a_jwk = "it is not a JWK: `kty` is missing, or a field has the wrong type";
     let jwk = Jwk::deserialize(value).map_err(|_| not_a_jwk.to_owned())?;
     let key_use = jwk.common.public_key_use.as_ref();
     let operations = jwk.common.key_operations.as_ref();
@@ -128,7 +128,7 @@ mod tests {
             ("key 8: ", "\"HS512\": a key of this kind is used for HS256"),
             ("key 9: ", "EC on P-256 with `x` and `y`"),
             ("key 10: ", "`x` is not base64url"),
-            ("key 11: ", "no JWK"),
+            ("key 11: ", "not a JWK"),
         ];
         assert_eq!(read.errors.len(), expected.len());
         for (found, (key, why)) in read.errors.iter().zip(expected) {

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_id_is_stable_and_is_no_hash_that_authenticates() {
+    fn a_user_id_is_stable_and_is_not_a_hash_that_authenticates() {
         let token = "0123456789abcdef";
         let realm = RealmId::from_token(token);
         let user = realm.user_id();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_metrics_token_is_no_token_of_a_page() {
+    async fn the_metrics_token_is_not_a_token_of_a_page() {
         let authenticator = Authenticator::new(&[], &JwtSettings::default()).unwrap();
         let authenticator = authenticator.reserve_metrics_token("metrics-token-0123456789");
         let refused = realm(&authenticator, "metrics-token-0123456789").await;

@@ -174,7 +174,7 @@ impl VerificationKey {
             AlgorithmParameters::OctetKeyPair(ed) => {
                 Self::from_ed25519(kid, &decode_base64url("x", &ed.x)?)
             }
-            _ => Err(format!("it is no valid key for {}", algorithm.as_str())),
+            _ => Err(format!("it is not a valid key for {}", algorithm.as_str())),
         }
     }
 
@@ -186,7 +186,7 @@ impl VerificationKey {
         decoding_key: DecodingKey,
     ) -> Result<Self, String> {
         jsonwebtoken::crypto::verify("", b"", &decoding_key, algorithm.to_jsonwebtoken())
-            .map_err(|_| format!("it is no valid key for {}", algorithm.as_str()))?;
+            .map_err(|_| format!("it is not a valid key for {}", algorithm.as_str()))?;
         Ok(Self {
             kid,
             algorithm,
@@ -195,7 +195,7 @@ impl VerificationKey {
     }
 }
 
-const INVALID_PEM: &str = "it is no PEM file with a public key: allowed are RSA keys, and keys on P-256 \
+const INVALID_PEM: &str = "it is not a PEM file with a public key: allowed are RSA keys, and keys on P-256 \
                       and Ed25519, as `PUBLIC KEY`";
 
 /// Shows no key material, not even of public keys, because secrets have the same type.

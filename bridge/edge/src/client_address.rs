@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_contradict_each_other_name_nobody() {
+    fn headers_that_contradict_each_other_name_no_client() {
         let forged = [(X_FORWARDED_FOR, "192.0.2.1"), (FORWARDED, "for=192.0.2.2")];
         assert_eq!(client("10.0.0.1", &forged), address("10.0.0.1"));
         let equal = [(X_FORWARDED_FOR, "192.0.2.1"), (FORWARDED, "for=192.0.2.1")];

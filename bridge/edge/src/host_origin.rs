@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authority_of_an_absolute_uri_must_be_allowed_too() {
+    fn the_authority_of_an_absolute_uri_must_also_be_allowed() {
         let policy = policy(&[LOOPBACK], &[]);
         let check = |uri: &'static str| {
             policy.check_host(&Uri::from_static(uri), &headers("localhost", None))

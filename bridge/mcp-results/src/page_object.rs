@@ -18,7 +18,7 @@ pub fn parse(what: &str, answer: PageAnswer) -> Result<Map<String, Value>, Reque
         RequestError::failed(ErrorCode::InvalidResult, message)
     };
     let PageAnswer::Value(Some(raw)) = answer else {
-        return Err(invalid("is no object"));
+        return Err(invalid("is not an object"));
     };
     if value_count::exceeds(raw.get(), MAX_VALUES) {
         return Err(invalid(&format!("has more than {MAX_VALUES} values in it")));

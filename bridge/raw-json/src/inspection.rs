@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_sampled_without_missing_what_matters() {
+    fn long_texts_are_sampled_without_missing_relevant_properties() {
         let rows = |row: &str| format!("{{\"rows\":[{}1]}}", format!("{row},").repeat(2_000));
         let usual = rows(r#"{"id":1,"name":"a \"b\" c","tags":["x",[]],"n":null}"#);
         assert_eq!(JsonTraits::scan(&usual), JsonTraits::default());

@@ -44,7 +44,7 @@ impl<T: FileTables> LoadedSettings<T> {
             DisplayedValue::Value(value) => format!("{name} = {value} # {source}"),
             DisplayedValue::NotSet => format!("# {name} is not set"),
             DisplayedValue::Redacted => format!("# {name} is set and not shown, {source}"),
-            DisplayedValue::NotUtf8 => format!("# {name} is no UTF-8 and not shown, {source}"),
+            DisplayedValue::NotUtf8 => format!("# {name} is not UTF-8 and not shown, {source}"),
         }
     }
 

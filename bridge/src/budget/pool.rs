@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_loses_an_entry_to_a_party_that_holds_as_much() {
+    async fn no_party_loses_an_entry_to_one_that_holds_as_much() {
         let pool = Pool::new(4);
         let idle = Some(Instant::now());
         let _one = [(); 2].map(|()| pool.try_acquire(&party(1, 'a'), None).unwrap());

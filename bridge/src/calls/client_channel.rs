@@ -36,8 +36,8 @@ pub(crate) struct SilentClient(pub(crate) &'static str);
 
 /// The client of a call that continues in the background.
 pub(crate) static DETACHED_CLIENT: SilentClient = SilentClient(
-    "the client behind this call has gone on without waiting, and will come for the result: it \
-     cannot be asked. Ask before the work that takes long",
+    "the client of this call did not wait, and will fetch the result later: it cannot be asked. Ask \
+     before the work that takes long",
 );
 
 impl ClientChannel for SilentClient {

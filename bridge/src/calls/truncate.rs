@@ -369,7 +369,9 @@ impl Remainder {
 
 fn store_full_reason(why: StoreFull) -> &'static str {
     match why {
-        StoreFull::TooMany => "as many calls go on as may be kept (`max_kept_results`)",
+        StoreFull::TooMany => {
+            "the maximum number of stored calls and results is reached (`max_kept_results`)"
+        }
         StoreFull::TooLarge => {
             "it is larger than all results of one token may be (half of `max_kept_bytes`)"
         }

@@ -358,7 +358,7 @@ mod tests {
     ];
 
     #[test]
-    fn an_error_names_the_file_the_line_the_key_and_what_is_allowed() {
+    fn an_error_names_the_file_the_line_the_key_and_the_allowed_values() {
         for (text, line, parts) in INVALID_FILES {
             let error = parse(text).unwrap_err().to_string();
             let prefix = format!("bridge.toml:{line}: ");

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_memory_lowers_the_limits_of_what_is_stored() {
+    fn a_small_memory_lowers_the_limits_of_stored_data() {
         let (stored, rest) = divide(Some(256 * MIB));
         assert_eq!(stored, [64, 32, 16, 16].map(|mib| mib * MIB));
         assert_eq!(rest, 128 * MIB);

@@ -102,7 +102,7 @@ where
     let arguments = match body.tool_input {
         None => Arguments::default(),
         Some(input) if input.get().starts_with('{') => Arguments::from_raw(input),
-        Some(_) => return Err(malformed_call("`toolInput` is no object")),
+        Some(_) => return Err(malformed_call("`toolInput` is not an object")),
     };
     let agent = parts
         .headers

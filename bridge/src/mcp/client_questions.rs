@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_a_stream_is_told_about_the_newest_withdrawn_questions() {
+    fn a_client_without_a_stream_is_notified_of_the_newest_withdrawn_questions() {
         let questions = Arc::new(ClientQuestions::new());
         let asked = || Question::open(&questions);
         let first = asked().id();

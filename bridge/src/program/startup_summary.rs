@@ -54,7 +54,7 @@ fn describe_signed_tokens(identity: &Identity) -> Option<String> {
         }),
     ];
     let keys: Vec<String> = keys.into_iter().flatten().collect();
-    let issuer = identity.jwt_issuer.as_deref().unwrap_or("nobody");
+    let issuer = identity.jwt_issuer.as_deref().unwrap_or("no issuer");
     (!keys.is_empty()).then(|| {
         format!(
             "signed ones of {issuer} for {}, checked with {}",

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn at_the_limit_of_all_sessions_those_who_have_the_most_make_room() {
+    async fn at_the_limit_of_all_sessions_the_parties_with_the_most_make_room() {
         let pool = Pool::start(8, IDLE_TIMEOUT);
         let sessions: Vec<_> = (0..8)
             .map(|number| open(&pool, &party(1, "a"), number == 3).1)

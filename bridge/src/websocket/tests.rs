@@ -416,7 +416,7 @@ async fn a_peer_that_sends_on_after_the_close_frame_is_disconnected() {
 }
 
 #[tokio::test]
-async fn drained_bytes_are_counted_by_what_reading_them_costs() {
+async fn drained_bytes_are_counted_by_the_cost_of_reading_them() {
     let (near, mut far) = duplex(1);
     let mut socket = new_socket(near);
     let feeding = tokio::spawn(async move {

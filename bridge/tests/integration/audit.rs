@@ -60,7 +60,7 @@ async fn calls_are_not_logged_unless_this_is_configured() {
 }
 
 #[tokio::test]
-async fn a_line_has_who_called_what_and_where_and_no_arguments_unless_configured() {
+async fn a_line_names_caller_tool_and_page_and_has_arguments_only_if_configured() {
     for audit in [Audit::Calls, Audit::CallsWithArguments] {
         let (log, _guard) = capture_log();
         let bridge = start_bridge_with(audited(audit, test_config())).await;
@@ -97,7 +97,7 @@ async fn a_line_has_who_called_what_and_where_and_no_arguments_unless_configured
 }
 
 #[tokio::test]
-async fn whoever_reads_a_line_sees_all_of_its_characters() {
+async fn every_character_of_a_line_is_visible() {
     let (log, _guard) = capture_log();
     let bridge = start_bridge_with(audited(Audit::CallsWithArguments, test_config())).await;
     let hidden = "a\u{202e}\u{200b}\u{fe01}\u{3164}\u{2800}\u{e0041}";

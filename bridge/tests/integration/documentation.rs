@@ -77,7 +77,7 @@ fn every_setting_is_documented_once_with_its_default() {
 }
 
 #[test]
-fn every_limit_documents_what_happens_above_it() {
+fn every_limit_documents_the_effect_of_exceeding_it() {
     let limits = limits();
     assert!(!limits.is_empty());
     for limit in limits {

@@ -40,7 +40,7 @@ async fn hand_over(page: &mut Page, state: Value) -> ToolCall {
 }
 
 #[tokio::test]
-async fn the_next_document_goes_on_with_the_call_of_each_kind_of_client() {
+async fn the_next_document_continues_the_call_of_each_kind_of_client() {
     let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     for over_mcp in [false, true] {
@@ -73,7 +73,7 @@ async fn the_next_document_goes_on_with_the_call_of_each_kind_of_client() {
 }
 
 #[tokio::test]
-async fn a_call_ends_when_no_document_goes_on_within_page_return() {
+async fn a_call_ends_when_no_document_continues_within_page_return() {
     let config = config_with_page_timings(PageTimings {
         page_return: Duration::from_millis(50),
         ..PageTimings::default()
@@ -170,7 +170,7 @@ async fn without_memory_for_its_state_a_call_ends_with_its_document() {
 
 /// The next document may connect before the bridge has read what the former one has sent.
 #[tokio::test]
-async fn a_document_that_connects_early_goes_on_from_the_last_state() {
+async fn a_document_that_connects_early_continues_from_the_last_state() {
     let bridge = start_bridge().await;
     let arm = async |page: &mut Page, call: &ToolCall, state: Value| {
         page.send(PageToBridge::CallHandOver(CallHandOver {

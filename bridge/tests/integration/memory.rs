@@ -106,7 +106,7 @@ async fn bodies_of_one_token_leave_memory_for_others() {
 }
 
 #[tokio::test]
-async fn newcomers_are_refused_while_others_use_the_memory_and_who_is_there_goes_on() {
+async fn newcomers_are_refused_while_others_use_the_memory_and_connected_pages_continue() {
     let bridge = start_small_bridge().await;
     let mut users = Vec::new();
     for number in 1..=4 {

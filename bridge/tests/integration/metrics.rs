@@ -163,7 +163,7 @@ async fn calls_are_counted_by_outcome_and_code() {
 }
 
 #[tokio::test]
-async fn gauges_show_what_there_is_at_the_time_of_the_scrape() {
+async fn gauges_show_the_state_at_the_time_of_the_scrape() {
     let bridge = start_bridge_with(config_with_metrics()).await;
     let gauges = [
         "mcp_web_realms",

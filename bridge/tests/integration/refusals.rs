@@ -102,7 +102,7 @@ async fn refused_requests_are_logged_and_counted_without_their_token() {
 }
 
 #[tokio::test]
-async fn what_pages_and_slow_clients_send_is_logged_and_counted() {
+async fn refused_messages_of_pages_and_slow_clients_are_logged_and_counted() {
     let (log, _guard) = capture_log();
     let mut config = config_with_metrics();
     config.tokens.tokens = vec![TOKEN.to_owned()];

@@ -347,7 +347,7 @@ async fn leave_answer_unread(bridge: &ServerHandle, page: &mut Page, text: &str)
 }
 
 #[tokio::test]
-async fn answers_that_nobody_reads_are_limited_in_bytes() {
+async fn unread_answers_are_limited_in_bytes() {
     let results = Results {
         max_unread_bytes: 30_000_000,
         ..Results::default()

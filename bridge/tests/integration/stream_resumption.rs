@@ -105,7 +105,7 @@ async fn the_newest_stream_of_a_session_is_used_until_it_ends() {
 }
 
 #[tokio::test]
-async fn a_client_that_initialises_again_goes_on_with_its_stream() {
+async fn a_client_that_initialises_again_continues_its_stream() {
     let bridge = start_bridge().await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     let mut stream = client.listen().await;

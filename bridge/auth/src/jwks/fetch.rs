@@ -27,12 +27,12 @@ impl JwksSource {
         let url_error = |error| {
             format!("`jwks_url` {error}: allowed are https:// and, on this machine, http://")
         };
-        let url = Url::parse(url).map_err(|_| url_error("is no URL"))?;
+        let url = Url::parse(url).map_err(|_| url_error("is not a URL"))?;
         match url.scheme() {
             "https" => Ok(Self(url)),
             "http" if is_loopback(&url) => Ok(Self(url)),
             "http" => Err(url_error("is not encrypted")),
-            _ => Err(url_error("is no web address")),
+            _ => Err(url_error("is not a web address")),
         }
     }
 

@@ -116,7 +116,7 @@ fn any_char() -> impl Strategy<Value = char> {
 
 proptest! {
     #[test]
-    fn nothing_invisible_is_left_but_what_has_an_effect(characters in vec(any_char(), 0..24)) {
+    fn only_invisible_characters_with_an_effect_are_left(characters in vec(any_char(), 0..24)) {
         let text: String = characters.iter().collect();
         let removed = without_invisible(&text);
         prop_assert_eq!(without_invisible(&removed), &*removed);

@@ -120,7 +120,7 @@ fn check_uri(uri: &str) -> Result<(), DefinitionError> {
         return Err((ErrorCode::DefinitionInvalid, message));
     }
     if !scheme.is_some_and(fits) || uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        let message = "it is no URI: write it as `scheme:…`, such as `board://cards`".to_owned();
+        let message = "it is not a URI: write it as `scheme:…`, such as `board://cards`".to_owned();
         return Err((ErrorCode::DefinitionInvalid, message));
     }
     if is_builtin_resource(uri) {
@@ -142,7 +142,7 @@ impl Template {
     pub(super) fn parse(raw: &RawValue) -> Result<Self, DefinitionError> {
         let listed = PublishedItem::parse(raw, "uriTemplate")?;
         let uris = UriTemplate::parse(&listed.name).map_err(|error| {
-            let message = format!("`uriTemplate` is no URI template of RFC 6570: {error}");
+            let message = format!("`uriTemplate` is not a URI template of RFC 6570: {error}");
             (ErrorCode::DefinitionInvalid, message)
         })?;
         Ok(Self {

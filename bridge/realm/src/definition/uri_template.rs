@@ -244,7 +244,7 @@ fn parse_variable(text: &str) -> Result<Variable, String> {
     };
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%' | '-');
     if name.is_empty() || !name.chars().all(fits) {
-        return Err(format!("`{text}` is no name of a variable"));
+        return Err(format!("`{text}` is not the name of a variable"));
     }
     let name = name.to_owned();
     Ok(Variable {

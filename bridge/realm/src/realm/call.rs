@@ -375,7 +375,7 @@ impl RealmCall {
             return CallFailure::new(
                 ErrorCode::CallTimeout,
                 format!(
-                    "the client did not go on with `{name}` within {} s: retry, or raise \
+                    "the client did not continue `{name}` within {} s: retry, or raise \
                      `input_timeout`",
                     self.input_timeout.as_secs_f32()
                 ),

@@ -107,7 +107,7 @@ fn a_schema_that_refers_to_itself_is_decided() {
 }
 
 #[test]
-fn what_is_left_to_the_crate_is_not_compiled() {
+fn schemas_for_the_crate_are_not_compiled() {
     for schema in [
         json!({"not": {"type": "string"}}),
         json!({"items": {"contains": {}}}),
@@ -141,7 +141,7 @@ fn keywords_without_a_rule_are_ignored() {
 }
 
 #[test]
-fn what_the_parser_refuses_is_not_decided() {
+fn texts_that_the_parser_refuses_are_not_decided() {
     let schema = json!({"properties": {"a": {"type": "number"}, "b": {"type": "string"}}});
     for text in [
         "",

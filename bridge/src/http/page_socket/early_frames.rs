@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_are_no_activity() {
+    fn long_messages_are_not_activity() {
         let mut early = EarlyFrames::default();
         let padded = |bytes: usize| {
             let spaces = " ".repeat(bytes - ACTIVITY.len());

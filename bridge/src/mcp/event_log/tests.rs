@@ -51,7 +51,7 @@ async fn a_stream_that_never_ends_keeps_its_newest_events() {
 }
 
 #[tokio::test]
-async fn a_replay_waits_for_what_follows_and_ends_with_the_response() {
+async fn a_replay_waits_for_further_events_and_ends_with_the_response() {
     let events = EventLog::new(80_000);
     let session = session(1, "token");
     let first = events.append(&session, "stream", StoredEvent::Priming);

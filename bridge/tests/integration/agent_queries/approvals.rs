@@ -78,7 +78,7 @@ async fn the_answer_of_a_page_is_forwarded_to_the_agent() {
 }
 
 #[tokio::test]
-async fn a_page_hears_that_its_answer_did_not_reach_the_agent_and_answers_again() {
+async fn a_page_is_notified_that_its_answer_did_not_reach_the_agent_and_answers_again() {
     let (_bridge, mut agent, mut page, events) = start_approvals(|_| {}).await;
     request_and_recv(&events, &mut page, "1").await;
     page.send_json(answer(UUID, "1", true)).await;

@@ -49,7 +49,7 @@ async fn ask(
 }
 
 #[tokio::test]
-async fn an_agent_is_told_the_user_and_the_app_that_ask() {
+async fn an_agent_receives_the_user_and_the_app_of_a_query() {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent.config()).await;
     let todo = json!({ "name": "todo", "description": "Lists of things" });
@@ -106,7 +106,7 @@ async fn a_page_without_an_app_has_an_empty_name() {
 }
 
 #[tokio::test]
-async fn the_agent_of_a_direct_query_is_told_the_same() {
+async fn the_agent_of_a_direct_query_receives_the_same() {
     let mut agent = MockAgent::start().await;
     let bridge = start_bridge_with(agent.config()).await;
     let todo = json!({ "name": "todo", "description": "Lists of things" });

@@ -117,7 +117,7 @@ async fn opaque_tokens_have_no_subject() {
 }
 
 #[tokio::test]
-async fn agents_are_told_the_subject_and_the_roles_of_signed_tokens() {
+async fn agents_receive_the_subject_and_the_roles_of_signed_tokens() {
     let (mut agent, bridge, token) = bridge_with_agent().await;
     let mut page = Page::connect(&bridge, "s", &token).await;
     let mut ask = async |page: &mut Page, uuid: &str| {

@@ -94,7 +94,7 @@ fn errors_say_why_a_definition_cannot_be_published() {
         (
             Kind::Resource,
             json!({"uri": "a b:c", "name": "n"}),
-            "no URI",
+            "not a URI",
         ),
         (
             Kind::Resource,

@@ -23,7 +23,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn a_definition_comes_out_as_it_went_in(definition in any_tool()) {
+    fn a_definition_is_published_unchanged(definition in any_tool()) {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
         let tool = SharedTool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
         let published = without_session_argument(Value::Object(tool.published().clone()));

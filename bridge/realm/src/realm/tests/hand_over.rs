@@ -91,7 +91,7 @@ fn ended_with(code: ErrorCode) -> [(String, Option<ErrorCode>); 1] {
 }
 
 #[test]
-fn the_next_document_goes_on_with_an_armed_call() {
+fn the_next_document_continues_an_armed_call() {
     let mut scene = Harness::with_armed_call();
     scene.advance_to(1.0);
     scene.leave(FIRST_CONNECTION, &["c"]);
@@ -175,7 +175,7 @@ fn a_broken_connection_hands_nothing_over() {
 }
 
 #[test]
-fn a_document_whose_socket_overtakes_leaving_goes_on_with_the_last_state() {
+fn a_document_whose_socket_overtakes_leaving_continues_from_the_last_state() {
     for registers_first in [false, true] {
         let mut scene = Harness::with_armed_call();
         scene.call("other").unwrap();
@@ -367,7 +367,7 @@ fn new_calls_wait_for_the_next_document() {
 }
 
 #[test]
-fn what_the_former_document_sends_late_is_dropped() {
+fn late_messages_of_the_former_document_are_dropped() {
     let mut scene = Harness::with_armed_call();
     scene.leave(FIRST_CONNECTION, &["c"]);
     // The same document comes back from the back/forward cache.

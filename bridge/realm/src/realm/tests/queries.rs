@@ -326,7 +326,7 @@ fn ids_of_ended_queries_are_remembered_in_bounded_number() {
 }
 
 #[test]
-fn a_page_may_ask_only_what_its_bridge_and_its_token_allow() {
+fn a_page_may_send_only_queries_that_its_bridge_and_its_token_allow() {
     let refused = |limits: RealmLimits, may_ask, uuid| {
         let mut scene = Harness::new();
         scene.realm = Realm::new(limits);
@@ -382,7 +382,7 @@ fn queries_end_with_the_bridge() {
 }
 
 #[test]
-fn the_agent_is_told_of_the_page_with_bounded_texts() {
+fn the_agent_receives_the_page_with_bounded_texts() {
     let mut scene = Harness::new();
     let subject = Arc::new(bridge_protocol::Subject {
         sub: Some("ada".to_owned()),

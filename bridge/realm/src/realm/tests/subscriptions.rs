@@ -136,7 +136,7 @@ fn a_template_serves_matching_uris() {
 }
 
 #[test]
-fn a_page_cannot_update_what_it_does_not_serve() {
+fn a_page_cannot_update_a_resource_that_it_does_not_serve() {
     let mut scene = Harness::with_resources();
     scene.subscribe("other://thing").unwrap();
     assert!(scene.sent_subscriptions().is_empty());

@@ -179,15 +179,15 @@ fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
 
 fn describe_rules(plain: &mut Map<String, Value>, rules: &Value) {
     let rules = rules.to_string();
-    let told = if rules.len() <= MAX_RULES_BYTES {
+    let note = if rules.len() <= MAX_RULES_BYTES {
         format!("The arguments must also fit this JSON Schema: {rules}")
     } else {
         "Not every combination of these arguments is allowed; an error says which rule is broken."
             .to_owned()
     };
     let description = match plain.get("description").and_then(Value::as_str) {
-        Some(own) => format!("{own}\n\n{told}"),
-        None => told,
+        Some(own) => format!("{own}\n\n{note}"),
+        None => note,
     };
     plain.insert("description".to_owned(), json!(description));
 }
@@ -217,10 +217,10 @@ mod tests {
         );
         assert_eq!(plain["required"], json!(["kind"]));
         assert!(plain.get("oneOf").is_none() && plain.get("allOf").is_none());
-        let told = plain["description"].as_str().unwrap();
+        let note = plain["description"].as_str().unwrap();
         assert!(
-            told.contains(r##""oneOf":[{"$ref":"#/$defs/a"}"##),
-            "{told}"
+            note.contains(r##""oneOf":[{"$ref":"#/$defs/a"}"##),
+            "{note}"
         );
     }
 
@@ -253,7 +253,7 @@ mod tests {
             "additionalProperties": false, "anyOf": branches, "not": {"properties": {"q": {}}}});
         let plain = without_unions(&schema).unwrap();
         assert_eq!(plain["properties"], json!({"p0": {}}));
-        let told = plain["description"].as_str().unwrap();
-        assert!(told.starts_with("Own\n\nNot every combination"), "{told}");
+        let note = plain["description"].as_str().unwrap();
+        assert!(note.starts_with("Own\n\nNot every combination"), "{note}");
     }
 }
