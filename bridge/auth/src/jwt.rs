@@ -15,7 +15,7 @@ use crate::jwk::parse_jwk_set;
 use crate::jwks::Jwks;
 use crate::principal::Principal;
 use crate::scopes::{Scope, Scopes};
-use crate::settings::JwtSettings;
+use crate::jwt_settings::JwtSettings;
 use crate::verification_key::{Algorithm, KeyLookupError, VerificationKey, select_key};
 use crate::verified_cache::VerifiedTokenCache;
 

@@ -8,7 +8,7 @@ use crate::opaque::OpaqueTokens;
 use crate::principal::Principal;
 use crate::query_token::is_query_token;
 use crate::realm_id::RealmId;
-use crate::settings::JwtSettings;
+use crate::jwt_settings::JwtSettings;
 
 /// Verifies the tokens of requests, both opaque and signed ones.
 #[derive(Debug)]

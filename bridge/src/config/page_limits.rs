@@ -3,6 +3,9 @@
 use bridge_settings::values;
 use clap::Args;
 
+/// The closed apps of one token may have this fraction of the bytes of those of all tokens.
+const CATALOGUE_TOKEN_DIVISOR: usize = 16;
+
 /// Settings of the limits of pages.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Page limits")]
@@ -39,6 +42,13 @@ pub struct PageLimits {
     #[arg(long, env = "MCP_WEB_MAX_CATALOGUE_BYTES", value_name = "BYTES",
         default_value_t = 32 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_catalogue_bytes: usize,
+}
+
+impl PageLimits {
+    /// Returns the part of `max_catalogue_bytes` that one token may use.
+    pub(crate) fn catalogue_bytes_per_token(&self) -> usize {
+        self.max_catalogue_bytes / CATALOGUE_TOKEN_DIVISOR
+    }
 }
 
 impl Default for PageLimits {

@@ -5,9 +5,6 @@ use bridge_realm::realm::{QueryLimits, RealmLimits};
 
 use crate::config::Config;
 
-/// The closed apps of one token may have this fraction of the bytes of those of all tokens.
-const CATALOGUE_BYTES_DIVISOR: usize = 16;
-
 /// The limits of each realm.
 pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
     RealmLimits {
@@ -18,7 +15,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
         ambiguous_calls: config.tabs.ambiguous_calls,
         reject_conflicts: config.compatibility.compat.is_some(),
         catalogue_ttl: config.page_timings.catalogue_ttl,
-        catalogue_bytes: config.page_limits.max_catalogue_bytes / CATALOGUE_BYTES_DIVISOR,
+        catalogue_bytes: config.page_limits.catalogue_bytes_per_token(),
         definitions_per_session: config.page_limits.max_definitions,
         definition_bytes_per_session: config.page_limits.max_definition_bytes,
         calls: config.calls.max_calls,
