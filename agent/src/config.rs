@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use bridge_edge::LOOPBACK;
 use bridge_settings::Secret;
-use bridge_settings::values::{parse_count, parse_credential};
+use bridge_settings::parse_credential;
+use bridge_settings::values::parse_count;
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;

@@ -18,7 +18,7 @@ use agent_tools::{
     ToolEffect, ToolSource, builtin_tool, parse_arguments,
 };
 use bridge_settings::Secret;
-use bridge_settings::values::parse_credential;
+use bridge_settings::parse_credential;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::HeaderName;

@@ -3,7 +3,7 @@
 
 use bridge_protocol::{ErrorCode, QUERY_CALLER_HEADER, QueryCaller};
 use bridge_settings::Secret;
-use bridge_settings::values::parse_credential;
+use bridge_settings::parse_credential;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use bridge_settings::Secret;
-use bridge_settings::values::parse_credential;
+use bridge_settings::parse_credential;
 
 use super::genai::{HostedModel, ProviderAccess};
 use super::{Model, ModelSettings, Provider};

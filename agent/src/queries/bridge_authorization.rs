@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, QueryTool, SessionId};
 use bridge_settings::Secret;
-use bridge_settings::values::parse_credential;
+use bridge_settings::parse_credential;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -13,9 +13,9 @@ use crate::claims::ClaimRules;
 use crate::error::AuthError;
 use crate::jwk::parse_jwk_set;
 use crate::jwks::Jwks;
+use crate::jwt_settings::JwtSettings;
 use crate::principal::Principal;
 use crate::scopes::{Scope, Scopes};
-use crate::jwt_settings::JwtSettings;
 use crate::verification_key::{Algorithm, KeyLookupError, VerificationKey, select_key};
 use crate::verified_cache::VerifiedTokenCache;
 

@@ -4,11 +4,11 @@ use bridge_protocol::{ErrorCode, limits};
 
 use crate::error::AuthError;
 use crate::jwt::SignedTokens;
+use crate::jwt_settings::JwtSettings;
 use crate::opaque::OpaqueTokens;
 use crate::principal::Principal;
 use crate::query_token::is_query_token;
 use crate::realm_id::RealmId;
-use crate::jwt_settings::JwtSettings;
 
 /// Verifies the tokens of requests, both opaque and signed ones.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use uuid::Uuid;
 
 use bridge_settings::file_permissions::has_mode_bits;
-use bridge_settings::values::{Secret, parse_credential};
+use bridge_settings::{Secret, parse_credential};
 
 /// The name of the file, in the user's configuration directory.
 const CREDENTIAL_FILE: &str = "mcp-web/agent-token";

@@ -7,14 +7,15 @@
 //! The program has an argument `config` for the path of the file. Arguments named `print_config`
 //! and `check_config` are not settings.
 //!
-//! [`LoadedSettings`] loads the settings and prints them, [`values`] has the parsers of values and
-//! [`Secret`], and [`file_permissions`] checks who can read files with secrets.
+//! [`LoadedSettings`] loads the settings and prints them. [`values`] has the parsers of values,
+//! [`Secret`] those of secrets, and [`file_permissions`] checks who can read files with secrets.
 
 mod error;
 mod file;
 pub mod file_permissions;
 mod load;
 mod print;
+mod secret;
 mod setting;
 mod toml_values;
 pub mod values;
@@ -24,6 +25,6 @@ pub use file::{ConfigFile, FileTables};
 pub use file_permissions::warning_if_open_to_all;
 pub use load::{LoadError, LoadedSettings};
 pub use print::may_have_credentials;
+pub use secret::{Secret, parse_credential, parse_key};
 pub use setting::{SettingKind, SettingValue};
 pub use toml_values::flag_text;
-pub use values::Secret;

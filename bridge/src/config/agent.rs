@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use http::Uri;
 
-use bridge_settings::{Secret, values};
+use bridge_settings::{Secret, parse_credential, values};
 
 /// Settings of the agent and of queries.
 #[derive(Clone, Debug, Args)]
@@ -32,7 +32,7 @@ pub struct Agent {
         env = "MCP_WEB_AGENT_TOKEN",
         value_name = "SECRET",
         hide_env_values = true,
-        value_parser = values::parse_credential
+        value_parser = parse_credential
     )]
     pub agent_token: Option<Secret>,
 

@@ -11,7 +11,7 @@ use serde_json::Number;
 use serde_json::value::RawValue;
 
 use super::client_questions::{ClientQuestions, Question};
-use super::{convert, input_required};
+use super::{input_required, rmcp_conversions};
 use crate::calls::{ClientChannel, DETACHED_CLIENT};
 
 /// The messages of a call to its client, which wait until the call is polled.

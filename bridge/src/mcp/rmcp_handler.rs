@@ -20,7 +20,7 @@ use super::large_body::LargeBodyHint;
 use super::notifier::ClientNotifier;
 use super::request_context::{address_of, realm_of, session_of};
 use super::sessions::McpSessions;
-use super::{capabilities, convert};
+use super::{capabilities, rmcp_conversions};
 use crate::budget::WorkOrder;
 use crate::calls::builtin_resources;
 use crate::hub::Hub;

@@ -66,12 +66,9 @@ fn code_of(result: &Value) -> &str {
 
 #[tokio::test]
 async fn a_tool_timeout_applies_and_the_error_names_the_setting() {
-    let results = Results {
-        max_call_timeout: Duration::from_millis(300),
-        ..Results::default()
-    };
-    let mut config = config_with_results(results);
+    let mut config = test_config();
     config.calls.call_timeout = Duration::from_millis(200);
+    config.calls.max_call_timeout = Duration::from_millis(300);
     let bridge = start_bridge_with(config).await;
     let tools = [
         tool_with_timeout("short", json!(100)),
@@ -110,11 +107,9 @@ async fn an_invalid_tool_timeout_is_rejected_at_registration() {
 
 #[tokio::test]
 async fn keepalive_progress_is_sent_and_progress_is_monotonic() {
-    let results = Results {
-        progress_every: Duration::from_millis(20),
-        ..Results::default()
-    };
-    let bridge = start_bridge_with(config_with_results(results)).await;
+    let mut config = test_config();
+    config.calls.progress_every = Duration::from_millis(20);
+    let bridge = start_bridge_with(config).await;
     let (mut page, client) = connect_page_and_client(&bridge).await;
     let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": "t" } });
     let events = client.request_stream(7, "tools/call", params);

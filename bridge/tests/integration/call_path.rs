@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bridge::Config;
 use serde_json::json;
 
 use crate::kit::*;

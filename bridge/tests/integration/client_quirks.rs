@@ -1,7 +1,7 @@
 //! Behaviour of existing MCP clients that the bridge must support. `e2e/tests/clients` runs the
 //! clients themselves.
 
-use bridge::{Config, ServerHandle};
+use bridge::ServerHandle;
 use serde_json::{Value, json};
 
 use crate::kit::*;

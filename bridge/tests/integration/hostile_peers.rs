@@ -68,7 +68,7 @@ async fn max_result_bytes_applies_to_errors() {
 #[tokio::test]
 async fn a_reconnecting_page_receives_max_calls_pending_calls() {
     let bridge = start_bridge().await;
-    let max_calls = Config::default().max_calls;
+    let max_calls = Config::default().calls.max_calls;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let calls =
         join_all((0..max_calls).map(|n| post_tool_call(&bridge, "echo", json!({ "n": n }))));
@@ -92,7 +92,7 @@ async fn a_reconnecting_page_receives_max_calls_pending_calls() {
 #[tokio::test]
 async fn shutdown_fails_max_calls_pending_calls_and_closes_with_1012() {
     let bridge = start_bridge().await;
-    let max_calls = Config::default().max_calls;
+    let max_calls = Config::default().calls.max_calls;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let url = bridge.url();
     let calls =

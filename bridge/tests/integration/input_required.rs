@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, ServerHandle};
+use bridge::ServerHandle;
 use bridge_protocol::{BridgeToPage, Kind};
 use serde_json::{Value, json};
 

@@ -174,7 +174,7 @@ async fn a_result_over_the_limit_fails_only_its_call() {
 async fn a_result_at_the_default_limit_passes() {
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    let text = "x".repeat(Config::default().max_result_bytes - 2);
+    let text = "x".repeat(Config::default().results.max_result_bytes - 2);
     let handler = page.serve_call(json!(text));
     let (answer, _call) = tokio::join!(post_tool_call(&bridge, "echo", json!({})), handler);
     assert_eq!(result_text(&answer.1).len(), text.len());

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bridge::Config;
 use bridge_protocol::BridgeToPage;
 use serde_json::json;
 

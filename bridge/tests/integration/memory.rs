@@ -1,6 +1,6 @@
 //! The memory that requests and messages may use together.
 
-use bridge::{Config, Memory, ServerHandle};
+use bridge::{Memory, ServerHandle};
 use bridge_protocol::{BridgeToPage, ErrorCode, ToolCall, message_parts};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;

@@ -84,7 +84,8 @@ async fn invalid_parts_close_the_page() {
         let parts = (0..=size / PART_BYTES).map(move |_| format!("#+1 {part}"));
         parts.collect::<Vec<_>>()
     };
-    let max_bytes = MAX_FRAME_BYTES.max(Config::default().max_result_bytes + ENVELOPE_BYTES);
+    let max_bytes =
+        MAX_FRAME_BYTES.max(Config::default().results.max_result_bytes + ENVELOPE_BYTES);
     let too_many = (0..=MAX_UNFINISHED_MESSAGES)
         .map(|id| format!("#+{id} x"))
         .collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge::{Config, HttpTimeouts, PageLimits};
+use bridge::{HttpTimeouts, PageLimits};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -1,7 +1,7 @@
 //! Requests and messages that the bridge rejects with the documented status or close code, while it
 //! continues to work.
 
-use bridge::{Config, PageTimings, ServerHandle};
+use bridge::{PageTimings, ServerHandle};
 use bridge_protocol::{CallError, ErrorCode, Leaving, PageToBridge};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;

@@ -1,7 +1,6 @@
 //! Clients whose stream breaks resume it and receive the missed messages (MCP 2025-11-25,
 //! "Resumability and Redelivery").
 
-use bridge::Config;
 use serde_json::{Value, json};
 
 use crate::kit::*;

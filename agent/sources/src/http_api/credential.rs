@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent_secrets::{SecretStore, SecretText, SecretsError};
-use bridge_settings::values::parse_credential;
+use bridge_settings::parse_credential;
 use bridge_settings::{Secret, warning_if_open_to_all};
 use serde::Deserialize;
 

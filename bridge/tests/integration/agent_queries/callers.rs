@@ -1,6 +1,6 @@
 //! The description of the caller that agents receive.
 
-use bridge::{Config, ServerHandle};
+use bridge::ServerHandle;
 use bridge_protocol::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 mod authentication;
 mod event_streams;
 
-use bridge::{Config, ServerHandle};
+use bridge::ServerHandle;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Many refused tokens from one address.
 
-use bridge::{Compat, Config, ServerHandle};
+use bridge::{Compat, ServerHandle};
 use bridge_protocol::BridgeToPage;
 use serde_json::json;
 
