@@ -197,7 +197,7 @@ mod tests {
             ("192.0.2.66, 192.0.2.1:4711 , 10.0.0.7:80", "192.0.2.1"),
             ("2001:db8::1", "2001:db8::1"),
             ("[2001:db8::1]:80", "2001:db8::1"),
-            // A client cannot break the parser with the remainder of its own entry.
+            // A client cannot break the parser with the remainder of the entry that it wrote.
             ("for=\"[, 192.0.2.1", "192.0.2.1"),
             ("unknown, 10.0.0.7", "10.0.0.7"),
             ("10.0.0.8, 10.0.0.7", "10.0.0.8"),

@@ -37,7 +37,7 @@ pub enum DuplicateNames {
     value(rename_all = "snake_case")
 )]
 pub enum AmbiguousCalls {
-    /// Nowhere: the client hears which pages there are, and chooses.
+    /// To no page: the error lists the pages, and the client chooses one.
     Ask,
     /// To the page that has the focus; without one as with `ask`.
     Focused,

@@ -52,7 +52,7 @@ async fn dispatch(
 fn is_builtin_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
     let caller = &request.caller;
     if caller.call_context.query_id.is_some() {
-        // An agent may use the tools of its page, and read the results of its own calls.
+        // An agent may use the tools of its page, and read the results of calls that it made.
         return query_scope::is_get_result_call(hub, request);
     }
     let is_builtin = is_builtin_tool(&request.tool) && caller.resume_token.is_none();

@@ -95,8 +95,8 @@ pub(crate) async fn get_result(
     part.unwrap_or_else(|error| CallToolResult::from_failure(&error.into()))
 }
 
-/// Whether the caller may read a result. The agent of a query may read only the results of its own
-/// calls.
+/// Whether the caller may read a result. The agent of a query may read only the results of calls
+/// that it made.
 fn may_read(caller: &CallOptions<'_>, stored: &StoredResult) -> bool {
     let query = caller.call_context.query_id.as_ref();
     query.is_none_or(|query| stored.is_from_query(query))

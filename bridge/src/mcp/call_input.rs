@@ -125,8 +125,8 @@ pub(super) fn invalid_arguments(error: &serde_json::Error) -> ErrorData {
     )
 }
 
-/// Returns the client's responses to the requests of earlier rounds, or `None` for JSON that is no
-/// object of at most [`MAX_REQUESTS_PER_CALL`] members.
+/// Returns the client's responses to the requests of earlier rounds, or `None` for JSON that is not
+/// an object of at most [`MAX_REQUESTS_PER_CALL`] members.
 fn client_responses(responses: Option<&RawValue>) -> Option<Vec<ClientResponse>> {
     let responses = responses.filter(|responses| responses.get() != "null");
     let Some(responses) = responses else {

@@ -1,5 +1,5 @@
-//! The requests of pages to the client of one MCP session, which answers each with a message of its
-//! own.
+//! The requests of pages to the client of one MCP session, which answers each with a separate
+//! message.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

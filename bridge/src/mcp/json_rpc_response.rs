@@ -99,8 +99,8 @@ pub(super) fn encode_call_error(
     )
 }
 
-/// Encodes an error. `is_modern` means MCP 2026-07-28 or later, where some errors have a status of
-/// their own ("Streamable HTTP").
+/// Encodes an error. `is_modern` means MCP 2026-07-28 or later, where some errors have a separate
+/// status ("Streamable HTTP").
 pub(super) fn encode_error(id: &RawValue, error: &ErrorData, is_modern: bool) -> EncodedResponse {
     let is_bad_request = matches!(
         error.code,

@@ -178,7 +178,7 @@ async fn frames_above_max_frames_per_second_delay_a_page_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn frames_before_authentication_have_a_rate_of_their_own() {
+async fn frames_before_authentication_have_a_separate_rate() {
     let bridge = start_bridge().await;
     let address = bridge.local_addr().to_string();
     let mut socket = RawSocket::open(&address, "/?session=compat", None).await;

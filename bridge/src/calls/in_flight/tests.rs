@@ -295,7 +295,7 @@ async fn a_detached_call_still_times_out() {
     let started = Instant::now();
     let arguments = json!({ "handle": handle });
     let result = call_with_progress(&hub, &client, None, "get_result", arguments).await;
-    // Nobody reads the socket of this page, so the bridge waits 2 s for it to be read.
+    // The socket of this page is not read, so the bridge waits 2 s for it to be read.
     assert_eq!(started.elapsed().as_secs(), 120 - 50 + 2);
     assert!(result.has_error_code(bridge_protocol::ErrorCode::CallTimeout));
     hub.result_store.stop().await;

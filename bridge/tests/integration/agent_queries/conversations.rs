@@ -90,7 +90,7 @@ async fn requests_for_conversations_are_forwarded_with_the_caller() {
 }
 
 #[tokio::test]
-async fn users_and_apps_have_conversations_of_their_own() {
+async fn users_and_apps_have_separate_conversations() {
     let mut agent = MockAgent::start().await;
     let (bridge, _page) = start(&agent).await;
     let _notes = Page::with_app(&bridge, "two", "notes", &[echo_tool()]).await;

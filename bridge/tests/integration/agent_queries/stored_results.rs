@@ -36,7 +36,7 @@ async fn call_with_result(client: &McpClient, page: &mut Page, result: &Value) -
 }
 
 #[tokio::test]
-async fn an_agent_reads_only_stored_results_of_its_own_query() {
+async fn an_agent_reads_only_stored_results_of_its_query() {
     let (bridge, mut agent, mut page, first) =
         start_query_with(only_echo(), client_limits(Some(20_000), None)).await;
     let token = first.token.as_deref().unwrap();

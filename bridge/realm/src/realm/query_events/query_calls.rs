@@ -58,8 +58,8 @@ impl Realm {
         }
     }
 
-    /// Checks that the query of a call may make it: the query is running, the session is that of its
-    /// own page, and the tool is allowed.
+    /// Checks that the query of a call may make it: the query is running, the session belongs to
+    /// its page, and the tool is allowed.
     pub fn check_query_call(
         &self,
         id: &QueryId,
