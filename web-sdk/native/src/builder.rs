@@ -212,7 +212,10 @@ mod tests {
         let error = url("http://u:secret@x").unwrap_err();
         assert!(error.contains("no password") && !error.contains("secret"));
         for given in ["", "localhost:3001", "ftp://x", "/a"] {
-            assert!(url(given).unwrap_err().contains("is not an address"), "{given}");
+            assert!(
+                url(given).unwrap_err().contains("is not an address"),
+                "{given}"
+            );
         }
     }
 

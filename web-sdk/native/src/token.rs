@@ -46,7 +46,8 @@ impl Token {
     pub fn kept(app: &str) -> io::Result<Self> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         if app.is_empty() || !app.bytes().all(is_name) {
-            let message = format!("{app:?} is not a valid name of a token: use letters, digits, - and _");
+            let message =
+                format!("{app:?} is not a valid name of a token: use letters, digits, - and _");
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
         let folder = config_folder().ok_or_else(|| {
