@@ -22,14 +22,12 @@ pub mod cost;
 pub mod dialect;
 mod effort;
 mod external_references;
-#[cfg(test)]
-mod hostile;
 pub mod keyword_cost;
 pub mod patterns;
 mod resources;
 pub mod subschemas;
 #[cfg(test)]
-mod table;
+mod tests;
 mod text_validator;
 mod validator;
 pub mod value_count;

@@ -68,8 +68,8 @@ async fn an_invalid_key_file_is_reported_with_path_and_key() {
         ),
         (jwk_set(&[curve]).to_string(), "key 1 (kid \"curve\")"),
         (jwk_set(&[]).to_string(), "no keys"),
-        (good.to_string(), "no JWK Set"),
-        (String::new(), "no JWK Set"),
+        (good.to_string(), "not a JWK Set"),
+        (String::new(), "not a JWK Set"),
         ("-----BEGIN CERTIFICATE-----".to_owned(), "PEM"),
         (
             include_str!("test-keys/rsa-1.pem")

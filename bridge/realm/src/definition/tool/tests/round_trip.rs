@@ -1,5 +1,5 @@
 //! Property tests: clients see exactly what a page writes into a definition, with the keys in the
-//! same order, except for the repairs in the table of [`repair`](super::repair).
+//! same order, except for the repairs in the table of [`repair`](super::super::repair).
 
 use bridge_protocol::invisible::without_invisible;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::any_definition::{any_object, any_tool};
-use super::{SESSION_ARGUMENT, SharedTool};
+use crate::definition::tool::{SESSION_ARGUMENT, SharedTool};
 
 /// The published object without the session argument that the bridge adds.
 fn without_session_argument(mut published: Value) -> Value {

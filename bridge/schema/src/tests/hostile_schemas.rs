@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cost::MAX_COST;
 use crate::effort::Effort;
-use crate::table::validator;
+use crate::tests::keyword_table::validator;
 use crate::validator::ValidationFailure;
 
 /// Each schema with a value that is expensive to validate.
