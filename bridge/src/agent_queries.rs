@@ -1,12 +1,12 @@
 //! Sends the queries of pages to agents: which agent receives a query, which token it gets, and
 //! which realm a query id belongs to.
 //!
-//! A realm requests an [`AgentEffect`](bridge_realm::realm::AgentEffect). [`registry`] performs it
-//! in a task for each query ([`query_task`]), which reports the outcome to the realm.
+//! A realm requests an [`AgentEffect`](bridge_realm::realm::AgentEffect). [`active_queries`]
+//! performs it in a task for each query ([`query_task`]), which reports the outcome to the realm.
 //! [`agent_client`] is the HTTP client; no other module uses reqwest. [`agent_process`] runs the
 //! bridge's own agent. [`direct_queries`] opens the queries that a frontend sends to its agent
-//! directly, and [`conversations`] forwards its requests for conversations. [`caller`] says who asks, and
-//! [`media_type`] what an agent has answered with.
+//! directly, and [`conversations`] forwards its requests for conversations. [`caller`] describes
+//! the caller of a query, and [`media_type`] the type of an agent's answer.
 
 mod active_queries;
 mod agent_client;

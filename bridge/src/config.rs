@@ -47,8 +47,8 @@ pub use tokens::Tokens;
 
 /// Settings of a bridge.
 ///
-/// Each has a flag, an environment variable and a default; the flag wins. Durations are written
-/// `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
+/// Each has a flag, an environment variable and a default. The flag takes precedence. Durations are
+/// written `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
 #[derive(Clone, Debug, Default, Parser)]
 pub struct Config {
     /// Where the bridge listens, and who may connect from where.
@@ -99,7 +99,7 @@ pub struct Config {
     #[command(flatten)]
     pub tabs: Tabs,
 
-    /// The agent, and what pages ask it.
+    /// The agent, and the queries of pages.
     #[command(flatten)]
     pub agent: Agent,
 

@@ -22,22 +22,23 @@ const EXIT_INVALID_SETTINGS: i32 = 2;
 /// The heading of a program's own settings in the help.
 const PROGRAM: &str = "Program";
 
-/// The settings of a program: those of its bridge, and what it logs.
+/// The settings of a program: those of its bridge and of its log.
 #[derive(Debug, Args)]
 pub struct ProgramSettings {
     #[command(flatten)]
     bridge: Config,
 
     /// TOML file with settings, under the names of the flags with _ in place of -, and with
-    /// [[clients]]. Flags and variables win over it.
+    /// [[clients]]. Flags and variables take precedence over it.
     #[arg(long, env = "MCP_WEB_CONFIG", help_heading = PROGRAM, value_name = "PATH")]
     config: Option<PathBuf>,
 
-    /// Print the configuration in effect as TOML, with where it comes from and without secrets.
+    /// Print the configuration in effect as TOML, with the source of each setting and without
+    /// secrets.
     #[arg(long, help_heading = PROGRAM)]
     print_config: bool,
 
-    /// Check the configuration as a start would, say what it amounts to, and do not start.
+    /// Check the configuration as a start would, print a summary, and do not start.
     #[arg(long, conflicts_with = "print_config", help_heading = PROGRAM)]
     check_config: bool,
 
@@ -68,8 +69,8 @@ impl ProgramSettings {
         &mut self.bridge
     }
 
-    /// Excludes events from the log, whatever its filter says: those of the libraries of a program
-    /// that log content.
+    /// Excludes events from the log, even if its filter allows them: those of the libraries of a
+    /// program that log content.
     pub fn exclude_from_log(&mut self, is_excluded: fn(&Metadata<'_>) -> bool) {
         self.excluded_from_log = Some(is_excluded);
     }

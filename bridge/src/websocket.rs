@@ -77,7 +77,7 @@ pub(crate) enum Frame {
 pub(crate) enum SocketError {
     /// A message is longer than the limit.
     MessageTooLarge,
-    /// The connection is lost, or the peer does not speak WebSocket.
+    /// The connection is lost, or the peer does not use WebSocket.
     Disconnected,
 }
 

@@ -63,7 +63,7 @@ pub struct ConnectionLimits {
     pub when_full: WhenFull,
 }
 
-/// The time limits of a connection that speaks HTTP.
+/// The time limits of an HTTP connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionTimeouts {
     /// The time limit for the head of a request, from the start of the connection or from the end

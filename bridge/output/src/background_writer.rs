@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// An output that reports each write, and waits for the test to say how it ends.
+    /// An output that reports each write, and waits until the test decides how it ends.
     struct ControlledOutput {
         writes: Sender<String>,
         results: Receiver<io::Result<usize>>,

@@ -17,16 +17,16 @@ use crate::background_writer::{BackgroundWriter, FlushGuard};
 ///
 /// # Errors
 ///
-/// Returns an error if a directive is invalid. It says which filters are allowed.
+/// Returns an error if a directive is invalid. It names the allowed filters.
 pub fn log_filter(text: &str) -> Result<LogFilter, String> {
     LogFilter::try_new(text).map_err(|error| {
         format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
     })
 }
 
-/// Logs to stderr from now on, including panics, until the end of the process. The returned guard is
-/// for the end of `main`. `is_excluded` returns whether an event must not be logged, whatever the filter
-/// says.
+/// Logs to stderr from now on, including panics, until the end of the process. The returned guard
+/// is for the end of `main`. `is_excluded` returns whether an event must not be logged, even if the
+/// filter allows it.
 ///
 /// # Panics
 ///

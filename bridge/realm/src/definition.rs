@@ -1,7 +1,7 @@
 //! The definitions that pages register: tools, prompts, resources and resource templates, both as
 //! registered and as published.
 //!
-//! [`registry`] parses a registration and stores equal definitions once ([`interner`], by
+//! [`definition_registry`] parses a registration and stores equal definitions once ([`interner`], by
 //! [`hash`]). A [`tool`] is parsed on first use, and its schemas are repaired for clients.
 //! [`invisible`] removes invisible characters from texts, and refuses names with some.
 //! [`reserved`] has the names that belong to the bridge itself, and [`uri_template`] matches URIs.

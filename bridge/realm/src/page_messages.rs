@@ -288,7 +288,7 @@ fn response_event(response: CallResponse, max_bytes: usize) -> PageEvent {
 }
 
 /// The codes of failures that a page can know. The others are those of the bridge, such as
-/// `PageSuspended`, which says that a call has not run.
+/// `PageSuspended`, which means that a call has not run.
 const PAGE_ERROR_CODES: [ErrorCode; 13] = [
     ErrorCode::CallCancelled,
     ErrorCode::ClientCapabilityMissing,

@@ -11,7 +11,7 @@
 pub enum SessionLimitPolicy {
     /// It is refused.
     Reject,
-    /// It is let in, and the one that connected first is closed.
+    /// It is accepted, and the page that connected first is closed.
     CloseOldest,
 }
 

@@ -19,7 +19,7 @@ const FORMAT_COST: u64 = 4;
 /// The validator divides decimal fractions exactly, which is slow.
 const MULTIPLE_OF_COST: u64 = 50;
 
-/// The cost of the keywords of one subschema, by what it depends on.
+/// The cost of the keywords of one subschema, by the properties of the value that it depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct KeywordCost {
     /// The steps for each value.

@@ -8,8 +8,8 @@
 //!   then describes the error, or finds that there is none.
 //! - [`TextVerdict::Undecided`]: something in the text is unusual, for example that it is not JSON.
 //!
-//! Modules: [`compile`] translates the schema and refuses what it does not know. [`program`] is what
-//! it makes. [`cursor`] reads the tokens of the text, and [`run`] applies the program to them.
+//! Modules: [`compile`] translates the schema and refuses unknown keywords. [`program`] is the
+//! result. [`cursor`] reads the tokens of the text, and [`run`] applies the program to them.
 //!
 //! Keywords of strings and numbers that are more than a comparison (`pattern`, `format`, and all
 //! keywords of a number that is not a short integer) are decided by the crate itself, with a schema

@@ -12,7 +12,7 @@ use crate::error::{LocatedError, SettingsFileError, unknown_key_message};
 use crate::setting::{Setting, SettingValue, settings};
 use crate::toml_values::{invalid_value_message, setting_value};
 
-/// The tables that a program has in its file besides settings. `()` stands for none.
+/// The tables that a program has in its file besides settings. `()` means none.
 pub trait FileTables: Default {
     /// The key of the tables, if there are any.
     const KEY: Option<&'static str>;

@@ -54,7 +54,7 @@ pub(super) struct ActiveQuery {
 }
 
 impl AgentQueries {
-    /// `tokens_are_self_made` says whether pages generate their tokens themselves.
+    /// `tokens_are_self_made` is whether pages generate their tokens themselves.
     pub(crate) fn new(config: &Config, tokens_are_self_made: bool) -> Self {
         Self {
             agent: AgentClient::from_config(&config.agent).map(Arc::new),

@@ -33,10 +33,10 @@ const CONVERSATIONS: &str = "conversations";
 /// The largest answer to a request for conversations, in bytes.
 const MAX_CONVERSATION_BYTES: usize = 8 * 1024 * 1024;
 
-/// The largest response in which an agent says why it does not accept a query, in bytes.
+/// The largest response with an agent's reason for not accepting a query, in bytes.
 const MAX_REFUSAL_BYTES: usize = 16 * 1024;
 
-/// The maximum length of what it says there, in characters.
+/// The maximum length of that reason, in characters.
 const MAX_REFUSAL_CHARS: usize = 500;
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -174,8 +174,8 @@ impl AgentClient {
         }
     }
 
-    /// Reads why the agent does not accept a query: nothing if it does not say it in time, in few bytes
-    /// and as `mcp-web-agent` does.
+    /// Reads why the agent does not accept a query. The reason is empty if it does not arrive in
+    /// time, is too long, or does not have the form of `mcp-web-agent`.
     async fn read_refusal(&self, response: Response) -> Refusal {
         let body = http::Response::<reqwest::Body>::from(response).into_body();
         let read = body::read_to_end_limited(body, MAX_REFUSAL_BYTES);
@@ -307,7 +307,7 @@ pub(super) enum AgentResponse {
     Stream(Box<AgentEventStream>),
 }
 
-/// Why an agent does not accept a query. Agents of mcp-web 0.1 do not say it in this form.
+/// Why an agent does not accept a query. Agents of mcp-web 0.1 do not send it in this form.
 #[derive(Debug, Default, Deserialize)]
 struct Refusal {
     #[serde(default)]

@@ -130,7 +130,7 @@ impl ByteLease {
     }
 
     /// Changes the lease to this many bytes of a party, even if that exceeds the limit: then
-    /// [`ByteBudget::largest_over_limit`] returns who makes room.
+    /// [`ByteBudget::largest_over_limit`] returns the party that makes room.
     pub(crate) fn set(&mut self, party: Party<RealmId>, bytes: usize) {
         let mut holdings = self.budget.lock();
         holdings.remove(&self.party, self.bytes);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_edge::{ClientAddress, OriginCheck};
 
-/// The holder of a part of a budget: one member of those who use an address.
+/// The holder of a part of a budget: one of the members that use an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Party<M> {
     pub(crate) address: ClientAddress,

@@ -163,7 +163,7 @@ impl<M: Clone + Ord + Hash, T: Clone> PoolState<M, T> {
         idle_since: impl Fn(&T) -> Option<Instant>,
     ) -> Option<(Party<M>, u64, bool)> {
         let in_use = self.find_in_use(newcomer);
-        // Where somebody else fills the pool, a party does not lose what it has just used.
+        // Where another party fills the pool, a party does not lose an entry that it has just used.
         let min_own_idle = match &in_use {
             Some((party, _)) if party.address != newcomer.address => LONG_IDLE,
             _ => Duration::ZERO,

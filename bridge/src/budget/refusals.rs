@@ -1,7 +1,8 @@
 //! The log of the bridge's refusals, and their counts.
 //!
 //! A peer that is not authenticated can cause a refusal, so each kind of refusal has at most one
-//! line in [`LINE_INTERVAL`]. A line says how many refusals of its kind had none before it.
+//! line in [`LINE_INTERVAL`]. A line has the number of earlier refusals of its kind that were not
+//! logged.
 
 mod kind;
 
@@ -26,8 +27,8 @@ const LINE_INTERVAL: Duration = Duration::from_secs(1);
 /// The maximum length of a reason in the log. Reasons may quote a header of the request.
 const MAX_REASON_CHARS: usize = 256;
 
-/// The refusal that a response tells its client of. It is an extension of the response, so that one
-/// place logs the refusals of all routes.
+/// The refusal that a response reports. It is an extension of the response, so that one place logs
+/// the refusals of all routes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RefusalRecord {
     pub(crate) kind: RefusalKind,

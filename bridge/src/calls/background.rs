@@ -90,7 +90,7 @@ async fn store_result(
         let bytes = encoded_size::result_len(&result);
         pending_result.complete(result, bytes);
     };
-    // If the task panics, dropping `pending_result` tells readers that the result was lost.
+    // If the task panics, dropping `pending_result` notifies readers that the result was lost.
     let _ = hub.budgets.cpu_pool.run_admitted(order, work).await;
 }
 

@@ -116,9 +116,9 @@ impl CompatSessions {
         self.pool.count()
     }
 
-    /// Opens a session for a client with this address and returns its id. At the limit of the token,
-    /// its session that has been idle for the longest time is ended, and at the limit of all
-    /// sessions one of those who have the most. The session ends when `ended` is cancelled.
+    /// Opens a session for a client with this address and returns its id. At the limit of the
+    /// token, its session that has been idle for the longest time is ended, and at the limit of all
+    /// sessions one of the parties with the most. The session ends when `ended` is cancelled.
     pub(super) fn open(
         &self,
         principal: &Principal,

@@ -13,8 +13,8 @@ use bridge_settings::{Secret, parse_credential, values};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Agent")]
 pub struct Agent {
-    /// Agent that answers what pages ask: `localhost:3003` means `http://localhost:3003/query`.
-    /// Without one every query fails.
+    /// Agent that answers the queries of pages: `localhost:3003` means
+    /// `http://localhost:3003/query`. Without one every query fails.
     #[arg(long, env = "MCP_WEB_AGENT_URL", value_name = "URL")]
     pub agent_url: Option<AgentUrl>,
 
@@ -24,9 +24,9 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_RUN_AGENT")]
     pub run_agent: bool,
 
-    /// Credential that the bridge shows the agent, as `Authorization: Bearer …`. Without one the
-    /// program uses, for an agent on this machine, the one that both keep in
-    /// `mcp-web/agent-token` of the user's configuration directory.
+    /// Credential that the bridge sends to the agent, as `Authorization: Bearer …`. Without one the
+    /// program uses, for an agent on this machine, the one that both keep in `mcp-web/agent-token`
+    /// of the user's configuration directory.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_TOKEN",
@@ -36,7 +36,7 @@ pub struct Agent {
     )]
     pub agent_token: Option<Secret>,
 
-    /// The agent must take a query, or the end of one, within this.
+    /// Timeout for the agent to accept a query, or the end of one.
     #[arg(long, env = "MCP_WEB_AGENT_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration)]
     pub agent_timeout: Duration,
 

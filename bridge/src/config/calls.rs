@@ -36,8 +36,8 @@ pub struct CallSettings {
     pub progress_every: Duration,
 
     /// Secret that seals the state which clients of MCP 2026-07-28 carry between the rounds of a
-    /// call: at least 32 characters. Without one, a new one is made at each start. Calls that wait
-    /// for input do not survive a restart either way.
+    /// call: at least 32 characters. Without one, a new one is generated at each start. Calls that
+    /// wait for input do not survive a restart either way.
     #[arg(
         long,
         env = "MCP_WEB_STATE_KEY",

@@ -9,22 +9,20 @@ use clap::Args;
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Slow clients")]
 pub struct HttpTimeouts {
-    /// How long the head of a request may take to come, from its connection or from the request
-    /// before.
+    /// Timeout for the head of a request, from the connection or from the previous request.
     #[arg(long, env = "MCP_WEB_REQUEST_HEAD_WITHIN", value_name = "TIME", default_value = "60s", value_parser = values::parse_duration)]
     pub request_head_within: Duration,
 
-    /// How long the bridge waits for each 64 KiB of the body of a request, and for what is left of
-    /// it.
+    /// Timeout for each 64 KiB of the body of a request, and for the remainder.
     #[arg(long, env = "MCP_WEB_REQUEST_BODY_PROGRESS_WITHIN", value_name = "TIME", default_value = "15s", value_parser = values::parse_duration)]
     pub request_body_progress_within: Duration,
 
-    /// How long the bridge waits for the whole body of a request.
+    /// Timeout for the whole body of a request.
     #[arg(long, env = "MCP_WEB_REQUEST_BODY_WITHIN", value_name = "TIME", default_value = "5m", value_parser = values::parse_duration)]
     pub request_body_within: Duration,
 
-    /// How long a client may take for each 64 KiB of a response that waits for it. A stream without
-    /// anything to send has no limit.
+    /// Timeout for a client to read each 64 KiB of a response. A stream without data to send has no
+    /// limit.
     #[arg(long, env = "MCP_WEB_RESPONSE_PROGRESS_WITHIN", value_name = "TIME", default_value = "60s", value_parser = values::parse_duration)]
     pub response_progress_within: Duration,
 }

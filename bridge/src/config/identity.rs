@@ -26,7 +26,7 @@ pub struct Identity {
     #[arg(long, env = "MCP_WEB_JWT_KEYS", value_name = "PATH")]
     pub jwt_keys: Option<PathBuf>,
 
-    /// Where the keys of signed tokens are published, as a JWK Set. `https://`, or `http://` on
+    /// URL where the keys of signed tokens are published, as a JWK Set. `https://`, or `http://` on
     /// this machine.
     #[arg(long, env = "MCP_WEB_JWKS_URL", value_name = "URL")]
     pub jwks_url: Option<String>,
@@ -49,11 +49,11 @@ pub struct Identity {
     )]
     pub jwt_audience: Vec<String>,
 
-    /// How far clocks may be apart, for `exp` and `nbf`.
+    /// Maximum difference between clocks, for `exp` and `nbf`.
     #[arg(long, env = "MCP_WEB_JWT_LEEWAY", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration_or_zero)]
     pub jwt_leeway: Duration,
 
-    /// The claim with the caller's roles: a list of texts, or one text with spaces between.
+    /// The claim with the caller's roles: a list of texts, or one text separated by spaces.
     #[arg(
         long,
         env = "MCP_WEB_JWT_ROLES_CLAIM",

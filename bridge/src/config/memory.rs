@@ -85,7 +85,7 @@ impl Memory {
 fn available_bytes() -> u64 {
     let memory = MemoryRefreshKind::nothing().with_ram();
     let refreshed = System::new_with_specifics(RefreshKind::nothing().with_memory(memory));
-    // A system that does not say how much memory it has is taken to have a GiB.
+    // A system that does not report its memory is assumed to have a GiB.
     let Ok(system) = refreshed else { return GIB };
     let of_container = system.cgroup_limits().map(|limits| limits.total_memory);
     let of_container = of_container.filter(|bytes| *bytes > 0);

@@ -17,7 +17,7 @@ pub struct Monitoring {
     )]
     pub metrics_token: Option<Secret>,
 
-    /// Whether each call is logged when it ends, with who made it, what was called and how it ended.
+    /// Whether each call is logged when it ends, with its caller, its target and its outcome.
     #[arg(
         long,
         env = "MCP_WEB_AUDIT",

@@ -19,7 +19,7 @@ const DEFAULT_MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Network")]
 pub struct Network {
-    /// Address to listen on. Another address than a loopback one needs configured tokens.
+    /// Address to listen on. An address that is not a loopback address requires configured tokens.
     #[arg(long, env = "MCP_WEB_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
     pub bind: SocketAddr,
 
@@ -55,7 +55,7 @@ pub struct Network {
     )]
     pub trusted_proxies: Vec<TrustedProxy>,
 
-    /// Connections that are open at the same time, those of pages included.
+    /// Connections that are open at the same time, including those of pages.
     #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N",
         default_value_t = DEFAULT_MAX_CONNECTIONS, value_parser = values::parse_count)]
     pub max_connections: usize,

@@ -18,7 +18,7 @@ pub struct PageLimits {
     #[arg(long, env = "MCP_WEB_MAX_DEFINITIONS", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
     pub max_definitions: usize,
 
-    /// Bytes of their definitions per page.
+    /// Bytes of all definitions per page.
     #[arg(long, env = "MCP_WEB_MAX_DEFINITION_BYTES", value_name = "BYTES",
         default_value_t = 1024 * 1024, value_parser = values::parse_count)]
     pub max_definition_bytes: usize,

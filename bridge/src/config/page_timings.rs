@@ -37,7 +37,7 @@ pub struct PageTimings {
     #[arg(long, env = "MCP_WEB_QUERY_ATTACH", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration_or_zero)]
     pub query_attach: Duration,
 
-    /// A session ends after this, whatever happens in it. 0s: never.
+    /// A session ends after this, also while it is in use. 0s: never.
     #[arg(long, env = "MCP_WEB_MAX_SESSION_DURATION", value_name = "TIME", default_value = "0s", value_parser = values::parse_duration_or_zero)]
     pub max_session_duration: Duration,
 

@@ -24,15 +24,16 @@ pub struct Tokens {
     )]
     pub tokens: Vec<String>,
 
-    /// File with valid tokens, one a line; lines that begin with # are comments.
+    /// File with valid tokens, one on each line. Lines that begin with # are comments.
     #[arg(long, env = "MCP_WEB_TOKEN_FILE", value_name = "PATH")]
     pub token_file: Option<PathBuf>,
 
-    /// Accept the token as `?token=` as well. URLs end up in logs and histories.
+    /// Also accept the token as `?token=`. URLs are stored in logs and histories.
     #[arg(long, env = "MCP_WEB_ALLOW_TOKEN_IN_URL")]
     pub allow_token_in_url: bool,
 
-    /// Tokens that pages can use at the same time, and tokens that clients can wait with.
+    /// Tokens that pages can use at the same time, and tokens with which clients can wait for a
+    /// page.
     #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N",
         default_value_t = DEFAULT_MAX_REALMS, value_parser = values::parse_count)]
     pub max_realms: usize,

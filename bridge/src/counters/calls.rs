@@ -1,4 +1,4 @@
-//! The number and the durations of calls, by what they were for and how they ended.
+//! The number and the durations of calls, by their kind and their outcome.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

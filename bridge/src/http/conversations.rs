@@ -1,5 +1,5 @@
 //! The routes `/conversations`, on which a frontend reads and deletes its user's conversations with
-//! the agent. The bridge forwards the requests, and tells the agent who sends them.
+//! the agent. The bridge forwards the requests together with their caller.
 
 use axum::body::Body;
 use axum::extract::State;

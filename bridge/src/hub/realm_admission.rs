@@ -85,8 +85,8 @@ impl Hub {
     }
 
     /// Removes a realm that has no content. A realm with content gets the permit of the class that
-    /// its content has now; if there is none, what it remembers is dropped. Other realms may lose
-    /// closed apps, if this one has added some.
+    /// its content has now; if there is none, its remembered state is dropped. Other realms may
+    /// lose closed apps, if this one has added some.
     pub(crate) fn remove_if_empty(&self, id: RealmId) {
         self.limit_catalogues();
         self.adjust_permit(id);
@@ -139,8 +139,7 @@ impl Hub {
         });
     }
 
-    /// Removes closed apps from the catalogues of those who have the most bytes, until the limit of
-    /// all is met.
+    /// Removes closed apps from the largest catalogues, until the limit of all is met.
     fn limit_catalogues(&self) {
         while let Some(largest) = self.budgets.catalogues.largest_over_limit() {
             let id = largest.member;

@@ -1,6 +1,6 @@
 //! The checks of a request before it is served: those that rmcp makes in
-//! `streamable_http_server/tower.rs` and `mcp_headers.rs`. rmcp refuses a request that fails one of
-//! them, and says what is wrong with it.
+//! `streamable_http_server/tower.rs` and `mcp_headers.rs`. rmcp rejects a request that fails one of
+//! them, and describes the error.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl<'a> CheckedRequest<'a> {
 /// How a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// rmcp says what is wrong with it.
+    /// rmcp rejects it and describes the error.
     ByRmcp,
     /// The MCP session has ended, or belongs to another token.
     SessionNotFound,

@@ -107,7 +107,7 @@ fn connect(
 }
 
 /// Opens the session for a request. At the limit of the token, its session that has been idle for
-/// longest is evicted, and at the limit of all sessions one of those who have the most.
+/// longest is evicted, and at the limit of all sessions one of the parties with the most.
 fn open_session(
     mcp: &McpService,
     party: &Party<RealmId>,

@@ -17,7 +17,7 @@ fn http_parts(extensions: &Extensions) -> Result<&Parts, ErrorData> {
     parts.ok_or_else(|| ErrorData::internal_error("the request came without its HTTP head", None))
 }
 
-/// Returns who sends the request.
+/// Returns the sender of the request.
 pub(super) fn principal_of(context: &RequestContext<RoleServer>) -> Result<&Principal, ErrorData> {
     let principal = http_parts(&context.extensions)?
         .extensions

@@ -1,5 +1,5 @@
-//! A client as its requests describe it: its identity, what it can
-//! receive, and what a page's handler may know of it.
+//! The client of a request: its identity, its limits and capabilities, and its description for the
+//! handlers of pages.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! An MCP session (revisions before 2026-07-28): its realm, its client with what it is notified of and
-//! asked, its calls and streams, and the time of the last activity.
+//! An MCP session (revisions before 2026-07-28): its realm, its client with its notifications and
+//! questions, its calls and streams, and the time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

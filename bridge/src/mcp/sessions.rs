@@ -52,8 +52,8 @@ impl McpSessions {
         }
     }
 
-    /// Opens a session, which is active while the guard exists. At the limit of all sessions, one of
-    /// those who have the most makes room.
+    /// Opens a session, which is active while the guard exists. At the limit of all sessions, one
+    /// of the parties with the most makes room.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 //!
 //! The number of calls and results and their bytes are limited per owner, and the bytes of all
 //! results together. When a limit of an owner is exceeded, its oldest result is evicted. When the
-//! limit of all is exceeded, it is the oldest of the owner who has the most, of the address that has
-//! the most. A running call is never evicted.
+//! limit of all is exceeded, the oldest result of the largest owner at the largest address is
+//! evicted. A running call is never evicted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

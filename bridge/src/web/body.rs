@@ -79,8 +79,8 @@ fn no_memory_for_body(exceeded: BudgetExceeded) -> Problem {
 }
 
 /// Reads a whole body as [`read_to_end_limited`] does, for a request of an MCP session. Unless the
-/// body arrives at once, the session is in use until it has arrived: what `begin_activity` returns
-/// is held for so long.
+/// body arrives at once, the session is in use until it has arrived: the guard that
+/// `begin_activity` returns is held until then.
 pub(crate) async fn read_to_end_in_session<B, G>(
     state: &AppState,
     body: B,

@@ -58,7 +58,7 @@ impl Problem {
         }
     }
 
-    /// Sets what the problem refuses, where the code does not say it.
+    /// Sets the kind of the refusal, where the code does not determine it.
     pub(crate) fn refusing(self, kind: RefusalKind) -> Self {
         Self {
             refusal: Some(kind),

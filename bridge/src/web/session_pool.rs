@@ -87,8 +87,8 @@ impl<S: PooledSession> SessionPool<S> {
         })
     }
 
-    /// Reserves the place of a session. At the limit of all sessions, one of those who have the most
-    /// is evicted.
+    /// Reserves the place of a session. At the limit of all sessions, a session of one of the
+    /// parties with the most is evicted.
     ///
     /// # Errors
     ///

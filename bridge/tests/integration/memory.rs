@@ -12,7 +12,7 @@ const MIB: usize = 1024 * 1024;
 /// The size of an argument, in bytes.
 const ARGUMENT_BYTES: usize = 2_000_000;
 
-/// A bridge with 32 MiB for requests and messages: what it stores may have the other half.
+/// A bridge with 32 MiB for requests and messages: stored data may use the other half.
 async fn start_small_bridge() -> ServerHandle {
     let mut config = test_config();
     config.memory = Memory {

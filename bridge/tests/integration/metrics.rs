@@ -1,4 +1,4 @@
-//! `GET /metrics`: who may read it, what it exports, and that the guide lists exactly that.
+//! `GET /metrics`: its token, its metrics, and that the guide lists exactly these.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,7 @@ fn status_and_json(response: &str) -> (u16, Value) {
     (status.unwrap_or_else(|| panic!("{response:?}")), body)
 }
 
-/// Waits for the end of a connection, and checks that the response says that the body was too slow.
+/// Waits for the end of a connection, and checks the response for a body that was too slow.
 async fn assert_timed_out(bridge: &ServerHandle, request: &str) {
     let response = read_to_end(connect_and_send(bridge, request).await).await;
     let (status, body) = status_and_json(&response);

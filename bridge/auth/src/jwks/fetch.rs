@@ -21,7 +21,7 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct JwksSource(Url);
 
 impl JwksSource {
-    /// Parses the URL, which must be `https://`, or `http://` on this machine: anybody who can
+    /// Parses the URL, which must be `https://`, or `http://` on this machine: an attacker who can
     /// modify the keys in transit could impersonate every user.
     pub(super) fn new(url: &str) -> Result<Self, String> {
         let url_error = |error| {

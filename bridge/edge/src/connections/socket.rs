@@ -29,7 +29,7 @@ const MAX_SEND_QUEUE_BYTES: u32 = 512 * 1024;
 /// nothing to send has no limit.
 pub(super) struct Socket {
     stream: TokioIo<CountedStream>,
-    /// The limit for responses, as long as the connection speaks HTTP.
+    /// The limit for responses, until the connection is upgraded.
     limit: Option<ResponseLimit>,
     _permit: ConnectionPermit,
 }
@@ -56,7 +56,7 @@ impl Upgraded {
 }
 
 impl Socket {
-    /// Creates the socket of a connection that speaks HTTP until `upgraded` is set.
+    /// Creates the socket of a connection that uses HTTP until `upgraded` is set.
     pub(super) fn new(
         stream: CountedStream,
         permit: ConnectionPermit,

@@ -49,7 +49,7 @@ pub struct Authenticate {
     /// Such a page acknowledges a call before it reads the clock that decides whether the call is
     /// late. It starts the handler without `calls-check` only if the call is not late
     /// ([`STALE_AFTER`](crate::limits::STALE_AFTER)), if at most
-    /// [`MAX_BUFFERED_BYTES`](crate::limits::MAX_BUFFERED_BYTES) of what it sent before are still
+    /// [`MAX_BUFFERED_BYTES`](crate::limits::MAX_BUFFERED_BYTES) of earlier messages are still
     /// buffered, and if it has not reported itself as frozen since the bridge last answered it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checks_late_calls: bool,

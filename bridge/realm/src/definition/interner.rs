@@ -12,7 +12,7 @@ use super::hash::{DefinitionHash, hash_prefix, hash_text};
 /// as many as there are live entries.
 pub(super) const MAX_UNUSED_ENTRIES: usize = 10_000;
 
-/// A value that was parsed from a text and can be shared by everyone who registers that text.
+/// A value that was parsed from a text and can be shared by all pages that register that text.
 pub(super) trait Internable {
     /// Whether this value was parsed from `text`, whose hash is `hash`.
     fn matches_text(&self, text: &str, hash: &DefinitionHash) -> bool;

@@ -179,8 +179,8 @@ impl RealmCall {
         self.receipt = Receipt::AwaitsDocument { until };
     }
 
-    /// Whether the call waits until the former document, on this connection, says that it hands it
-    /// over.
+    /// Whether the call waits until the former document, on this connection, confirms that it hands
+    /// it over.
     pub(super) fn is_unconfirmed_on(&self, connection: ConnectionId) -> bool {
         let hand_over = self.hand_over.as_deref();
         hand_over.is_some_and(|it| it.unconfirmed_on == Some(connection))
@@ -310,7 +310,7 @@ impl RealmCall {
         )
     }
 
-    /// The failure of the call when the bridge cannot tell whether the page has started it.
+    /// The failure of the call when the bridge does not know whether the page has started it.
     pub(super) fn may_have_run_failure(&self) -> CallFailure {
         CallFailure::new(
             ErrorCode::CallMayHaveRun,

@@ -14,7 +14,7 @@ use super::{CallOutcome, ConnectionId, Effects, Now, PageHello, Phase, Realm, Re
 const RELOADED: &str = "the page was reloaded";
 
 impl Realm {
-    /// The document of a session is gone. Its calls end, but for those that it hands over. While
+    /// The document of a session is gone. Its calls end, except those that it hands over. While
     /// calls wait for the next document, the session waits with them, and ends otherwise.
     pub(super) fn document_gone(
         &mut self,
@@ -57,7 +57,8 @@ impl Realm {
     }
 
     /// The connection of a former document has ended. The next document continues the calls that it
-    /// handed over. Its other calls end, because they may have done more than the last state says.
+    /// handed over. Its other calls end, because they may have done more than the last state
+    /// records.
     pub(super) fn former_document_gone(
         &mut self,
         id: &SessionId,
@@ -148,7 +149,7 @@ impl Realm {
         self.end_call(id, CallOutcome::Failed(failure), now)
     }
 
-    /// Ends a call for which no document has come back in time, or none that has its item.
+    /// Ends a call for which no document has connected in time, or none that has its item.
     pub(super) fn document_did_not_return(&mut self, id: &CallId, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();

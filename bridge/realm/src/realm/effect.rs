@@ -79,8 +79,8 @@ pub enum AgentEffect {
     /// Send a query to the agent.
     Start {
         query: Box<Query>,
-        /// Whether the agent receives a token for the query. Without one, anybody who knows the id
-        /// of the query can act as its agent.
+        /// Whether the agent receives a token for the query. Without one, any client that knows the
+        /// id of the query can act as its agent.
         with_token: bool,
         /// The page that sent the query.
         page: Box<QueryPage>,

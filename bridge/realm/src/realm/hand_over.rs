@@ -69,8 +69,8 @@ pub(super) struct HandOver {
     pub(super) continuation: Option<HandOverState>,
     /// How often the call was handed over.
     pub(super) count: u32,
-    /// The connection of the former document, which must still say that it hands the call over: a
-    /// newer state may be on its way.
+    /// The connection of the former document, which must still confirm that it hands the call over:
+    /// a newer state may be in transit.
     pub(super) unconfirmed_on: Option<ConnectionId>,
 }
 

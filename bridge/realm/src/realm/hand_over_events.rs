@@ -80,8 +80,8 @@ impl Realm {
         }
     }
 
-    /// The calls of a session whose former document, on this connection, has not said yet that it
-    /// hands them over.
+    /// The calls of a session whose former document, on this connection, has not confirmed yet that
+    /// it hands them over.
     pub(super) fn unconfirmed_calls(
         &self,
         id: &SessionId,
@@ -110,7 +110,7 @@ impl Realm {
         armed.fold(StateTotals::default(), StateTotals::add)
     }
 
-    /// The states of the calls that wait for the next document of a session, but for one.
+    /// The states of the calls that wait for the next document of a session, except one.
     pub(super) fn waiting_totals(&self, id: &SessionId, except: Option<&CallId>) -> StateTotals {
         let waiting = self.calls_awaiting_document(id);
         let others = waiting.filter(|call| except != Some(*call));

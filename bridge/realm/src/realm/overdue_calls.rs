@@ -4,7 +4,7 @@
 //!
 //! A call that was never sent has not run. When the page has not acknowledged a call that was sent,
 //! the bridge sends a ping. [`ErrorCode::PageSuspended`] and [`ErrorCode::PageBusy`] promise that
-//! the call has not run and never will, so the bridge says so only after a proof:
+//! the call has not run and never will, so the bridge sends them only after a proof:
 //!
 //! 1. The page checks late calls ([`Authenticate::checks_late_calls`]): it starts a call without
 //!    asking only within [`STALE_AFTER`] after it was sent, and sends the receipt before that.

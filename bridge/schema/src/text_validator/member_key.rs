@@ -1,4 +1,4 @@
-//! The name of a member with its quotes and the colon, as it nearly always stands in a text.
+//! The name of a member with its quotes and the colon, in its usual spelling in a text.
 
 /// The number of bytes that are compared at once.
 const WORD_BYTES: usize = size_of::<u128>();

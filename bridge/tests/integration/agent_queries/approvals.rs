@@ -68,7 +68,7 @@ async fn the_answer_of_a_page_is_forwarded_to_the_agent() {
         page.send_json(answer(UUID, call, approved)).await;
         let request = recv_answer(&mut agent, encoded).await;
         assert_eq!(request.json(), json!({ "approved": approved }));
-        // 404: the request has expired at the agent, which says so itself.
+        // 404: the request has expired at the agent, which reports this itself.
         request.respond(if approved { 204 } else { 404 });
     }
     events.send_text_progress("next").await;

@@ -1,4 +1,4 @@
-//! Pages of `@mcp-web/core` 0.1, and what they see of the bridge.
+//! Pages of `@mcp-web/core` 0.1, and the messages that they receive of the bridge.
 
 use std::ops::DerefMut;
 

@@ -1,4 +1,4 @@
-//! HTTP on a plain socket, for clients that do not speak it to the end.
+//! HTTP on a plain socket, for clients that do not complete their requests.
 
 use bridge::ServerHandle;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

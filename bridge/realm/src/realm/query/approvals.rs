@@ -107,7 +107,7 @@ impl Approvals {
         })
     }
 
-    /// Returns the round of the request for this call if its answer is to be sent, which it is once
+    /// Returns the round of the request for this call if its answer must be sent. It is sent once
     /// until [`Approvals::record_sent`].
     pub(in crate::realm) fn begin_sending(&mut self, call: &str) -> Option<u64> {
         let open = self.open.iter_mut().find(|open| *open.call == *call);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::{SessionId, Subject};
 
-/// The page that asks an agent, with what it has said of itself.
+/// The page that sends a query to an agent, with its description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryPage {
     pub session: SessionId,
