@@ -5,6 +5,7 @@
 //! ([`Json`]), so that native tests cover all of it.
 #![warn(missing_docs)]
 
+mod backoff;
 mod calls;
 mod connection;
 mod definitions;

@@ -1,7 +1,7 @@
 //! A page: its connection, definitions and calls, and the events that change them.
 
 mod bridge_messages;
-mod reconnect;
+mod connection_events;
 mod token;
 mod visibility;
 

@@ -1,4 +1,5 @@
-//! Connection attempts, lost connections and retries.
+//! The events of the connection: its socket opened or closed, its timer fired, the document is
+//! leaving or resumed. They start attempts and retries.
 
 use bridge_protocol::limits::AUTHENTICATE_TIMEOUT;
 use bridge_protocol::{CloseCode, ErrorCode, Retry};
