@@ -561,7 +561,7 @@ export class McpWeb {
     this.#connection!.connect();
   }
 
-  /** The callbacks of the wasm. The crate's `bindings.rs` has the same names. */
+  /** The callbacks of the wasm. The crate's `js_imports.rs` has the same names. */
   #hostBindings() {
     return {
       token: async () => this.#token,

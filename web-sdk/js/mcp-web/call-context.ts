@@ -5,7 +5,7 @@ import type { ClientRequests } from "../mcp-web-client-requests.ts";
 import type { ClientResponse } from "../client-requests/open-requests.ts";
 import { mapMaybePromise } from "./content.ts";
 import { McpWebError } from "./error.ts";
-import type { ImageLimit } from "./image-limits.ts";
+import type { ImageLimit } from "./scale-images.ts";
 import { loadModule } from "./lazy.ts";
 import type { CallPort } from "./ports.ts";
 import { toMessages } from "./results.ts";

@@ -1,6 +1,6 @@
 /** The interface of the wasm (`web-sdk/wasm/src`), as this module uses it. */
 
-/** Facts about the page that its environment knows. The crate's `bindings.rs` has the same names. */
+/** Facts about the page that its environment knows. The crate's `js_imports.rs` has the same names. */
 export interface PageFacts {
   origin: string | undefined;
   userAgent: string | undefined;
@@ -8,14 +8,14 @@ export interface PageFacts {
   visibility(): { visible: boolean; focused: boolean; title: string } | undefined;
 }
 
-/** The functions of the environment that the wasm uses. The crate's `bindings.rs` has the same names. */
+/** The functions of the environment that the wasm uses. The crate's `js_imports.rs` has the same names. */
 export interface HostEnvironment {
   /** Throws if the address is rejected. */
   openSocket(url: string): WebSocket;
   listen(event: string, listener: (event: unknown) => void, isCapturing: boolean): void;
 }
 
-/** Facts about the page that the wasm sends to the bridge. The crate's `bindings.rs` has the same names. */
+/** Facts about the page that the wasm sends to the bridge. The crate's `js_imports.rs` has the same names. */
 export interface PageInfo extends PageFacts {
   bridgeUrl: string;
   socketUrl: string;

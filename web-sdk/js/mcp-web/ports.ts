@@ -7,7 +7,7 @@ import type { McpWebOptions } from "../types/options.ts";
 import type { CoreConnection } from "./core.ts";
 import type { Definitions } from "./definitions.ts";
 import { McpWebError } from "./error.ts";
-import type { ImageLimit } from "./image-limits.ts";
+import type { ImageLimit } from "./scale-images.ts";
 import { elicitInPage, importImages } from "./lazy.ts";
 import { toolResult } from "./results.ts";
 import { parseWith, toJsonSchema } from "./schemas.ts";

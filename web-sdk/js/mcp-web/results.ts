@@ -5,7 +5,7 @@
 import type { ContentBlock, Message } from "../types/content.ts";
 import type { HandlerOutcome } from "./core.ts";
 import { type MaybePromise, allMaybePromises, isBlock, isContent, toBlock } from "./content.ts";
-import { type ImageLimit, scaleBlocks, scaleValue } from "./image-limits.ts";
+import { type ImageLimit, scaleBlocks, scaleValue } from "./scale-images.ts";
 import { toJson } from "./json.ts";
 import { type UnknownObject, isPlainObject } from "./type-guards.ts";
 

@@ -5,7 +5,7 @@ use bridge_protocol::{BridgeId, CallId, RegistrationId};
 use js_sys::{Array, JsString, Reflect};
 use wasm_bindgen::prelude::*;
 
-use super::bindings::{self, Encoder};
+use super::js_imports::{self, Encoder};
 use web_sdk_core::frame::{self, FramePart};
 use web_sdk_core::{
     BridgeToPage, ClientResponse, HandlerRequest, Item, Kind, Limits, PageToBridge, RegisteredItem,
@@ -31,7 +31,7 @@ pub enum DecodeError {
 /// # Errors
 /// Returns [`DecodeError`] when the frame is not a message of this version.
 pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
-    let message = bindings::parse(text).map_err(|_| DecodeError::NotAMessage)?;
+    let message = js_imports::parse(text).map_err(|_| DecodeError::NotAMessage)?;
     let kind = string(&message, "type").ok_or(DecodeError::NotAMessage)?;
     let fields = match kind.as_str() {
         kind::AUTHENTICATED => authenticated(&message),

@@ -10,9 +10,9 @@
 //! whose effect sends the answer. Every other event takes the same path.
 #![warn(missing_docs)]
 
-mod bindings;
 pub mod codec;
 mod handler;
+mod js_imports;
 pub mod message_parts;
 mod runtime;
 mod socket;
@@ -24,7 +24,7 @@ use js_sys::JsString;
 use wasm_bindgen::prelude::*;
 use web_sdk_core::{ClientRequest, DefinitionKey, Item, Kind};
 
-pub use bindings::{Host, Options};
+pub use js_imports::{Host, Options};
 use runtime::Runtime;
 
 /// A small allocator with constant time: the default one would be a tenth of the wasm.

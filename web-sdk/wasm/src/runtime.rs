@@ -7,8 +7,8 @@ use bridge_protocol::SessionId;
 use js_sys::{Date, JsString, Math};
 use wasm_bindgen::prelude::*;
 
-use super::bindings::{Host, Options, Settling, clear_timeout, queue_microtask, set_timeout};
 use super::codec::{self, DecodeError};
+use super::js_imports::{Host, Options, Settling, clear_timeout, queue_microtask, set_timeout};
 use super::socket::{Socket, SocketEvent};
 use super::{handler, message_parts};
 use web_sdk_core::{

@@ -4,7 +4,7 @@ use js_sys::{Function, JsString};
 use wasm_bindgen::prelude::*;
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
-use super::bindings::{Host, TextSocket};
+use super::js_imports::{Host, TextSocket};
 use super::{codec, message_parts};
 
 /// An event of a socket.
