@@ -6,7 +6,7 @@
 import { addItem, checkIndex, closeDialog } from "../engine/block-methods.ts";
 import type { Block } from "../engine/engine-types.ts";
 import type { AppSession } from "../engine/session.ts";
-import type { SessionLimits } from "../engine/session-limits.ts";
+import type { StateLimits } from "../engine/state-limits.ts";
 import { choicesOf, keyOf } from "./choices.ts";
 import { textOfHtml, textProperty } from "./plain-text.ts";
 import { setBlockValue } from "./set-value.ts";
@@ -114,7 +114,7 @@ function checkboxPart(block: Block, key: string, value: unknown, label: string, 
   };
 }
 
-function addPart(block: Block, { maxListItems }: SessionLimits): BlockPart {
+function addPart(block: Block, { maxListItems }: StateLimits): BlockPart {
   const { addToFront, addItemButton } = (block.eval?.properties ?? {}) as { addToFront?: boolean; addItemButton?: { title?: unknown } };
   return {
     key: "add",

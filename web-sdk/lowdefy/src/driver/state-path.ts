@@ -3,7 +3,7 @@
 import { ActionError } from "mcp-web-sdk/page-driver";
 
 import { countValues } from "../engine/json-values.ts";
-import { type SessionLimits, maxStateValues } from "../engine/session-limits.ts";
+import { type StateLimits, maxStateValues } from "../engine/state-limits.ts";
 
 /** Maximum length of a name, in characters and in parts. */
 const MAX_KEY_CHARS = 500;
@@ -16,7 +16,7 @@ const MAX_VALUE_BYTES = 256 * 1024;
  *
  * @throws ActionError if it leads out of the state, or skips items of a list, because the engine would create them all.
  */
-export function parsePath(key: string, state: Record<string, unknown>, { maxListItems }: SessionLimits): string[] {
+export function parsePath(key: string, state: Record<string, unknown>, { maxListItems }: StateLimits): string[] {
   const parts = key.split(".");
   const isOutside = !key || key.length > MAX_KEY_CHARS || parts.length > MAX_PARTS || parts.some((part) => !part || part in Object.prototype || part === "prototype");
   if (isOutside) throw new ActionError("ActionFailed", `${JSON.stringify(key.slice(0, 50))} is not a name in the state`);
@@ -33,7 +33,7 @@ export function parsePath(key: string, state: Record<string, unknown>, { maxList
 }
 
 /** @throws ActionError if a value is too large for the engine to handle in time. */
-export function checkValue(value: unknown, { maxListItems }: SessionLimits): unknown {
+export function checkValue(value: unknown, { maxListItems }: StateLimits): unknown {
   let items = 0;
   const text = JSON.stringify(value, (_, inner: unknown) => {
     if (Array.isArray(inner)) items += inner.length;
@@ -45,7 +45,7 @@ export function checkValue(value: unknown, { maxListItems }: SessionLimits): unk
 }
 
 /** @throws ActionError if values would make the state of a session too large. */
-export function checkStateSize(state: object, values: object, limits: SessionLimits): void {
+export function checkStateSize(state: object, values: object, limits: StateLimits): void {
   const { maxStateBytes } = limits;
   const bytes = Buffer.byteLength(JSON.stringify(state)) + Buffer.byteLength(JSON.stringify(values));
   if (bytes > maxStateBytes) throw new ActionError("ActionFailed", `the state would have more than ${maxStateBytes} bytes (maxStateBytes): set less`);

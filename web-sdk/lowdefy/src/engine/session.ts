@@ -12,7 +12,7 @@ import { browserGlobals, withoutBrowser } from "./browser-objects.ts";
 import type { Block, Context, EngineRoot, PageConfig } from "./engine-types.ts";
 import { PageBlocks } from "./page-blocks.ts";
 import type { ActionContext, PagePlugins } from "./plugins.ts";
-import type { SessionLimits } from "./session-limits.ts";
+import type { StateLimits } from "./state-limits.ts";
 import { type SavedContext, type SavedSession, restoreContext, saveContext } from "./saved-session.ts";
 
 /** The target of a link. */
@@ -36,7 +36,7 @@ export class PageUnknownError extends Error {}
 /** The app, as the user of a session may use it. */
 export interface SessionApp {
   readonly plugins: PagePlugins;
-  readonly limits: SessionLimits;
+  readonly limits: StateLimits;
   rootConfig(): Promise<RootConfig>;
   /** Returns a page, or nothing if there is no such page that the user may open. */
   page(pageId: string): Promise<PageConfig | undefined>;
@@ -52,7 +52,7 @@ export class AppSession {
   readonly dialogs: OpenDialogs = new Set();
   /** The blocks of the page. */
   readonly blocks: PageBlocks;
-  readonly limits: SessionLimits;
+  readonly limits: StateLimits;
   readonly #app: SessionApp;
   #user: AppUser;
   readonly #root: EngineRoot;

@@ -1,5 +1,5 @@
 /** The limits of a session's state. */
-export interface SessionLimits {
+export interface StateLimits {
   /** Maximum size of a session as JSON, in bytes. */
   maxStateBytes: number;
   /** Maximum number of items of a list, and of all lists in a value. */
@@ -10,4 +10,4 @@ export interface SessionLimits {
 const VALUE_BYTES = 20;
 
 /** Returns the maximum number of values in a session. */
-export const maxStateValues = ({ maxStateBytes }: SessionLimits): number => Math.floor(maxStateBytes / VALUE_BYTES);
+export const maxStateValues = ({ maxStateBytes }: StateLimits): number => Math.floor(maxStateBytes / VALUE_BYTES);

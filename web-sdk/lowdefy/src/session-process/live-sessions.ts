@@ -5,7 +5,7 @@ import { PageCalls, type PageToolsOptions } from "mcp-web-sdk/page-driver";
 import { LowdefyDriver } from "../driver/driver.ts";
 import type { PagePlugins } from "../engine/plugins.ts";
 import type { SavedSession } from "../engine/saved-session.ts";
-import type { SessionLimits } from "../engine/session-limits.ts";
+import type { StateLimits } from "../engine/state-limits.ts";
 import { AppSession } from "../engine/session.ts";
 import type { SessionCall } from "../processes/messages.ts";
 import { type CallHost, RemoteApp } from "./remote-app.ts";
@@ -18,7 +18,7 @@ interface LiveSession {
 /** Parts that all sessions of a process share. */
 export interface SessionEnvironment {
   plugins: PagePlugins;
-  limits: SessionLimits;
+  limits: StateLimits;
   pageTools: PageToolsOptions;
   callHost: CallHost;
 }

@@ -6,7 +6,7 @@ import type { AppPageSummary, LowdefyRequest, RootConfig } from "../engine/app.t
 import type { PageConfig } from "../engine/engine-types.ts";
 import type { PagePlugins } from "../engine/plugins.ts";
 import { countValues } from "../engine/json-values.ts";
-import { type SessionLimits, maxStateValues } from "../engine/session-limits.ts";
+import { type StateLimits, maxStateValues } from "../engine/state-limits.ts";
 import type { SessionApp } from "../engine/session.ts";
 import { handlerFailed } from "../processes/call-failure.ts";
 import type { HostCall, HostMethod } from "../processes/messages.ts";
@@ -17,10 +17,10 @@ export type CallHost = (call: HostCall) => Promise<unknown>;
 /** The app as one session uses it. */
 export class RemoteApp implements SessionApp {
   readonly plugins: PagePlugins;
-  readonly limits: SessionLimits;
+  readonly limits: StateLimits;
   readonly #call: (method: HostMethod, input: Record<string, unknown>) => Promise<unknown>;
 
-  constructor(plugins: PagePlugins, limits: SessionLimits, call: (method: HostMethod, input: Record<string, unknown>) => Promise<unknown>) {
+  constructor(plugins: PagePlugins, limits: StateLimits, call: (method: HostMethod, input: Record<string, unknown>) => Promise<unknown>) {
     this.plugins = plugins;
     this.limits = limits;
     this.#call = call;
