@@ -42,9 +42,9 @@ impl Trigger {
     }
 }
 
-/// Performs the default action of assistive technologies. Returns false if there is none, and the
+/// Runs the default action of assistive technologies. Returns false if there is none, and the
 /// pointer must be used.
-pub(crate) fn click(item: &Item) -> Result<bool, ActionFailure> {
+pub(crate) fn run_default_action(item: &Item) -> Result<bool, ActionFailure> {
     check_usable(item)?;
     for action in [ItemAction::Default, ItemAction::Expand] {
         if item.can(action) {

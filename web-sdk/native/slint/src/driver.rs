@@ -130,7 +130,7 @@ impl WindowDriver {
     async fn trigger(&self, target: &str, event: &str) -> Result<(), ActionFailure> {
         let (button, times) = match Trigger::parse(event)? {
             Trigger::Click => {
-                let clicked = self.with_target(target, |_, item| action::click(item));
+                let clicked = self.with_target(target, |_, item| action::run_default_action(item));
                 if clicked.await? {
                     return Ok(());
                 }
