@@ -1,6 +1,5 @@
-//! The state of the connection to the bridge, and when to connect again.
+//! The state of the connection to the bridge.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -13,12 +12,6 @@ use crate::exchange::BridgeMessage;
 use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
 use crate::message::JsonRpcRequest;
-
-/// The delay before the first retry. It doubles with each further one and has jitter.
-const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
-
-/// The longest delay between retries. A request of the client triggers an attempt without it.
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 /// A session that is lost sooner than this after its handshake is not replaced immediately. Without
 /// this rule a bridge that accepts connections and drops them would be contacted in a tight loop.
@@ -94,47 +87,5 @@ impl BridgeState {
     /// lost.
     pub(crate) fn is_stable(&self) -> bool {
         matches!(self, Self::Online { since, .. } if since.elapsed() > STABLE_AFTER)
-    }
-}
-
-/// Exponential backoff with jitter.
-#[derive(Debug, Default)]
-pub(crate) struct Backoff {
-    /// Attempts since the last stable session.
-    attempts: u32,
-}
-
-impl Backoff {
-    /// Returns the time of the next attempt. The delay is random between half and all of the
-    /// backoff, so that many clients do not reconnect at the same time.
-    pub(crate) fn next_attempt(&mut self) -> Instant {
-        let max_delay = INITIAL_BACKOFF
-            .saturating_mul(1 << self.attempts.min(8))
-            .min(MAX_BACKOFF);
-        self.attempts += 1;
-        let random = RandomState::new().hash_one(()) as u32;
-        let jitter = f64::from(random) / f64::from(u32::MAX);
-        Instant::now() + max_delay / 2 + (max_delay / 2).mul_f64(jitter)
-    }
-
-    pub(crate) fn reset(&mut self) {
-        self.attempts = 0;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn backoff_grows_up_to_the_maximum() {
-        let mut backoff = Backoff::default();
-        let delays: Vec<_> = (0..10)
-            .map(|_| backoff.next_attempt() - Instant::now())
-            .collect();
-        assert!(delays[0] <= INITIAL_BACKOFF && delays[0] > INITIAL_BACKOFF / 4);
-        assert!(delays[9] <= MAX_BACKOFF && delays[9] > MAX_BACKOFF / 4);
-        backoff.reset();
-        assert!(backoff.next_attempt() - Instant::now() <= INITIAL_BACKOFF);
     }
 }

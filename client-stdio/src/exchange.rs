@@ -10,15 +10,12 @@ use tokio::sync::{mpsc, watch};
 
 use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, PostResponse};
 use crate::connect_error::BridgeError;
-use crate::handshake::stateless_version;
 use crate::headers::{ToolHeaders, method_header};
 use crate::message::{self, JsonRpcMessage, JsonRpcRequest, ParseError, response_with_id};
 use crate::oversized::OversizedMessage;
+use crate::protocol_version::stateless_version;
 use crate::request_id::RequestId;
 use crate::resumable_stream::{ResumableStream, StreamItem};
-
-/// The error code of a request whose headers do not match its body. It was not executed.
-const HEADER_MISMATCH: i64 = -32020;
 
 /// How long the bridge may take to accept a notification or a reply. Later messages wait during
 /// this time.
@@ -73,7 +70,7 @@ impl RequestContext {
             return false;
         };
         let is_call = self.default_version.is_some() && &*request.method == "tools/call";
-        is_call && message::error_code(text) == Some(HEADER_MISMATCH)
+        is_call && message::error_code(text) == Some(message::HEADER_MISMATCH)
     }
 
     /// Sends a notification or a reply.

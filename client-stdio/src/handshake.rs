@@ -7,13 +7,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::message::JsonRpcRequest;
+use crate::protocol_version::{is_session_initialize, stateless_version};
 
 /// The id of our own request for the handshake. Its answer is not forwarded to the client.
 const HANDSHAKE_ID: &str = "mcp-web-stdio/handshake";
-
-/// The protocol versions that begin with `initialize`. All others are stateless.
-pub(crate) const SESSION_VERSIONS: [&str; 4] =
-    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// The handshake of the client, which is repeated with each new bridge.
 #[derive(Debug, Clone)]
@@ -62,26 +59,4 @@ impl ClientHandshake {
             }
         }
     }
-}
-
-/// Returns whether a request is an `initialize` that begins an MCP session. One that names a
-/// stateless version is forwarded like any other request, though that version has no such method.
-pub(crate) fn is_session_initialize(request: &JsonRpcRequest) -> bool {
-    &*request.method == "initialize" && stateless_version(request).is_none()
-}
-
-/// Returns the stateless protocol version that a request names, or `None` if it names none.
-pub(crate) fn stateless_version(request: &JsonRpcRequest) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Params {
-        #[serde(rename = "_meta")]
-        meta: Meta,
-    }
-    #[derive(Deserialize)]
-    struct Meta {
-        #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
-        version: String,
-    }
-    let Params { meta } = request.params()?;
-    Some(meta.version).filter(|version| !SESSION_VERSIONS.contains(&version.as_str()))
 }

@@ -5,20 +5,21 @@
 //! 1. `input` reads a line from stdin and passes it as a `message` to the loop in `proxy`. A
 //!    message stores its text (`shared_text`), so that it is forwarded byte for byte.
 //! 2. `in_flight` queues a request (by `request_id`) until a bridge is online.
-//! 3. `connection` connects to the bridge, with retries. `bridge_session` performs the handshake
-//!    that the client began with (`handshake`: its `initialize`, or `server/discover` in the
-//!    stateless protocol), replays the requests in `session_state`, and runs each request in an
-//!    `exchange`.
+//! 3. `connection` connects to the bridge, with retries (`reconnect_backoff`). `bridge_session`
+//!    performs the handshake that the client began with (`handshake`: its `initialize`, or
+//!    `server/discover` in the stateless protocol; `protocol_version` distinguishes them), replays
+//!    the requests in `session_state`, and runs each request in an `exchange`.
 //! 4. `bridge_http` sends HTTP requests, with `tls` if the bridge is behind an HTTPS proxy.
 //!    `www_authenticate` parses a missing scope. `sse` decodes an `event_stream`, and
-//!    `resumable_stream` resumes it. `headers` and `param_headers` add the headers that 2026-07-28
+//!    `resumable_stream` resumes it (`reopen_backoff`). `headers` and `param_headers` add the headers that 2026-07-28
 //!    requires.
 //! 5. `output` writes the messages of the bridge to stdout. `progress_gap` delays an answer that
 //!    follows a progress notification. A message over the size limit is not stored and fails only
 //!    its request (`oversized`).
 //! 6. While no bridge is online, `offline` answers `initialize` and the lists of built-in tools and
 //!    resources. Other requests fail with a message that describes what to do (`connect_error`,
-//!    `certificate_rejection`).
+//!    `certificate_rejection`). When a bridge is lost or found, the client gets
+//!    `change_notifications`.
 //!
 //! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever contains the
 //! token: `token_redactor` replaces it in text from other sources.
@@ -26,6 +27,7 @@
 mod bridge_http;
 mod bridge_session;
 mod certificate_rejection;
+mod change_notifications;
 mod config;
 mod connect_error;
 mod connection;
@@ -45,7 +47,9 @@ mod output;
 mod oversized;
 mod param_headers;
 mod progress_gap;
+mod protocol_version;
 mod proxy;
+mod reconnect_backoff;
 mod reopen_backoff;
 mod request_id;
 mod resumable_stream;

@@ -21,6 +21,10 @@ pub(crate) const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 /// The error code of a request that the proxy could not complete.
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
+/// The error code of a request whose headers do not match its body. It was not executed.
+pub(crate) const HEADER_MISMATCH: i64 = -32020;
+/// The error code of a request that names a version of MCP that is not supported.
+pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// A JSON object whose values are not parsed. Fields can be replaced while all others stay
 /// unchanged.

@@ -3,27 +3,17 @@
 
 use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI, STATUS_URI};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::handshake::{SESSION_VERSIONS, stateless_version};
 use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
-use crate::request_id::RequestId;
-use crate::session_state::SessionState;
-
-/// The stateless protocol version that is answered here.
-const STATELESS_VERSION: &str = "2026-07-28";
-
-/// The lists of MCP that can change.
-const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
-
-const SUBSCRIPTION_ID_KEY: &str = "io.modelcontextprotocol/subscriptionId";
-
-const UNSUPPORTED_VERSION: i64 = -32022;
+use crate::protocol_version::{
+    SESSION_VERSIONS, STATELESS_VERSION, stateless_version, supported_versions,
+};
 
 /// Answers a request without a bridge. `explanation` is the reason why no bridge is online.
 ///
 /// It must not be called for a `subscriptions/listen`, which stays open and gets an
-/// [`acknowledgement`] instead.
+/// [`acknowledgement`](crate::change_notifications::acknowledgement) instead.
 pub(crate) fn respond(request: &JsonRpcRequest, explanation: &str) -> JsonRpcMessage {
     if let Some(error) = unsupported_version(request) {
         return error;
@@ -60,63 +50,6 @@ pub(crate) fn failed_response(request: &JsonRpcRequest, explanation: &str) -> Js
     message::success_response(&request.id, &with_stateless_fields(result, request))
 }
 
-/// The parameters of a `subscriptions/listen`.
-#[derive(Deserialize)]
-struct ListenParams {
-    notifications: Map<String, Value>,
-}
-
-/// Creates the acknowledgement of a `subscriptions/listen` with all notifications that it requests.
-pub(crate) fn acknowledgement(listen: &JsonRpcRequest) -> Option<JsonRpcMessage> {
-    let ListenParams { notifications } = listen.params()?;
-    let params = json!({ "notifications": notifications });
-    let method = "notifications/subscriptions/acknowledged";
-    Some(subscription_notification(method, params, &listen.id))
-}
-
-/// Creates the notifications for a client with an MCP session after the bridge was lost or found:
-/// every list may have changed and, if a bridge is online, every subscribed resource.
-pub(crate) fn change_notifications(state: &SessionState, is_online: bool) -> Vec<JsonRpcMessage> {
-    let changed = LISTS.map(|list| message::notification(&list_changed_method(list), &json!({})));
-    let updated = state.resources().filter(|_| is_online).map(|uri| {
-        message::notification("notifications/resources/updated", &json!({ "uri": uri }))
-    });
-    changed.into_iter().chain(updated).collect()
-}
-
-/// Creates the notifications for one `subscriptions/listen` after the bridge was lost or found, as
-/// far as it requests them: every list may have changed and, if a bridge is online, every
-/// subscribed resource.
-pub(crate) fn subscription_change_notifications(
-    listen: &JsonRpcRequest,
-    is_online: bool,
-) -> Vec<JsonRpcMessage> {
-    let Some(ListenParams { notifications }) = listen.params() else {
-        return Vec::new();
-    };
-    let requested = LISTS.iter().filter(|list| {
-        notifications.get(&format!("{list}ListChanged")) == Some(&Value::Bool(true))
-    });
-    let changed = requested
-        .map(|list| subscription_notification(&list_changed_method(list), json!({}), &listen.id));
-    let resources = notifications.get("resourceSubscriptions");
-    let resources = resources.and_then(Value::as_array).into_iter().flatten();
-    let updated = resources.filter(|_| is_online).map(|uri| {
-        let params = json!({ "uri": uri });
-        subscription_notification("notifications/resources/updated", params, &listen.id)
-    });
-    changed.chain(updated).collect()
-}
-
-fn list_changed_method(list: &str) -> String {
-    format!("notifications/{list}/list_changed")
-}
-
-fn subscription_notification(method: &str, mut params: Value, id: &RequestId) -> JsonRpcMessage {
-    params["_meta"] = json!({ SUBSCRIPTION_ID_KEY: id.to_json() });
-    message::notification(method, &params)
-}
-
 /// Adds the fields that 2026-07-28 requires in every result: `resultType` and the name of the
 /// server. Strict clients of older versions reject `resultType`, so they do not get them.
 fn with_stateless_fields(mut result: Value, request: &JsonRpcRequest) -> Value {
@@ -143,17 +76,10 @@ fn unsupported_version(request: &JsonRpcRequest) -> Option<JsonRpcMessage> {
     let text = "unsupported protocol version";
     Some(message::error_response(
         Some(&request.id),
-        UNSUPPORTED_VERSION,
+        message::UNSUPPORTED_VERSION,
         text,
         Some(data),
     ))
-}
-
-fn supported_versions() -> Vec<&'static str> {
-    SESSION_VERSIONS
-        .into_iter()
-        .chain([STATELESS_VERSION])
-        .collect()
 }
 
 /// Returns the capabilities that the bridge declares, whether or not a page is connected to it.

@@ -8,11 +8,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use crate::bridge_session::BridgeSession;
+use crate::change_notifications::{
+    acknowledgement, session_notifications, subscription_notifications,
+};
 use crate::config::Config;
 use crate::connect_error::BridgeError;
-use crate::connection::{Backoff, BridgeEvent, BridgeState};
+use crate::connection::{BridgeEvent, BridgeState};
 use crate::exchange::BridgeMessage;
-use crate::handshake::{ClientHandshake, is_session_initialize};
+use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
 use crate::in_flight::InFlightRequests;
 use crate::input::Input;
@@ -21,6 +24,8 @@ use crate::offline;
 use crate::output::{Backpressure, Output};
 use crate::oversized::OversizedMessage;
 use crate::progress_gap::ProgressGap;
+use crate::protocol_version::is_session_initialize;
+use crate::reconnect_backoff::ReconnectBackoff;
 use crate::request_id::RequestId;
 use crate::session_state::SessionState;
 
@@ -49,7 +54,7 @@ where
         tool_headers: ToolHeaders::default(),
         progress_gap: ProgressGap::default(),
         bridge: BridgeState::Idle,
-        backoff: Backoff::default(),
+        backoff: ReconnectBackoff::default(),
         list_source: ListSource::Undecided,
     };
     tokio::select! {
@@ -75,7 +80,7 @@ struct Proxy<R> {
     tool_headers: ToolHeaders,
     progress_gap: ProgressGap,
     bridge: BridgeState,
-    backoff: Backoff,
+    backoff: ReconnectBackoff,
     list_source: ListSource,
 }
 
@@ -422,7 +427,7 @@ where
             self.send_to_client(response).await?;
         }
         for listen in self.in_flight.acknowledge_all() {
-            if let Some(acknowledgement) = offline::acknowledgement(&listen) {
+            if let Some(acknowledgement) = acknowledgement(&listen) {
                 self.send_to_client(acknowledgement).await?;
             }
         }
@@ -471,11 +476,11 @@ where
         }
         let is_online = source == ListSource::Bridge;
         let notifications = if matches!(self.handshake, Some(ClientHandshake::Session(_))) {
-            offline::change_notifications(&self.session_state, is_online)
+            session_notifications(&self.session_state, is_online)
         } else {
             let listens = self.in_flight.subscriptions();
             listens
-                .flat_map(|listen| offline::subscription_change_notifications(listen, is_online))
+                .flat_map(|listen| subscription_notifications(listen, is_online))
                 .collect()
         };
         for notification in notifications {
