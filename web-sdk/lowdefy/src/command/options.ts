@@ -3,7 +3,10 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
+import { type PageToolsLimits, completeLimits } from "mcp-web-sdk/page-driver";
+
 import { AppError } from "../engine/app-error.ts";
+import { HOST_LIMITS } from "../host/settings.ts";
 
 /** The options of the command. */
 export interface CommandOptions {
@@ -25,6 +28,12 @@ export interface CommandOptions {
   processMemoryMb?: number;
   processIdleSeconds: number;
 }
+
+/** Names a limit of this host with its default. */
+const hostLimit = (name: keyof typeof HOST_LIMITS) => `${name} (${HOST_LIMITS[name][0]})`;
+
+/** Names a limit of page tools with its default. */
+const pageLimit = (name: keyof PageToolsLimits) => `${name} (${completeLimits()[name]})`;
 
 export const HELP = `Lets AI clients use a Lowdefy app without a browser: its own pages, with its own rules and the roles of its users.
 
@@ -53,9 +62,9 @@ Options:
   -h, --help                 Print help
   -V, --version              Print version
 
-Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format; limits with maxSessionsPerUser (50),
-sessionExpiryMinutes (1440), callsPerMinute (6000), maxCallCpuMs (10000), maxStateBytes (2097152), maxListItems (500), maxActionsPerCall (100),
-actionTimeoutMs (30000), callTimeoutMs (120000), maxElements (200), maxValueBytes (4096) and maxPageBytes (65536); and dynamicOperators, a list
+Secrets of the app are read from LOWDEFY_SECRET_<NAME>. lowdefy.yaml may have, under mcp: format; limits with ${hostLimit("maxSessionsPerUser")},
+${hostLimit("sessionExpiryMinutes")}, ${hostLimit("callsPerMinute")}, ${hostLimit("maxCallCpuMs")}, ${hostLimit("maxStateBytes")}, ${hostLimit("maxListItems")}, ${pageLimit("maxActionsPerCall")},
+${pageLimit("actionTimeoutMs")}, ${pageLimit("callTimeoutMs")}, ${pageLimit("maxElements")}, ${pageLimit("maxValueBytes")} and ${pageLimit("maxPageBytes")}; and dynamicOperators, a list
 of operators that may run texts as code or pattern that are not in the app's configuration.
 
 Exit codes: 0 after a signal or the end of input, 1 if the app, the store or the bridge cannot be used, 2 for an invalid command line.

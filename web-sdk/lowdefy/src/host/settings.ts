@@ -4,6 +4,7 @@ import { type PageToolsLimits, completeLimits } from "mcp-web-sdk/page-driver";
 
 import { AppError } from "../engine/app-error.ts";
 import { EVALUATORS } from "../engine/known-texts.ts";
+import { DEFAULT_EXPIRY_MS, DEFAULT_MAX_SESSIONS } from "../stores/store-options.ts";
 
 /** How AI clients may use the app. */
 export interface Settings {
@@ -27,10 +28,10 @@ export interface Settings {
   dynamicOperators: readonly string[];
 }
 
-/** The limits of this host, each with its default and maximum. */
-const OWN_LIMITS = {
-  maxSessionsPerUser: [50, 10_000],
-  sessionExpiryMinutes: [1440, 525_600],
+/** The limits of this host under `mcp.limits`, each with its default and maximum. */
+export const HOST_LIMITS = {
+  maxSessionsPerUser: [DEFAULT_MAX_SESSIONS, 10_000],
+  sessionExpiryMinutes: [DEFAULT_EXPIRY_MS / 60_000, 525_600],
   callsPerMinute: [6000, 1_000_000],
   // Half of the processor time of a process in its lifetime.
   maxCallCpuMs: [10_000, 300_000],
@@ -48,21 +49,21 @@ export function readSettings(mcp: unknown): Settings {
   const { format = "markdown" } = given;
   if (format !== "outline" && format !== "markdown") throw new AppError("lowdefy.yaml: mcp.format must be outline or markdown");
   const limits = asObject(given.limits ?? {}, "mcp.limits");
-  const own = Object.entries(OWN_LIMITS).map(([name, [standard, most]]) => {
+  const own = Object.entries(HOST_LIMITS).map(([name, [standard, most]]) => {
     const value = limits[name] ?? standard;
     if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most) {
       throw new AppError(`lowdefy.yaml: mcp.limits.${name} must be a whole number from 1 to ${most}`);
     }
     return [name, value];
   });
-  const page = Object.fromEntries(Object.entries(limits).filter(([name]) => !(name in OWN_LIMITS))) as Partial<PageToolsLimits>;
+  const page = Object.fromEntries(Object.entries(limits).filter(([name]) => !(name in HOST_LIMITS))) as Partial<PageToolsLimits>;
   try {
     completeLimits(page);
   } catch (error) {
     const message = (error as Error).message.replace("enablePageTools(): limits.", "mcp.limits.").replace("enablePageTools(): ", "mcp.limits: ");
-    throw new AppError(`lowdefy.yaml: ${message}${error instanceof RangeError ? "" : `, ${Object.keys(OWN_LIMITS).join(", ")}`}`);
+    throw new AppError(`lowdefy.yaml: ${message}${error instanceof RangeError ? "" : `, ${Object.keys(HOST_LIMITS).join(", ")}`}`);
   }
-  return { format, page, dynamicOperators: readDynamicOperators(given.dynamicOperators), ...(Object.fromEntries(own) as Pick<Settings, keyof typeof OWN_LIMITS>) };
+  return { format, page, dynamicOperators: readDynamicOperators(given.dynamicOperators), ...(Object.fromEntries(own) as Pick<Settings, keyof typeof HOST_LIMITS>) };
 }
 
 function readDynamicOperators(names: unknown = []): string[] {

@@ -2,9 +2,9 @@
 
 /** The limits of a principal's sessions. */
 export interface StoreOptions {
-  /** Maximum number of active sessions of the principal. 50 by default. */
+  /** Maximum number of active sessions of the principal. {@link DEFAULT_MAX_SESSIONS} by default. */
   maxSessions?: number | undefined;
-  /** How long after its last save a session expires, in milliseconds. 24 hours by default. */
+  /** How long after its last save a session expires, in milliseconds. {@link DEFAULT_EXPIRY_MS} by default. */
   expiryMs?: number | undefined;
   /** Returns the time in milliseconds since 1970. `Date.now` by default. */
   now?: (() => number) | undefined;
@@ -23,14 +23,17 @@ export interface StoreSettings {
   warn: (text: string) => void;
 }
 
-const MAX_SESSIONS = 50;
-const EXPIRY_MS = 24 * 60 * 60 * 1000;
+/** The default maximum number of active sessions of a principal. */
+export const DEFAULT_MAX_SESSIONS = 50;
+
+/** The default time without a save after which a session expires, in milliseconds. */
+export const DEFAULT_EXPIRY_MS = 24 * 60 * 60 * 1000;
 
 /** Returns the options with their defaults. @throws RangeError if a number is not a positive integer. */
 export function settingsFrom(options: StoreOptions): StoreSettings {
   return {
-    maxSessions: positiveInteger("maxSessions", options.maxSessions ?? MAX_SESSIONS),
-    expiryMs: positiveInteger("expiryMs", options.expiryMs ?? EXPIRY_MS),
+    maxSessions: positiveInteger("maxSessions", options.maxSessions ?? DEFAULT_MAX_SESSIONS),
+    expiryMs: positiveInteger("expiryMs", options.expiryMs ?? DEFAULT_EXPIRY_MS),
     now: options.now ?? Date.now,
     warn: options.warn ?? ((text) => console.warn(text)),
   };
