@@ -7,6 +7,7 @@
 
 mod backoff;
 mod calls;
+pub mod close_codes;
 mod connection;
 mod definitions;
 mod effect;

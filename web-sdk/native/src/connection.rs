@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, Sleep, sleep_until};
 use uuid::Uuid;
+use web_sdk_core::close_codes::{ABANDONED_CLOSE, ABNORMAL_CLOSE, LEAVING_CLOSE, NORMAL_CLOSE};
 use web_sdk_core::{CallEnd, DefinitionKey, Effect, Failure, Page, Report, StartedCall};
 
 use crate::call::{Call, CallEvent};
@@ -18,9 +19,7 @@ use crate::error::CallError;
 use crate::events::{Event, EventSender};
 use crate::frames::{FrameError, PageFrames};
 use crate::report_queue::ReportQueue;
-use crate::socket::{
-    ABANDONED_CLOSE, ABNORMAL_CLOSE, LEAVING_CLOSE, NORMAL_CLOSE, Socket, SocketEvent,
-};
+use crate::socket::{Socket, SocketEvent};
 use crate::status::{ConnectError, Status};
 use crate::token::{Source, Token};
 

@@ -19,21 +19,11 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{WebSocketStream, client_async};
+use web_sdk_core::close_codes::{ABNORMAL_CLOSE, NO_CODE};
 
 /// How long to wait for the bridge's answer to a close frame, and the same time again to read
 /// messages sent before it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// RFC 6455 section 7.1.5: the connection ended without a close frame.
-pub(crate) const ABNORMAL_CLOSE: u16 = 1006;
-/// RFC 6455 section 7.1.5: the close frame has no code.
-const NO_CODE: u16 = 1005;
-
-/// The program ends the session.
-pub(crate) const NORMAL_CLOSE: u16 = 1000;
-/// RFC 6455 section 7.4.1: the program is going away, like a page that is being unloaded.
-pub(crate) const LEAVING_CLOSE: u16 = 1001;
-/// The program reconnects: the same code as in a browser.
-pub(crate) const ABANDONED_CLOSE: u16 = 4000;
 
 /// An event of a socket. The number identifies the socket.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use js_sys::{Function, JsString};
 use wasm_bindgen::prelude::*;
+use web_sdk_core::close_codes::{ABANDONED_CLOSE, ABNORMAL_CLOSE, NORMAL_CLOSE};
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
 use super::js_imports::{Host, TextSocket};
@@ -18,16 +19,6 @@ pub(super) enum SocketEvent {
         reason: String,
     },
 }
-
-/// RFC 6455 section 7.4.1: the connection ended without a close frame.
-const ABNORMAL_CLOSE: u16 = 1006;
-
-/// The page is done: the bridge ends the session.
-const NORMAL_CLOSE: u16 = 1000;
-
-/// The page reconnects, as with every code but [`NORMAL_CLOSE`]. A browser allows 1000 and 3000 to
-/// 4999.
-const ABANDONED_CLOSE: u16 = 4000;
 
 /// An open or opening socket. Dropping it closes it with [`ABANDONED_CLOSE`], without further
 /// events.

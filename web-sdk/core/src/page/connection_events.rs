@@ -5,6 +5,7 @@ use bridge_protocol::limits::AUTHENTICATE_TIMEOUT;
 use bridge_protocol::{CloseCode, ErrorCode, Retry};
 
 use super::Page;
+use crate::close_codes::ABNORMAL_CLOSE;
 use crate::connection::{DRAIN_TIMEOUT_MS, Phase};
 use crate::effect::{Effect, Failure, Report, Status};
 use crate::messages::{Authenticate, Json, PageToBridge, Token};
@@ -34,7 +35,7 @@ impl<J: Json> Page<J> {
         self.fail(Failure::new(Failure::BRIDGE_URL_REFUSED, message));
     }
 
-    /// The socket closed, or failed to open (1006). `random` is a number from 0 to 1.
+    /// The socket closed, or failed to open ([`ABNORMAL_CLOSE`]). `random` is a number from 0 to 1.
     pub fn socket_closed(&mut self, code: u16, reason: &str, random: f64) {
         if !self.has_socket() {
             return;
@@ -97,7 +98,10 @@ impl<J: Json> Page<J> {
             self.start_attempt();
         } else if self.draining {
             self.effects.push(Effect::AbandonSocket);
-            self.retry_with_backoff(self.connection_error(1006, "no message arrived"), random);
+            self.retry_with_backoff(
+                self.connection_error(ABNORMAL_CLOSE, "no message arrived"),
+                random,
+            );
         } else {
             self.start_drain();
         }
