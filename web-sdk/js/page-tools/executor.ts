@@ -8,7 +8,7 @@ import { beginAction, openQuestion } from "../person/tab.ts";
 import type { PersonWait } from "./person-wait.ts";
 
 /** No limit of elements, because a target may be anywhere. */
-const EVERYTHING = 100_000;
+export const EVERYTHING = 100_000;
 
 /** The inputs of a run of actions. */
 export interface Run {

@@ -7,13 +7,11 @@ import { type FormatName, type ViewName, parseContinues, parseCount, parseFind, 
 import { CallQueue } from "./call-queue.ts";
 import { type Actions, type PageCore, type PageView, type Report, loadPageCore } from "./core.ts";
 import { ActionError, type PageDriver, type PageState } from "./driver.ts";
-import { runActions } from "./executor.ts";
+import { EVERYTHING, runActions } from "./executor.ts";
 import { NOTHING_SHOWN, invalidArguments, personAsked } from "./failure.ts";
 import { type PageToolsLimits, type PageToolsOptions, completeLimits } from "./options.ts";
 import { PersonWait, personAskedMessage } from "./person-wait.ts";
 
-/** Maximum number of elements that `page_query` reads. */
-const EVERYTHING = 100_000;
 /** Maximum size in bytes at which the view `auto` returns the whole page. */
 const SHORT_PAGE_BYTES = 8192;
 

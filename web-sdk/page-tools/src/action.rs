@@ -1,6 +1,6 @@
 //! The list of actions of a call, parsed before the first of them has an effect.
 
-use crate::limits::Limits;
+use crate::limits::{DRAG_STEPS, Limits, MAX_PAGE_ID_CHARS, MAX_WAIT_MS};
 use crate::text::{char_count, decimal, join_text};
 use crate::value::Value;
 
@@ -138,13 +138,6 @@ impl Find {
         *self == Self::default()
     }
 }
-
-/// Maximum duration of `waitFor`, in milliseconds.
-pub const MAX_WAIT_MS: u32 = 10_000;
-/// Minimum and maximum number of steps of `drag`.
-pub const DRAG_STEPS: [u32; 2] = [2, 50];
-/// Maximum length of a page id, in characters.
-pub const MAX_PAGE_ID_CHARS: usize = 2048;
 
 /// Why a list of actions was rejected as a whole.
 #[derive(Debug, Clone, PartialEq)]

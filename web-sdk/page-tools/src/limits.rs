@@ -46,6 +46,12 @@ pub const MAX_CANDIDATES: usize = 5;
 pub const MAX_WARNINGS: usize = 10;
 /// Maximum length of a warning, in characters.
 pub const MAX_WARNING_CHARS: usize = 300;
+/// Maximum duration of `waitFor`, in milliseconds.
+pub const MAX_WAIT_MS: u32 = 10_000;
+/// Minimum and maximum number of steps of `drag`.
+pub const DRAG_STEPS: [u32; 2] = [2, 50];
+/// Maximum length of a page id, in characters.
+pub const MAX_PAGE_ID_CHARS: usize = 2048;
 
 /// Returns a number without its fraction: formatting other numbers would add 10 KB to the wasm.
 pub(crate) fn whole(number: f64) -> u32 {

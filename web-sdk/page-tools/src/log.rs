@@ -138,10 +138,6 @@ impl LogEntry {
             code: crate::ActionCode::from_name(&code),
             message: value.text("error").unwrap_or_default(),
         });
-        let messages = value
-            .get("messages")
-            .and_then(Value::as_array)
-            .unwrap_or_default();
         Self {
             index,
             kind: value.text("type").unwrap_or_default(),
@@ -155,18 +151,20 @@ impl LogEntry {
             changed: value.texts("changed"),
             navigated: value.text("navigated"),
             dialog: value.text("dialog"),
-            messages: messages
-                .iter()
-                .map(|it| {
-                    (
-                        it.text("status").unwrap_or_default(),
-                        it.text("content").unwrap_or_default(),
-                    )
-                })
-                .collect(),
+            messages: messages_from_value(value),
             warnings: value.texts("warnings"),
         }
     }
+}
+
+/// Returns the status and the text of each message that the page announced, from the field `messages`.
+pub(crate) fn messages_from_value(value: &Value) -> Vec<(String, String)> {
+    let messages = value.get("messages").and_then(Value::as_array);
+    let messages = messages.unwrap_or_default().iter();
+    let text = |message: &Value, name| message.text(name).unwrap_or_default();
+    messages
+        .map(|message| (text(message, "status"), text(message, "content")))
+        .collect()
 }
 
 /// Writes a word unchanged, and any other text in quotes.

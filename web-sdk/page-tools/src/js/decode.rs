@@ -4,6 +4,7 @@ use crate::clean::clean;
 use crate::code::ActionCode;
 use crate::interaction::{Event, Inspection, Outcome, ReadBack};
 use crate::limits::{Limits, whole};
+use crate::log::messages_from_value;
 use crate::node::{Category, Choice, Node, NodeValue, Rows, State};
 use crate::refusal::{Failure, TargetFacts};
 use crate::value::Value;
@@ -97,23 +98,11 @@ fn target_facts(value: &Value) -> TargetFacts {
 }
 
 fn outcome(value: &Value) -> Outcome {
-    let messages = value
-        .get("messages")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
     Outcome {
         changed: value.texts("changed"),
         navigated: value.text("navigated"),
         dialog: value.text("dialog"),
-        messages: messages
-            .iter()
-            .map(|it| {
-                (
-                    it.text("status").unwrap_or_default(),
-                    it.text("content").unwrap_or_default(),
-                )
-            })
-            .collect(),
+        messages: messages_from_value(value),
         warnings: value.texts("warnings"),
     }
 }
