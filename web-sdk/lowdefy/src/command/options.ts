@@ -29,6 +29,10 @@ export interface CommandOptions {
   processIdleSeconds: number;
 }
 
+const DEFAULT_BRIDGE = "http://localhost:3001";
+const DEFAULT_IDLE_SECONDS = 300;
+const MIN_PROCESS_MB = 96;
+
 /** Names a limit of this host with its default. */
 const hostLimit = (name: keyof typeof HOST_LIMITS) => `${name} (${HOST_LIMITS[name][0]})`;
 
@@ -41,7 +45,7 @@ Usage: mcp-web-lowdefy [OPTIONS]
 
 Options:
   --config <FOLDER>          The app: the folder of lowdefy.yaml [default: .]
-  --bridge <URL>             The MCP-Web bridge [env: MCP_WEB_BRIDGE_URL] [default: http://localhost:3001]
+  --bridge <URL>             The MCP-Web bridge [env: MCP_WEB_BRIDGE_URL] [default: ${DEFAULT_BRIDGE}]
   --token-file <FILE>        Tokens, one per line; lines that begin with # are comments. Each is a separate user with a connection, sessions
                              and a folder of the store. Without it, one token is generated and stored in the store's folder
   --store <FOLDER|URL>       Where sessions are stored: a folder, or redis://HOST:PORT without a password [env: MCP_WEB_STORE, also with a
@@ -55,8 +59,8 @@ Options:
                              configuration of a desktop AI client
   --max-processes <NUMBER>   The maximum number of users served at once, each by a process. Below it, a spare process waits for the next user
                              [default: as many as fit in three quarters of the memory]
-  --process-memory <MB>      The memory of each process, at least 96 [default: a 32nd of the memory, from 128 to 256]
-  --process-idle <SECONDS>   Time without a call after which the process of a user ends; sessions are kept [default: 300]
+  --process-memory <MB>      The memory of each process, at least ${MIN_PROCESS_MB} [default: a 32nd of the memory, from 128 to 256]
+  --process-idle <SECONDS>   Time without a call after which the process of a user ends; sessions are kept [default: ${DEFAULT_IDLE_SECONDS}]
   --bridge-program <FILE>    The bridge of --stdio [env: MCP_WEB_BRIDGE_PROGRAM] [default: mcp-web-bridge]
   --stdio-program <FILE>     The stdio client of --stdio [env: MCP_WEB_STDIO_PROGRAM] [default: mcp-web-stdio]
   -h, --help                 Print help
@@ -81,7 +85,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const { format } = values;
   if (format !== undefined && format !== "outline" && format !== "markdown") throw new UsageError("--format must be markdown or outline");
   const config = values.config ?? ".";
-  const bridge = values.bridge ?? environment.MCP_WEB_BRIDGE_URL ?? "http://localhost:3001";
+  const bridge = values.bridge ?? environment.MCP_WEB_BRIDGE_URL ?? DEFAULT_BRIDGE;
   if (!/^(https?|wss?):$/.test(URL.parse(bridge)?.protocol ?? "")) throw new UsageError("--bridge must be a URL such as http://localhost:3001");
   const store = readStore(values, environment) ?? `${config}/.mcp-web`;
   if (isUrl(store) && !values.stdio && values["token-file"] === undefined) throw new UsageError("--token-file is needed where sessions are kept in Redis");
@@ -94,9 +98,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     isStdio: values.stdio ?? false,
     bridgeProgram: values["bridge-program"] ?? environment.MCP_WEB_BRIDGE_PROGRAM ?? "mcp-web-bridge",
     stdioProgram: values["stdio-program"] ?? environment.MCP_WEB_STDIO_PROGRAM ?? "mcp-web-stdio",
-    processIdleSeconds: readNumber(values, "process-idle", 1, 86_400) ?? 300,
+    processIdleSeconds: readNumber(values, "process-idle", 1, 86_400) ?? DEFAULT_IDLE_SECONDS,
     ...definedNumber("maxProcesses", readNumber(values, "max-processes", 1, 10_000)),
-    ...definedNumber("processMemoryMb", readNumber(values, "process-memory", 96, 65_536)),
+    ...definedNumber("processMemoryMb", readNumber(values, "process-memory", MIN_PROCESS_MB, 65_536)),
     ...(values["token-file"] !== undefined && { tokenFile: values["token-file"] }),
     ...(format && { format }),
     ...(values.name !== undefined && { name: values.name }),
