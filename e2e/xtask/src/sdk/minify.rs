@@ -11,42 +11,36 @@ use crate::process::capture;
 
 /// Returns the wasm after `wasm-opt -Oz`.
 pub(super) fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
-    let optimized = wasm.with_extension("small.wasm");
-    let mut wasm_opt = Command::new("node");
-    wasm_opt
-        .arg(packages.join("binaryen/bin/wasm-opt"))
-        .args(["--merge-similar-functions", "-Oz", "--converge"])
+    let options = [
+        "--merge-similar-functions",
+        "-Oz",
+        "--converge",
         // A larger function with one caller is not inlined, and the functions keep the compiler's
         // order. Both make the wasm larger and the download smaller, because similar code stays
         // together.
-        .args([
-            "--one-caller-inline-max-function-size=30",
-            "--reorder-locals",
-            // The lowest KiB is the end of the stack, which no pointer of Rust has as its base.
-            "--low-memory-unused",
-        ])
-        .args([
-            "--strip-debug",
-            "--strip-producers",
-            "--strip-target-features",
-        ])
-        .arg(wasm)
-        .arg("--output")
-        .arg(&optimized);
-    capture(
-        &mut wasm_opt,
-        "remove target/tools/web-sdk-node and try again",
-    )?;
-    fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
+        "--one-caller-inline-max-function-size=30",
+        "--reorder-locals",
+        // The lowest KiB is the end of the stack, which no pointer of Rust has as its base.
+        "--low-memory-unused",
+        "--strip-debug",
+        "--strip-producers",
+        "--strip-target-features",
+    ];
+    run_wasm_opt(packages, wasm, &options)
 }
 
 /// Returns the wasm after a short optimization, for wasm that no page downloads.
 pub(super) fn shrink_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
+    let options = ["-O1", "--strip-debug", "--strip-producers"];
+    run_wasm_opt(packages, wasm, &options)
+}
+
+fn run_wasm_opt(packages: &Path, wasm: &Path, options: &[&str]) -> Result<Vec<u8>> {
     let optimized = wasm.with_extension("small.wasm");
     let mut wasm_opt = Command::new("node");
     wasm_opt
         .arg(packages.join("binaryen/bin/wasm-opt"))
-        .args(["-O1", "--strip-debug", "--strip-producers"])
+        .args(options)
         .arg(wasm)
         .arg("--output")
         .arg(&optimized);
