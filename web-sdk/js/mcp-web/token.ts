@@ -4,7 +4,7 @@ import { randomHex } from "./random.ts";
 import { openStorage } from "./storage.ts";
 
 /** 192 random bits, which cannot be guessed. A bridge rejects tokens shorter than 16 characters. */
-const TOKEN_BYTES = 24;
+export const TOKEN_BYTES = 24;
 
 /** Returns the stored token, or generates one and stores it. */
 export function storedToken(bridge: string, storage: "local" | "session" | "none" = "local"): string {

@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 
 import { randomHex } from "../mcp-web/random.ts";
+import { TOKEN_BYTES } from "../mcp-web/token.ts";
 
 /** The content of the file. */
 export interface StoredState {
@@ -13,9 +14,6 @@ export interface StoredState {
   token: string;
   sessionId: string;
 }
-
-/** 192 random bits, which cannot be guessed. A bridge rejects tokens shorter than 16 characters. */
-const TOKEN_BYTES = 24;
 
 /**
  * Returns the state in the file, which is created if it is missing.

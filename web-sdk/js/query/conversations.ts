@@ -3,7 +3,11 @@
 import type { ConversationMessage, ConversationSummary } from "../types/conversation.ts";
 import type { McpWebError } from "../mcp-web/error.ts";
 import type { McpWebErrorCode } from "../types/error-codes.ts";
-import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type CreateError } from "./messages.ts";
+import type { CreateError } from "./messages.ts";
+
+/** The id of a conversation. It is a segment of a URL, where one or two dots alone would be resolved. */
+export const CONVERSATION_ID = /^(?!\.{1,2}$)[!-~]{1,64}$/;
+export const CONVERSATION_ID_REMEDY = "pass 1 to 64 visible ASCII characters but not . or .., or use mcpWeb.conversation()";
 
 /** Maximum duration of a request, in milliseconds: longer than a bridge waits for its agent by default. */
 const REQUEST_TIMEOUT_MS = 60_000;

@@ -10,10 +10,6 @@ import type { McpWebOptions } from "../types/options.ts";
 /** A message of the bridge about a query. Its fields depend on its type. */
 export type QueryMessage = { type: string; uuid: string; [field: string]: unknown };
 
-/** The id of a conversation. It is a segment of a URL, where one or two dots alone would be resolved. */
-export const CONVERSATION_ID = /^(?!\.{1,2}$)[!-~]{1,64}$/;
-export const CONVERSATION_ID_REMEDY = "pass 1 to 64 visible ASCII characters but not . or .., or use mcpWeb.conversation()";
-
 /** Browsers fire a longer timer immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 

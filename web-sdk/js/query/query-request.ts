@@ -2,7 +2,8 @@
 
 import { type ContextPort, contextFromTool } from "./context.ts";
 import { encodeAttachment } from "./attachments.ts";
-import { CONVERSATION_ID, CONVERSATION_ID_REMEDY, type PageTool, type QueriesPort } from "./messages.ts";
+import { CONVERSATION_ID, CONVERSATION_ID_REMEDY } from "./conversations.ts";
+import type { PageTool, QueriesPort } from "./messages.ts";
 
 const OPTIONS = [
   "prompt",
