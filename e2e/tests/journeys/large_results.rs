@@ -57,7 +57,8 @@ async fn other_program(bed: &TestBed) -> McpWeb {
 async fn small_calls(client: &McpClient, tool: &str) {
     let calls = (0..SMALL_CALLS).map(async |id| {
         let answer = client.call(tool, json!({ "id": id })).await.unwrap();
-        assert_eq!(answer.structured_content, Some(json!({ "id": id })));
+        let expected = Some(json!({ "id": id }));
+        assert_eq!(answer.structured_content, expected, "{tool}: {answer:?}");
     });
     join_all(calls).await;
 }
@@ -131,7 +132,8 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         }
         release.notify_one();
         let answer = running.result().await.unwrap();
-        assert_eq!(answer.structured_content, Some(json!({ "id": 7 })));
+        let expected = Some(json!({ "id": 7 }));
+        assert_eq!(answer.structured_content, expected, "gate: {answer:?}");
     }
     assert!(
         !status.has_changed().unwrap(),
