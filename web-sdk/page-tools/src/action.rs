@@ -62,25 +62,57 @@ pub enum ActionKind {
     },
 }
 
-impl ActionKind {
-    /// Returns the `type` of the action.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::SetValue => "setValue",
-            Self::TriggerEvent { .. } => "triggerEvent",
-            Self::SetState => "setState",
-            Self::SetGlobal => "setGlobal",
-            Self::Navigate { .. } => "navigate",
-            Self::CallMethod { .. } => "callMethod",
-            Self::PressKey { .. } => "pressKey",
-            Self::Hover => "hover",
-            Self::Scroll => "scroll",
-            Self::Drag { .. } => "drag",
-            Self::WaitFor { .. } => "waitFor",
-        }
-    }
+/// Gives each kind of action its `type` and the function that parses its fields. Errors list the
+/// types in this order.
+macro_rules! action_types {
+    (
+        $first_kind:ident = $first_name:literal: $parse_first:expr,
+        $($kind:ident = $name:literal: $parse:expr,)+
+    ) => {
+        const TYPES: &str = concat!($first_name $(, ", ", $name)+);
 
+        impl ActionKind {
+            /// Returns the `type` of the action. Types are in camelCase, as the fields of an action
+            /// are; only names of tools are in snake_case.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    Self::$first_kind { .. } => $first_name,
+                    $(Self::$kind { .. } => $name,)+
+                }
+            }
+        }
+
+        fn parse_kind(action: &Fields<'_>) -> Result<ActionKind, String> {
+            match action.name {
+                $first_name => ($parse_first)(action),
+                $($name => ($parse)(action),)+
+                name => Err(join_text![
+                    "\"",
+                    name,
+                    "\" is not a type of actions: use one of ",
+                    TYPES
+                ]),
+            }
+        }
+    };
+}
+
+action_types! {
+    SetValue = "setValue": parse_set_value,
+    TriggerEvent = "triggerEvent": parse_trigger_event,
+    SetState = "setState": parse_set_state,
+    SetGlobal = "setGlobal": parse_set_global,
+    Navigate = "navigate": parse_navigate,
+    CallMethod = "callMethod": parse_call_method,
+    PressKey = "pressKey": parse_press_key,
+    Hover = "hover": |_: &_| Ok(ActionKind::Hover),
+    Scroll = "scroll": parse_scroll,
+    Drag = "drag": parse_drag,
+    WaitFor = "waitFor": parse_wait,
+}
+
+impl ActionKind {
     /// Returns the detail of the action that a log should contain.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
@@ -218,78 +250,13 @@ pub fn parse(actions: &Value, limits: &Limits) -> Result<Vec<Action>, InvalidAct
 }
 
 fn parse_action(item: &Value) -> Result<Action, String> {
-    const TYPES: &str = "setValue, triggerEvent, setState, setGlobal, navigate, callMethod, pressKey, hover, scroll, drag, waitFor";
     if !matches!(item, Value::Object(_)) {
         return Err("an action is an object with a type".into());
     }
     let name = item
         .text("type")
         .ok_or_else(|| join_text!["type is needed: one of ", TYPES])?;
-    let action = Fields { name: &name, item };
-    let kind = match name.as_str() {
-        "setValue" => {
-            action.require("value")?;
-            ActionKind::SetValue
-        }
-        "triggerEvent" => ActionKind::TriggerEvent {
-            event: action.string("event")?,
-        },
-        "setState" if has(item, "key") => {
-            action.string("key")?;
-            action.require("value")?;
-            ActionKind::SetState
-        }
-        "setState" => match item.get("values") {
-            Some(Value::Object(_)) => ActionKind::SetState,
-            _ => return Err("setState needs key and value, or values".into()),
-        },
-        "setGlobal" => {
-            action.string("key")?;
-            action.require("value")?;
-            ActionKind::SetGlobal
-        }
-        "navigate" => ActionKind::Navigate {
-            page_id: parse_page_id(item)?,
-        },
-        "callMethod" => ActionKind::CallMethod {
-            method: action.string("method")?,
-        },
-        "pressKey" => {
-            let key = action.string("key")?;
-            check_modifiers(item)?;
-            ActionKind::PressKey { key }
-        }
-        "hover" => ActionKind::Hover,
-        "scroll" => {
-            action.optional_number("deltaX")?;
-            action.optional_number("deltaY")?;
-            ActionKind::Scroll
-        }
-        "drag" => {
-            let steps = action.optional_number("steps")?;
-            let [least, most] = DRAG_STEPS;
-            if steps.is_some_and(|steps| !(f64::from(least)..=f64::from(most)).contains(&steps)) {
-                return Err(join_text![
-                    "steps of drag must be ",
-                    decimal(least as usize),
-                    " to ",
-                    decimal(most as usize)
-                ]);
-            }
-            let to = item.get("to").map(parse_target).transpose()?.flatten();
-            let to = to.ok_or("drag needs to: {ref} or {find}, where it is released")?;
-            ActionKind::Drag { to }
-        }
-        "waitFor" => parse_wait(&action)?,
-        _ => {
-            return Err(join_text![
-                "\"",
-                name,
-                "\" is not a type of actions: use one of ",
-                TYPES
-            ]);
-        }
-    };
+    let kind = parse_kind(&Fields { name: &name, item })?;
     let target = parse_target(item)?;
     if target.is_none() && needs_target(&kind) {
         return Err(join_text![
@@ -298,6 +265,74 @@ fn parse_action(item: &Value) -> Result<Action, String> {
         ]);
     }
     Ok(Action { kind, target })
+}
+
+fn parse_set_value(action: &Fields<'_>) -> Result<ActionKind, String> {
+    action.require("value")?;
+    Ok(ActionKind::SetValue)
+}
+
+fn parse_trigger_event(action: &Fields<'_>) -> Result<ActionKind, String> {
+    let event = action.string("event")?;
+    Ok(ActionKind::TriggerEvent { event })
+}
+
+fn parse_set_state(action: &Fields<'_>) -> Result<ActionKind, String> {
+    if has(action.item, "key") {
+        action.string("key")?;
+        action.require("value")?;
+        return Ok(ActionKind::SetState);
+    }
+    match action.item.get("values") {
+        Some(Value::Object(_)) => Ok(ActionKind::SetState),
+        _ => Err("setState needs key and value, or values".into()),
+    }
+}
+
+fn parse_set_global(action: &Fields<'_>) -> Result<ActionKind, String> {
+    action.string("key")?;
+    action.require("value")?;
+    Ok(ActionKind::SetGlobal)
+}
+
+fn parse_navigate(action: &Fields<'_>) -> Result<ActionKind, String> {
+    let page_id = parse_page_id(action.item)?;
+    Ok(ActionKind::Navigate { page_id })
+}
+
+fn parse_call_method(action: &Fields<'_>) -> Result<ActionKind, String> {
+    let method = action.string("method")?;
+    Ok(ActionKind::CallMethod { method })
+}
+
+fn parse_press_key(action: &Fields<'_>) -> Result<ActionKind, String> {
+    let key = action.string("key")?;
+    check_modifiers(action.item)?;
+    Ok(ActionKind::PressKey { key })
+}
+
+fn parse_scroll(action: &Fields<'_>) -> Result<ActionKind, String> {
+    action.optional_number("deltaX")?;
+    action.optional_number("deltaY")?;
+    Ok(ActionKind::Scroll)
+}
+
+fn parse_drag(action: &Fields<'_>) -> Result<ActionKind, String> {
+    let steps = action.optional_number("steps")?;
+    let [least, most] = DRAG_STEPS;
+    if steps.is_some_and(|steps| !(f64::from(least)..=f64::from(most)).contains(&steps)) {
+        return Err(join_text![
+            "steps of drag must be ",
+            decimal(least as usize),
+            " to ",
+            decimal(most as usize)
+        ]);
+    }
+    let to = action.item.get("to").map(parse_target).transpose()?;
+    let to = to
+        .flatten()
+        .ok_or("drag needs to: {ref} or {find}, where it is released")?;
+    Ok(ActionKind::Drag { to })
 }
 
 /// Parses the page that `navigate` opens.
