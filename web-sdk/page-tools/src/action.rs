@@ -122,7 +122,13 @@ impl ActionKind {
             Self::PressKey { key } if key == " " => Some("Space"),
             Self::PressKey { key } => Some(key),
             Self::Navigate { page_id } => Some(page_id),
-            _ => None,
+            Self::SetValue
+            | Self::SetState
+            | Self::SetGlobal
+            | Self::Hover
+            | Self::Scroll
+            | Self::Drag { .. }
+            | Self::WaitFor { .. } => None,
         }
     }
 }
@@ -379,14 +385,19 @@ fn parse_wait(action: &Fields<'_>) -> Result<ActionKind, String> {
 }
 
 fn needs_target(kind: &ActionKind) -> bool {
-    matches!(
-        kind,
+    match kind {
         ActionKind::SetValue
-            | ActionKind::TriggerEvent { .. }
-            | ActionKind::CallMethod { .. }
-            | ActionKind::Hover
-            | ActionKind::Drag { .. }
-    )
+        | ActionKind::TriggerEvent { .. }
+        | ActionKind::CallMethod { .. }
+        | ActionKind::Hover
+        | ActionKind::Drag { .. } => true,
+        ActionKind::SetState
+        | ActionKind::SetGlobal
+        | ActionKind::Navigate { .. }
+        | ActionKind::PressKey { .. }
+        | ActionKind::Scroll
+        | ActionKind::WaitFor { .. } => false,
+    }
 }
 
 fn parse_target(item: &Value) -> Result<Option<Target>, String> {

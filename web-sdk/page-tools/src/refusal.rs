@@ -160,7 +160,18 @@ fn advice_without_value(label: &str) -> &'static str {
 /// Returns whether the action is refused for a disabled element. Looking at the element is still
 /// allowed.
 fn is_use(kind: &ActionKind) -> bool {
-    !matches!(kind, ActionKind::Hover | ActionKind::Scroll) && needs_box(kind)
+    match kind {
+        ActionKind::Hover | ActionKind::Scroll => false,
+        ActionKind::SetValue
+        | ActionKind::TriggerEvent { .. }
+        | ActionKind::SetState
+        | ActionKind::SetGlobal
+        | ActionKind::Navigate { .. }
+        | ActionKind::CallMethod { .. }
+        | ActionKind::PressKey { .. }
+        | ActionKind::Drag { .. }
+        | ActionKind::WaitFor { .. } => needs_box(kind),
+    }
 }
 
 /// Returns whether the action needs an element that is shown.
@@ -168,7 +179,16 @@ fn needs_box(kind: &ActionKind) -> bool {
     const SHOWING: [&str; 4] = ["show", "showModal", "showPopover", "scrollIntoView"];
     match kind {
         ActionKind::CallMethod { method } => !SHOWING.contains(&method.as_str()),
-        _ => true,
+        ActionKind::SetValue
+        | ActionKind::TriggerEvent { .. }
+        | ActionKind::SetState
+        | ActionKind::SetGlobal
+        | ActionKind::Navigate { .. }
+        | ActionKind::PressKey { .. }
+        | ActionKind::Hover
+        | ActionKind::Scroll
+        | ActionKind::Drag { .. }
+        | ActionKind::WaitFor { .. } => true,
     }
 }
 
@@ -182,7 +202,13 @@ fn uses_pointer(kind: &ActionKind) -> bool {
             let name = event.strip_prefix("on").unwrap_or(&event);
             matches!(name, "click" | "dblclick" | "doubleclick" | "contextmenu")
         }
-        _ => false,
+        ActionKind::SetState
+        | ActionKind::SetGlobal
+        | ActionKind::Navigate { .. }
+        | ActionKind::CallMethod { .. }
+        | ActionKind::PressKey { .. }
+        | ActionKind::Scroll
+        | ActionKind::WaitFor { .. } => false,
     }
 }
 

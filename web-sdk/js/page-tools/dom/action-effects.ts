@@ -27,7 +27,7 @@ export function effectsOf(action: Action, element: Element | undefined, to?: Ele
   return [...changed(element), ...effectsWith(action, element, to)];
 }
 
-function effectsWith(action: Action, element: Element, to: Element | undefined): AffectedElement[] {
+function effectsWith(action: Exclude<Action, { type: "pressKey" }>, element: Element, to: Element | undefined): AffectedElement[] {
   switch (action.type) {
     case "setValue":
       return effectsOfValue(element);
@@ -37,8 +37,15 @@ function effectsWith(action: Action, element: Element, to: Element | undefined):
       return effectsOfMethod(methodTargetOf(element, action.method), action.method);
     case "drag":
       return to ? effectsOfDrop(to) : [];
-    default:
+    case "hover":
+    case "scroll":
+    case "setState":
+    case "setGlobal":
+    case "navigate":
+    case "waitFor":
       return changed(surfaceOf(element));
+    default:
+      return action satisfies never;
   }
 }
 

@@ -68,6 +68,8 @@ export async function applyAction(action: Action, element: Element | undefined, 
       return openPage(action.pageId, action.input, root, options, pointer);
     case "waitFor":
       return waitFor(action, parts, signal);
+    default:
+      action satisfies never;
   }
 }
 
