@@ -1,4 +1,8 @@
-/** The texts of page tools for AI clients: names, descriptions, schemas, annotations. */
+/**
+ * The texts of page tools for AI clients: names, descriptions, schemas, annotations. Native programs have a copy,
+ * `web-sdk/native/src/page/tools.json`. The test `native_programs_have_the_tools_of_web_pages` in
+ * `e2e/xtask/tests/checks/page_tools.rs` compares the two.
+ */
 
 import type { ToolAnnotations } from "../types/definitions.ts";
 

@@ -39,5 +39,9 @@ fn native_programs_have_the_tools_of_web_pages() {
     let of_web_pages: Value = serde_json::from_slice(&output.stdout).unwrap();
     let native = fs::read(workspace.path("web-sdk/native/src/page/tools.json")).unwrap();
     let native: Value = serde_json::from_slice(&native).unwrap();
-    assert_eq!(native, of_web_pages);
+    assert_eq!(
+        native, of_web_pages,
+        "web-sdk/native/src/page/tools.json is not the same as \
+         web-sdk/js/page-tools/tool-definitions.ts"
+    );
 }

@@ -30,7 +30,10 @@ const MAX_ELEMENTS: usize = 1000;
 const MAX_MATCHES: usize = 200;
 const DEFAULT_MATCHES: usize = 50;
 
-/// The names, descriptions and schemas of the tools. A test compares them with those of web pages.
+/// The names, descriptions and schemas of the tools: a copy of those of web pages in
+/// `web-sdk/js/page-tools/tool-definitions.ts`. A page downloads its source, which is smaller than the
+/// JSON. The test `native_programs_have_the_tools_of_web_pages` in
+/// `e2e/xtask/tests/checks/page_tools.rs` compares the two.
 const DEFINITIONS: &str = include_str!("tools.json");
 
 /// Options for how AI clients may use a user interface.
