@@ -1,5 +1,11 @@
 //! The rules of actions that hold for each user interface, one row each. It has a text field "Name", one
 //! that is read-only, "Fixed", and the buttons "Save", "Off", which is disabled, and two buttons "Twin".
+//!
+//! Web pages (`e2e/tests/journeys/page_tools/rules.rs`) and windows of Slint
+//! (`e2e/tests/native_window/refusals.rs`) keep all rules. Lowdefy without a browser
+//! (`e2e/tests/journeys/lowdefy.rs`) and the driver of a native program
+//! (`e2e/tests/journeys/native_page_tools.rs`) have exceptions: a list of names of rows, each with the
+//! code that this user interface returns instead.
 
 use serde_json::{Value, json};
 

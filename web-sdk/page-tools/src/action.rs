@@ -1,4 +1,27 @@
 //! The list of actions of a call, parsed before the first of them has an effect.
+//!
+//! # A new type of action
+//!
+//! First see whether an event of `triggerEvent` is enough: those that are done as by a mouse are in
+//! `web-sdk/js/page-tools/dom/events.ts`. The steps for a new type:
+//!
+//! 1. The rules: [`ActionKind`], its row in `action_types!`, a test in `action/tests.rs`. The
+//!    compiler then finds the matches to extend, here and in [`refusal`](crate::refusal).
+//! 2. Web pages: the type in `web-sdk/js/page-tools/actions.ts`. `tsc` then finds the two switches
+//!    in `web-sdk/js/page-tools/dom/`: `action-effects.ts` protects private elements only if it
+//!    lists everything that the action affects, and `apply.ts` performs the action.
+//! 3. The schema for AI clients: `web-sdk/js/page-tools/tool-definitions.ts`, and its copy
+//!    `web-sdk/native/src/page/tools.json`.
+//! 4. The other drivers: `web-sdk/native/slint/src/driver.rs` and
+//!    `web-sdk/lowdefy/src/driver/driver.ts` perform it and list it in `POSSIBLE`, or reject it with
+//!    `ActionUnsupported`.
+//! 5. Tests of all drivers: a row in `e2e/src/action_rules.rs`. Its name is an exception in
+//!    `e2e/tests/journeys/lowdefy.rs` and `e2e/tests/journeys/native_page_tools.rs` if those drivers
+//!    reject it.
+//! 6. Tests of web pages, in `web-sdk/tests/sdk/page/`: the effect in `page-actions.js`; a row in
+//!    `ACTIONS` of `page-effects.js` (private elements) and of `person-only.js`.
+//! 7. Guides: `docs/page-tools.md` (the tables of actions and of sessions), `docs/native.md`,
+//!    `docs/lowdefy.md`.
 
 use crate::limits::{DRAG_STEPS, Limits, MAX_PAGE_ID_CHARS, MAX_WAIT_MS};
 use crate::text::{char_count, decimal, join_text};
