@@ -17,7 +17,6 @@ mod password;
 mod postgres;
 mod request;
 mod settings;
-mod slot;
 mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -43,10 +42,9 @@ use error::DatabaseError;
 use password::Password;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
-use request::{MAX_PARAMETERS, Request};
+use request::{MAX_PARAMETERS, Request, Slot};
 pub use settings::DatabaseSettings;
 use settings::DatabaseUrl;
-use slot::Slot;
 use sqlite::Sqlite;
 pub use sqlite::{READ_ARGUMENT, read_for_agent};
 

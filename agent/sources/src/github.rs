@@ -2,7 +2,6 @@
 //! operator allows.
 
 mod client;
-mod refusal;
 mod repositories;
 #[cfg(test)]
 mod tests;
@@ -30,8 +29,7 @@ use serde_json::{Map, Value, json};
 use crate::http_api::HttpApi;
 use crate::http_api::credential::{Credential, StoredToken, load_credential};
 use client::GithubClient;
-use refusal::invalid;
-use repositories::Repositories;
+use repositories::{Repositories, invalid};
 
 /// The number of results of a search, as models request it.
 const DEFAULT_COUNT: usize = 10;

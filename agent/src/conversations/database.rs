@@ -3,7 +3,6 @@
 mod limits;
 mod open;
 mod schema;
-mod sql;
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,8 +16,8 @@ use crate::config::ConversationSettings;
 use limits::{MAX_DROPPED_CONVERSATIONS, drop_conversations};
 pub(super) use open::BUSY_TIMEOUT;
 pub(crate) use open::OpenError;
-pub(super) use sql::Error;
-use sql::to_sql;
+pub(super) use schema::Error;
+use schema::to_sql;
 
 /// The database of conversations.
 #[derive(Debug)]

@@ -17,7 +17,8 @@
 //!    [`user_shares`] bound what one user may do. [`metrics`] counts the calls, and the queries.
 //! 6. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
 //!    tools ([`server_tool`]) that the operator has looked at. [`mcp`] connects to them.
-//! 7. [`builtin_tool`] describes the tools of built-in sources. [`served_source`] is one of them that
+//! 7. [`timeouts`] has the times for starting, listing, idling and ending.
+//! 8. [`builtin_tool`] describes the tools of built-in sources. [`served_source`] is one of them that
 //!    another program uses on its own.
 #![warn(missing_docs)]
 
@@ -56,6 +57,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod timeouts;
 mod user_shares;
 
 pub use access::SourceAccess;

@@ -1,7 +1,6 @@
 //! A source with its state: started when it is needed first, once for all who wait.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bridge_protocol::ErrorCode;
 use futures_util::FutureExt;
@@ -13,11 +12,9 @@ use crate::failure::AgentFailure;
 use crate::output::CallOutput;
 use crate::refusal::unavailable;
 use crate::shared_attempt::SharedAttempt;
-use crate::source::{START_TIMEOUT, SourceContext, SourceState, ToolSource};
+use crate::source::{SourceContext, SourceState, ToolSource};
+use crate::timeouts::{START_GRACE, START_TIMEOUT};
 use crate::user_shares::UserShares;
-
-/// How much longer than [`START_TIMEOUT`] a source that does not keep it may take.
-const START_GRACE: Duration = Duration::from_millis(100);
 
 /// A source with its state.
 #[derive(Debug)]

@@ -13,9 +13,6 @@ use crate::class::ToolClass;
 use crate::failure::AgentFailure;
 use crate::output::CallOutput;
 
-/// How long a source may take to start, with an error that says what to do.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(20);
-
 /// A source of tools that the operator has configured: a built-in one, or an MCP server.
 ///
 /// [`Sources`](super::Sources) starts it at its first use and stops it with the agent. A call is made
@@ -24,7 +21,7 @@ pub trait ToolSource: Send + Sync + Debug {
     /// Returns the name and the kind of the source.
     fn meta(&self) -> &SourceMeta;
 
-    /// Prepares the source, within [`START_TIMEOUT`]. It is called again after a failure, but never
+    /// Prepares the source, within [`START_TIMEOUT`](crate::timeouts::START_TIMEOUT). It is called again after a failure, but never
     /// twice at the same time.
     fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>>;
 

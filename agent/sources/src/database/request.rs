@@ -1,6 +1,8 @@
-//! A call of one of the tools.
+//! A call of one of the tools: its request, and its right to use the database.
 
-use agent_tools::parse_arguments;
+use std::time::Instant;
+
+use agent_tools::{CallPermit, parse_arguments};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -140,4 +142,12 @@ impl Parameter {
             }
         })
     }
+}
+
+/// The right to use the database for a call.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// When the call ends.
+    pub(super) deadline: Instant,
+    pub(super) _permit: CallPermit,
 }

@@ -33,8 +33,7 @@ use tokio::task::spawn_blocking;
 
 use super::allowed_tables::AllowedTables;
 use super::error::DatabaseError;
-use super::request::Request;
-use super::slot::Slot;
+use super::request::{Request, Slot};
 use cancellation::{CancelOnDrop, Cancellation};
 use file::{DatabaseFile, FileRequest};
 pub use read_command::{READ_ARGUMENT, read_for_agent};

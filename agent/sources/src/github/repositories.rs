@@ -1,10 +1,9 @@
 //! The repositories that the operator allows.
 
-use agent_tools::CallOutput;
+use agent_tools::{CallOutput, CallStatus};
 use bridge_protocol::invisible::without_invisible;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::refusal::{denied, invalid};
 use crate::http_api::short_line;
 
 /// The qualifiers with which a query names repositories or their owners.
@@ -124,4 +123,15 @@ fn scope_qualifier(query: &str) -> Option<&'static str> {
         })
     };
     SCOPE_QUALIFIERS.into_iter().find(is_in_query)
+}
+
+/// Creates the output of a call that is not made because of its arguments.
+pub(super) fn invalid(reason: &str) -> CallOutput {
+    let reason = format!("Not called: {reason}.");
+    CallOutput::failed(CallStatus::InvalidArguments, reason)
+}
+
+/// Creates the output of a call that is not made because of its repository.
+fn denied(reason: &str) -> CallOutput {
+    CallOutput::failed(CallStatus::Denied, format!("Not called: {reason}."))
 }

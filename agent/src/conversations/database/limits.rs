@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::sql::{Error, to_sql};
+use super::schema::{Error, to_sql};
 use crate::config::ConversationSettings;
 
 /// The most conversations that one query drops, so that it and the others do not wait long after a

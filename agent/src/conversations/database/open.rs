@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::schema::Error;
 use super::schema::{Content, create_tables};
-use super::sql::Error;
 
 /// The time for which a statement waits while another program has locked the file.
 pub(in crate::conversations) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::sql::Error;
-
 /// Marks a file as one of conversations, in `PRAGMA application_id`: `MWcv` in ASCII.
 const APPLICATION_ID: i32 = 0x4d57_6376;
 
@@ -68,6 +66,14 @@ const TABLES: &str = "
         UPDATE total SET bytes = bytes - old.bytes;
     END;
 ";
+
+/// An error of the database.
+pub(in crate::conversations) type Error = rusqlite::Error;
+
+/// Converts a number to the signed integers of SQLite.
+pub(super) fn to_sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
 
 /// What is in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

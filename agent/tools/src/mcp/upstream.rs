@@ -50,7 +50,7 @@ use crate::failure::AgentFailure;
 use crate::name_patterns::NamePatterns;
 use crate::servers_file::Variables;
 use crate::shared_attempt::SharedAttempt;
-use crate::source::START_TIMEOUT;
+use crate::timeouts::{IDLE_TIMEOUT, LIST_TIMEOUT, LISTING_INTERVAL, START_TIMEOUT};
 use crate::{
     CallOutput, CallStatus, ServerDefinition, ServerTool, ServerTransport, SourceContext,
     SourceMeta, SourceState, SourceTool, ToolSource,
@@ -63,12 +63,6 @@ use process::ProcessSettings;
 pub use process_slots::ProcessSlots;
 use tool_table::ToolTable;
 use user_variables::{SecretUser, UserVariables};
-
-/// The time without calls after which a connection is closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-
-/// The shortest time between two listings of the tools of a connection.
-const LISTING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of users whose connections are known before those without one are forgotten.
 const PRUNE_AT_USERS: usize = 256;
@@ -354,9 +348,6 @@ async fn hold_connection(inner: Arc<Inner>, user: Option<String>, connection: Ar
     }
     connection.close().await;
 }
-
-/// How long a server may take to list its tools again.
-const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Lists the tools again whenever the server says that they have changed. Ends if it does not list
 /// them.

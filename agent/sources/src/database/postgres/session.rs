@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, Config, Connection, Transaction};
 
 use super::super::error::DatabaseError;
-use super::super::slot::Slot;
+use super::super::request::Slot;
 use super::error::{connect_error, log_text};
 use super::limited_stream::{LimitedStream, ReceivedBytes};
 use super::server::{Address, ResolvedAddress};

@@ -18,7 +18,7 @@ use agent_tools::UserShares;
 use serde_json::{Value, json};
 
 use super::super::Database;
-use super::super::slot::Slot;
+use super::super::request::Slot;
 use super::super::tests::{call, open, query, query_error, rows};
 use server::Shop;
 

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::super::error::DatabaseError;
-use super::super::slot::Slot;
+use super::super::request::Slot;
 use super::file::{DatabaseFile, FileRequest};
 use super::read_command::{ProcessRequest, READ_ARGUMENT};
 

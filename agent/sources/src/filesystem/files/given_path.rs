@@ -4,8 +4,7 @@ use std::fmt;
 
 use agent_tools::text;
 
-/// The maximum length of a path in an error, in characters.
-const MAX_GIVEN_CHARS: usize = 200;
+use super::limits::MAX_GIVEN_CHARS;
 
 /// A path in an error: the beginning of what the model gave, quoted.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,10 +5,8 @@ use std::io::{self, ErrorKind};
 
 use cap_std::fs::{DirEntry, Metadata, ReadDir};
 
+use super::limits::MAX_ENTRIES;
 use super::temporary_file::is_temporary_name;
-
-/// The maximum number of entries that are listed: about 50 kB for a model.
-pub(crate) const MAX_ENTRIES: usize = 1000;
 
 /// The first entries of a directory by name.
 #[derive(Debug, Default, PartialEq, Eq)]

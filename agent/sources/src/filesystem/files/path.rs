@@ -2,13 +2,8 @@
 
 use super::error::FileError;
 use super::given_path::GivenPath;
+use super::limits::{MAX_PATH_BYTES, MAX_ROOT_NAME_BYTES};
 use super::temporary_file::is_temporary_name;
-
-/// The maximum length of a path, in bytes: that of Linux.
-const MAX_PATH_BYTES: usize = 4096;
-
-/// The maximum length of the name of a root, in bytes.
-const MAX_ROOT_NAME_BYTES: usize = 32;
 
 /// What is below a root, for the root itself.
 const ROOT_ITSELF: &str = ".";

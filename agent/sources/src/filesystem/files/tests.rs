@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::listing::MAX_ENTRIES;
+use super::limits::MAX_ENTRIES;
 use super::*;
 
 /// What no call may read or change.

@@ -10,7 +10,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::open_error::OpenError;
-use crate::source::START_TIMEOUT;
+use crate::timeouts::START_TIMEOUT;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 

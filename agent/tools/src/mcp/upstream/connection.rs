@@ -35,15 +35,13 @@ use super::process_slots::{ProcessSlots, no_room};
 use super::process_transport::ProcessTransport;
 use crate::CallOutput;
 use crate::mcp::call_result::call_output;
+use crate::timeouts::HTTP_CLOSE_TIMEOUT;
 
 /// The maximum size of a message of a server, in bytes.
 const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The number of calls in succession without an answer after which a server is started again.
 const MAX_UNANSWERED_CALLS: u32 = 3;
-
-/// How long closing a connection over HTTP may take.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time after which a server that has ended is started again at once.
 const USABLE_AFTER: Duration = Duration::from_secs(5);
@@ -259,7 +257,7 @@ impl Connection {
         self.activity.stop();
         let service = self.lock_service().take();
         if let Some(mut service) = service {
-            let _ = service.close_with_timeout(CLOSE_TIMEOUT).await;
+            let _ = service.close_with_timeout(HTTP_CLOSE_TIMEOUT).await;
         }
         if let Some(process) = &self.process {
             process.stop();

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{ProtocolVersion, SubscriptionFilter};
@@ -11,11 +10,7 @@ use rmcp::service::{Peer, Subscription};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// The time for a server to acknowledge a subscription.
-const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// The time until the agent subscribes again after a subscription has ended.
-const SUBSCRIBE_INTERVAL: Duration = Duration::from_secs(10);
+use crate::timeouts::{SUBSCRIBE_INTERVAL, SUBSCRIBE_TIMEOUT};
 
 /// Says that a list has changed. However often it has, at most one notification of it is pending.
 #[derive(Debug, Default)]
@@ -120,6 +115,8 @@ async fn subscribe(peer: &Peer<RoleClient>) -> Option<Box<Subscription>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use rmcp::service::{ClientServiceExt, RunningService};
     use serde_json::{Value, json};
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};

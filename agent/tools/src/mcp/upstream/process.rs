@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -18,12 +17,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::process_slots::ProcessSlot;
 use super::stderr_tail::StderrTail;
-
-/// How long a process may take to end after its stdin was closed.
-const EXIT_TIMEOUT: Duration = Duration::from_millis(2500);
-
-/// How long the rest of stderr is read after a process has ended.
-const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+use crate::timeouts::{EXIT_TIMEOUT, STDERR_TIMEOUT};
 
 /// The variables of the agent that a server gets. Others may be secrets of the agent.
 const INHERITED_VARIABLES: [&str; 5] = ["PATH", "HOME", "LANG", "TMPDIR", "USER"];

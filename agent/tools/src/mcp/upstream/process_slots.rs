@@ -2,21 +2,18 @@
 //! makes room.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::activity::Activity;
+use crate::timeouts::SLOT_TIMEOUT;
 
 /// The maximum number of processes of all servers.
 const MAX_PROCESSES: usize = 16;
 
 /// How many of them may be those of single users, so that the shared ones have room.
 const MAX_USER_PROCESSES: usize = 10;
-
-/// How long a start waits for a slot.
-const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The slots for the processes of all servers.
 #[derive(Debug)]
@@ -80,7 +77,7 @@ impl ProcessSlots {
         if let Some(idle) = self.idle_for_longest(can_end) {
             idle.stop();
         }
-        let waiting = timeout(ROOM_TIMEOUT, Arc::clone(semaphore).acquire_owned());
+        let waiting = timeout(SLOT_TIMEOUT, Arc::clone(semaphore).acquire_owned());
         waiting.await.ok()?.ok()
     }
 
