@@ -1,22 +1,22 @@
 //! The agent loop, which answers one query: the model takes a turn, the calls of the turn are made
 //! in the page, their results are sent back to the model, and so on until a turn has no calls.
 //!
-//! - [`run`] is the loop, [`history`] is what the model reads in it, and [`budget`] enforces the limits
-//!   of the query.
-//! - [`response`] is about the tool that a query must be answered with, and [`answer_tool`] is the one
-//!   of a `responseSchema`.
-//! - [`prompt`], [`context`], [`attachments`] and [`local_time`] write the input of the model, and
-//!   [`added_prompt`] what the person says meanwhile; [`boundary`] marks the lines of the service in
-//!   it.
+//! - [`run`] is the loop, [`history`] has the messages that the model reads, and [`budget`]
+//!   enforces the limits of the query.
+//! - [`response`] handles the tool with which a query must be answered, and [`answer_tool`] is the
+//!   one of a `responseSchema`.
+//! - [`prompt`], [`context`], [`attachments`] and [`local_time`] write the input of the model.
+//!   [`added_prompt`] adds messages of the person meanwhile, and [`boundary`] marks the lines of
+//!   the service.
 //! - [`turn`] collects one turn of the model, and [`progress_sink`] sends it to the page meanwhile.
-//! - [`approvals`] says which calls wait for the approval of a person.
+//! - [`approvals`] decides which calls wait for the approval of a person.
 //! - [`tool_catalog`] lists the tools that the model can call, [`tool_runner`] calls them, and
 //!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
 //! - [`shared_state`] is the state of an application that the model can change.
-//! - [`open_calls`] are the calls that wait for a person, or for a [`client_result`]; [`call_activity`]
-//!   and [`call_results`] are what the stream of a client has to know about calls.
-//! - [`state`] is what others see of a query while it is answered; [`usage_meter`] counts
-//!   what it uses, and [`transcript`] is what later queries of the conversation get.
+//! - [`open_calls`] are the calls that wait for a person, or for a [`client_result`];
+//!   [`call_activity`] and [`call_results`] describe calls to the stream of a client.
+//! - [`state`] is the state of a query for others while it is answered. [`usage_meter`] counts its
+//!   use, and [`transcript`] has its messages for later queries of the conversation.
 
 mod added_prompt;
 mod answer_tool;

@@ -1,9 +1,9 @@
-//! The AG-UI protocol (<https://docs.ag-ui.com/spec/1.0>), in which frontends of other makers ask an
+//! The AG-UI protocol (<https://docs.ag-ui.com/spec/1.0>), with which other frontends use an
 //! agent. A run is a query, and a thread is a conversation.
 //!
-//! - [`run_input`] is the request, [`messages`] are its messages, and [`thread`] is what they say.
-//! - [`events`] are the events of a run, and [`run_encoder`] makes them from the progress of a query.
-//!   [`call_states`] is how far its calls are, and [`run_usage`] counts what a run uses.
+//! - [`run_input`] is the request, [`messages`] are its messages, and [`thread`] interprets them.
+//! - [`events`] are the events of a run, and [`run_encoder`] makes them from the progress of a
+//!   query. [`call_states`] tracks its calls, and [`run_usage`] counts its tokens.
 //! - [`run`] reads that progress. Where the query waits for the client, the run ends, and
 //!   [`suspended_runs`] stores it for the next request.
 

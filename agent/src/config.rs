@@ -128,10 +128,10 @@ pub struct Config {
     pub max_source_calls_per_user: usize,
 
     /// Program that calls [`run_hidden_command`](crate::run_hidden_command), which is usually the
-    /// running one. With it, MCP servers of `tools_file` end when the agent was killed, and each call of a
-    /// database of SQLite runs in a process of its own. Without it, such a call runs in this process:
-    /// some statements go on after their time, and their memory is shared with conversations.
-    /// `mcp-web-agent` uses itself.
+    /// running one. With it, MCP servers of `tools_file` end when the agent was killed, and each
+    /// call of a database of SQLite runs in a separate process. Without it, such a call runs in
+    /// this process: some statements continue after their time, and their memory is shared with
+    /// conversations. `mcp-web-agent` uses itself.
     #[arg(skip)]
     pub own_program: Option<PathBuf>,
 

@@ -1,9 +1,9 @@
-//! Conversations: what was said, called and answered in the queries of a person in an app.
+//! Conversations: the messages, calls and results in the queries of a person in an app.
 //!
-//! - [`key`] is the id of a conversation and whose it is.
-//! - [`stored_query`] is one query of a conversation as it is stored, and [`encoded_query`] its JSON.
+//! - [`key`] is the id of a conversation and its owner.
+//! - [`stored_query`] is one stored query of a conversation, and [`encoded_query`] its JSON.
 //! - [`database`] stores the queries in SQLite, in memory or in a file; only it uses `rusqlite`.
-//! - [`summary`] is what the routes of conversations return.
+//! - [`summary`] is the response of the routes of conversations.
 
 mod database;
 mod encoded_query;
@@ -36,7 +36,7 @@ pub(crate) struct ConversationStore {
 }
 
 impl ConversationStore {
-    /// Opens the store, in memory if there is no file.
+    /// Opens the store, in memory without a file.
     pub(crate) fn open(settings: &ConversationSettings) -> Result<Self, OpenError> {
         let database = Database::open(settings.clone(), now_ms())?;
         Ok(Self {
@@ -45,7 +45,8 @@ impl ConversationStore {
         })
     }
 
-    /// Returns the messages of a conversation for the model: none if there is no such conversation.
+    /// Returns the messages of a conversation for the model: none if the conversation does not
+    /// exist.
     pub(crate) async fn messages(
         &self,
         key: ConversationKey,
@@ -105,7 +106,7 @@ impl ConversationStore {
         .await
     }
 
-    /// Deletes a conversation. It is no error if there is none.
+    /// Deletes a conversation. It is not an error if it does not exist.
     pub(crate) async fn delete(&self, key: ConversationKey) -> Result<(), AgentFailure> {
         self.run(move |store| store.lock(|database, _| database.delete(&key)))
             .await

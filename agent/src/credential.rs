@@ -1,5 +1,4 @@
-//! The service credential: what a bridge must present, so that no other client can have queries
-//! answered.
+//! The service credential, which a bridge must present: no other client can have queries answered.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use bridge_edge::shared_credential::{self, SharedCredentialError, parse_long_cre
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use bridge_settings::{Secret, warning_if_open_to_all};
 
-/// Why there is no credential. The messages never contain a credential.
+/// Why the credential cannot be loaded. The messages never contain a credential.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// `token_file` cannot be read.

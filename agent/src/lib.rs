@@ -6,9 +6,10 @@
 //! 1. [`http`] receives it from a bridge, or from a frontend directly, and authorizes it.
 //! 2. [`queries`] runs the task that answers it, and makes sure that it has exactly one outcome.
 //! 3. [`agent_loop`] takes turns with the [`model`], and calls the tools that the model requests.
-//! 4. [`mcp`] calls those of the page, through the [`bridge`], with the query's own token. [`tools`]
-//!    has those that the operator has added, and the pipeline that all calls pass.
-//! 5. [`conversations`] keeps what was said and called, for the next query of the conversation.
+//! 4. [`bridge`] calls those of the page, with the query's own token. The crate `agent-tools` has
+//!    those that the operator has added, and the pipeline of all calls. The crate `agent-sources`
+//!    has their built-in sources, and `agent-secrets` the secrets that they need.
+//! 5. [`conversations`] stores messages and calls for the next query of the conversation.
 //! 6. Meanwhile, the progress is sent back as a stream of events. The query is cancelled when its
 //!    reader disconnects.
 //!

@@ -8,8 +8,8 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// How long threads that block may go on after the agent has ended: a write to a file that hangs, for
-/// example, cannot be cancelled.
+/// How long blocking threads may continue after the agent has ended: a write to a file that hangs,
+/// for example, cannot be cancelled.
 const BLOCKING_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {

@@ -86,7 +86,7 @@ pub(crate) enum ModelMessage {
     Results(Vec<CallResult>),
 }
 
-/// What the person asks, or the service says in the person's place.
+/// A message of the person, or of the service in the place of the person.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UserMessage {
     pub(crate) text: String,

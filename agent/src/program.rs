@@ -49,9 +49,9 @@ struct Arguments {
     #[arg(long, help_heading = "Program")]
     print_config: bool,
 
-    /// Check the configuration as a start would, print what it amounts to (sources of tools, and what
-    /// each profile allows), and do not start. The exit code is 2 if the agent cannot start, and 1 if it
-    /// can, without some of its sources.
+    /// Check the configuration as at a start, print the sources and the tools that each profile
+    /// allows, and do not start. The exit code is 2 if the agent cannot start, and 1 if it can,
+    /// without some of its sources.
     #[arg(long, conflicts_with_all = ["print_config", "print_prompt"], help_heading = "Program")]
     check_config: bool,
 
@@ -59,7 +59,7 @@ struct Arguments {
     #[arg(long, conflicts_with = "print_config", help_heading = "Program")]
     print_prompt: bool,
 
-    /// What to log to stderr: error, warn, info, debug, or a tracing filter.
+    /// Log level on stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_LOG",
@@ -112,8 +112,8 @@ pub async fn run() -> ExitCode {
     bridge_edge::raise_open_file_limit();
     if http_client::exposes_tokens(settings.bridge_url.url()) {
         tracing::warn!(
-            "`bridge_url` sends the tokens of queries over http:// to another machine, and whoever \
-             can read that network can use them: use https://"
+            "`bridge_url` sends the tokens of queries over http:// to another machine, and anyone \
+             who can read that network can use them: use https://"
         );
     }
     // Both futures listen from now on, because a parent process that reads the address may stop the

@@ -1,10 +1,10 @@
 //! The queries that are being answered. Each is a task that has a permit, and it ends with exactly
 //! one outcome.
 //!
-//! - [`registry`] grants permits and cancels queries; [`recent_queries`] stores the ids of those
-//!   that have ended.
+//! - [`running_queries`] grants permits and cancels queries; [`recent_queries`] stores the ids of
+//!   those that have ended.
 //! - [`bridge_authorization`] asks the bridge whether a frontend may send a query.
-//! - [`body_memory`] bounds what the bodies of all queries take.
+//! - [`body_memory`] bounds the memory of the bodies of all queries.
 //! - [`run`] answers a query up to its [`outcome`], and [`event_sink`] reports its progress.
 
 mod body_memory;

@@ -45,13 +45,13 @@ pub enum StartError {
          to 127.0.0.1"
     )]
     Unauthenticated(SocketAddr),
-    /// There is no usable credential.
+    /// The credential cannot be used.
     #[error("{0}")]
     Credential(#[from] CredentialError),
     /// `allowed_hosts` is empty, or an entry of `allowed_hosts` or `allowed_origins` is malformed.
     #[error("{0}")]
     Policy(String),
-    /// `system_file` cannot be read, `system` is set, too, or the text is too long.
+    /// `system_file` cannot be read, `system` is also set, or the text is too long.
     #[error("{0}")]
     System(String),
     /// `conversations_file` cannot be used.
@@ -191,7 +191,7 @@ fn load_model(settings: &ModelSettings) -> Result<Arc<dyn Model>, StartError> {
     })
 }
 
-/// Returns the models of the profiles that have one of their own.
+/// Returns the models of the profiles that name one.
 fn load_profile_models(
     settings: &ModelSettings,
     tools_file: &ToolsFile,

@@ -9,8 +9,8 @@ pub(super) fn is_valid_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
-/// Returns whether a text can be the id of a user. An empty one is that of all users whom the bridge
-/// has not identified, and these have no secrets of their own.
+/// Returns whether a text can be the id of a user. The empty id belongs to all users whom the
+/// bridge has not identified, and they have no secrets.
 pub(super) fn is_valid_user(user: &str) -> bool {
     (1..=MAX_USER_BYTES).contains(&user.len())
 }

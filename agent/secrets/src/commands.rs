@@ -1,5 +1,5 @@
-//! What `mcp-web-agent secrets …` does. Each function returns the text for stdout, which never has a
-//! value.
+//! The actions of `mcp-web-agent secrets …`. Each function returns the text for stdout, which never
+//! contains a value.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -20,7 +20,7 @@ use super::store::SecretStore;
 ///
 /// # Errors
 ///
-/// [`SecretsError`] as [`SecretStore::set`] has it, and when the value cannot be read.
+/// [`SecretsError`] as [`SecretStore::set`] returns it, and when the value cannot be read.
 pub fn set_secret(
     store: &SecretStore,
     name: &str,
@@ -34,8 +34,7 @@ pub fn set_secret(
     if value.expose().len() < MIN_REDACTED_BYTES {
         let _ = writeln!(
             text,
-            "it has less than {MIN_REDACTED_BYTES} bytes, and is not hidden where it is in logs or \
-             results"
+            "it has less than {MIN_REDACTED_BYTES} bytes, so it is not hidden in logs and results"
         );
     }
     Ok(text)
@@ -45,7 +44,7 @@ pub fn set_secret(
 ///
 /// # Errors
 ///
-/// [`SecretsError`] when the file cannot be used any more.
+/// [`SecretsError`] when the file can no longer be used.
 pub fn list_secrets(store: &SecretStore) -> Result<String, SecretsError> {
     let mut text = String::new();
     for secret in store.names()? {
@@ -60,7 +59,7 @@ pub fn list_secrets(store: &SecretStore) -> Result<String, SecretsError> {
 ///
 /// # Errors
 ///
-/// [`SecretsError`] as [`SecretStore::remove`] has it, and when there is no such secret.
+/// [`SecretsError`] as [`SecretStore::remove`] returns it, and when the secret does not exist.
 pub fn remove_secret(
     store: &SecretStore,
     name: &str,
@@ -102,7 +101,7 @@ pub fn generate_key(path: &Path) -> Result<String, MasterKeyError> {
     let id = MasterKey::generate(path)?.id();
     let path = path.display();
     Ok(format!(
-        "the master key {id} is in {path}. Without it, nobody can decrypt the secrets: keep a copy, \
+        "the master key {id} is in {path}. Without it, the secrets cannot be decrypted: keep a copy, \
          and not beside them\n"
     ))
 }

@@ -1,7 +1,7 @@
-//! The forms in which a value may be in a text: as it is, and encoded.
+//! The forms in which a value may occur in a text: unchanged and encoded.
 //!
-//! Encoders differ in the characters that they leave as they are, so there are several forms of one
-//! encoding. Most tokens have letters and digits only, of which most of these forms are the same.
+//! Encoders differ in the characters that they leave unchanged, so one encoding has several forms.
+//! Most tokens consist of letters and digits only, for which most of these forms are equal.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,11 +10,11 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-/// The characters beside letters and digits that URL encoders leave as they are.
+/// The characters beside letters and digits that URL encoders leave unchanged.
 const KEPT_IN_URLS: [&str; 8] = [
     // Nothing, such as `NON_ALPHANUMERIC` of the crate percent-encoding.
     "",
-    // What no standard reserves (RFC 3986 section 2.3), and `quote` of Python.
+    // The unreserved characters of RFC 3986 section 2.3, as Python's `quote` leaves them.
     "-._~",
     "-._~/",
     // `encodeURIComponent` of JavaScript, and forms (URL Standard section 5.2).
@@ -39,7 +39,7 @@ const ESCAPED_IN_JSON: [(&str, bool, bool); 5] = [
     ("<>&'+`", true, true),
 ];
 
-/// Which characters beside a form have bits of the value, too.
+/// The characters beside a form that also contain bits of the value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SharedChars {
     pub(super) before: bool,

@@ -53,13 +53,13 @@ impl EncryptedSecret {
         Ok(secret)
     }
 
-    /// Decrypts the value. Returns `None` if the secret is not as it was encrypted.
+    /// Decrypts the value. Returns `None` if the secret was changed after it was encrypted.
     pub(super) fn decrypt(&self, key: &MasterKey) -> Option<SecretText> {
         let bytes = key.decrypt(&self.value, &self.associated_data())?;
         SecretText::from_utf8(bytes)
     }
 
-    /// What secrets are sorted by: there is one of a name and a user.
+    /// Returns the key by which secrets are sorted: a name and a user have one secret.
     pub(super) fn owner(&self) -> (&str, Option<&str>) {
         (&self.name, self.user.as_deref())
     }
@@ -76,8 +76,8 @@ impl EncryptedSecret {
             && self.value.ciphertext.len() <= MAX_SECRET_BYTES + AUTHENTICATION_TAG_BYTES
     }
 
-    /// What the value is bound to. Every part of it has its length before it, so that no two secrets
-    /// have the same.
+    /// Returns the data to which the value is bound. Each part is preceded by its length, so that
+    /// no two secrets have the same data.
     pub(super) fn associated_data(&self) -> Vec<u8> {
         let mut data = Vec::new();
         push_part(&mut data, CONTEXT);

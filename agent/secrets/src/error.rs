@@ -15,12 +15,12 @@ pub enum SecretsError {
     /// The file cannot be read, locked or replaced.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// There is no master key that can be used.
+    /// No usable master key was found.
     #[error(transparent)]
     Key(#[from] MasterKeyError),
     /// The file is not one that this module has written. The problem quotes nothing of it.
     #[error(
-        "{path} is no file of secrets, or is incomplete: {problem}. Use a copy of the file, or \
+        "{path} is not a file of secrets, or is incomplete: {problem}. Use a copy of the file, or \
          remove it and set the secrets again", path = .0.display(), problem = .1
     )]
     Malformed(PathBuf, String),
@@ -43,9 +43,9 @@ pub enum SecretsError {
         /// The id of the key that was given.
         given_key: KeyId,
     },
-    /// The file is encrypted under this master key, and something else has changed it since.
+    /// The file is encrypted under this master key, and another program has changed it since.
     #[error(
-        "{} was changed by something else than this program, and nothing in it can be trusted: use a \
+        "{} was changed by another program, so nothing in it can be trusted: use a \
          copy of the file, or remove it and set the secrets again", .0.display()
     )]
     Changed(PathBuf),
@@ -75,10 +75,10 @@ pub enum SecretsError {
     /// The value of a secret cannot be read from stdin.
     #[error("the value of the secret cannot be read from stdin: {0}")]
     UnreadableValue(io::Error),
-    /// The secret that is to be removed does not exist.
+    /// The secret to remove does not exist.
     #[error("there is no such secret in {}: `secrets list` has their names and users", .0.display())]
     Missing(PathBuf),
-    /// The master key is to be replaced by itself.
+    /// The new master key is the current one.
     #[error(
         "the new master key has the id {0}, which is that of the current one: generate another key"
     )]

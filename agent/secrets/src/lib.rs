@@ -1,14 +1,14 @@
 //! Stored secrets: the tokens that sources of tools and MCP servers need, of the agent or of a user.
 //!
-//! 1. [`master_key`] encrypts, and is never in the same file as what it encrypts.
+//! 1. [`master_key`] encrypts, and is never in the same file as the secrets.
 //! 2. [`encrypted_secret`] is a secret as the file has it: bound to its name and its user.
-//! 3. [`store_file`] is the text of the file, which as a whole is bound to the master key, too: an
-//!    entry that somebody removes is missed. An older copy of the whole file is not recognized.
-//! 4. [`private_file`] reads, locks and replaces files that nobody else may read.
+//! 3. [`store_file`] is the text of the file, which as a whole is also bound to the master key, so
+//!    that a removed entry is noticed. An older copy of the whole file is not recognized.
+//! 4. [`private_file`] reads, locks and replaces files that no other user may read.
 //! 5. [`store`] finds and changes secrets, also while other processes change them.
 //! 6. [`redactor`] replaces the values in texts, in each of their [`encoded_forms`].
-//!    [`checks`] are those of names, users and values.
-//! 7. [`commands`] is what `mcp-web-agent secrets …` does.
+//!    [`checks`] validates names, users and values.
+//! 7. [`commands`] has the actions of `mcp-web-agent secrets …`.
 #![warn(missing_docs)]
 
 mod checks;

@@ -25,13 +25,13 @@ const MAX_KEY_FILE_BYTES: usize = 1024;
 /// The size of the authentication tag at the end of a ciphertext, in bytes.
 pub(super) const AUTHENTICATION_TAG_BYTES: usize = 16;
 
-/// What is hashed before a key for its id, so that the hash is of use for nothing else.
+/// Prefix that is hashed before a key for its id, so that the hash is useful for nothing else.
 const KEY_ID_CONTEXT: &[u8] = b"mcp-web-agent secrets: id of a master key, version 1\0";
 
 /// A key for XChaCha20-Poly1305, which is overwritten when it is dropped.
 pub struct MasterKey(Box<Zeroizing<[u8; KEY_BYTES]>>);
 
-/// The id of a master key: the first 8 hexadecimal digits of a hash. It is no secret.
+/// The id of a master key: the first 8 hexadecimal digits of a hash. It is not a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyId(u32);
@@ -47,7 +47,7 @@ pub(super) struct Ciphertext {
     pub(super) ciphertext: Vec<u8>,
 }
 
-/// Why there is no master key. No message has a key.
+/// Why no master key could be loaded. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// Neither the variable nor the file is configured.
@@ -65,7 +65,7 @@ pub enum MasterKeyError {
          set, or generate one if there are no secrets yet", .0.display()
     )]
     NoFile(PathBuf),
-    /// The text is no key. The field names its source.
+    /// The text is not a key. The field names its source.
     #[error(
         "the master key in {0} is invalid: it must be 32 random bytes as base64 or as 64 hexadecimal \
          digits, such as `openssl rand -base64 32` writes"
@@ -82,7 +82,7 @@ impl MasterKey {
     ///
     /// # Errors
     ///
-    /// [`MasterKeyError`] when there is none, when others can read the file, and when the text is no
+    /// [`MasterKeyError`] when no key is set, when others can read the file, and when the text is not a
     /// key.
     pub fn load(variable: Option<&str>, file: Option<&Path>) -> Result<Self, MasterKeyError> {
         match (variable, file) {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_and_not_shown() {
+    fn an_invalid_key_is_refused_and_not_shown() {
         let short = STANDARD.encode(&BYTES[1..]);
         let zeros = "00".repeat(KEY_BYTES);
         let not_hex = "hush".repeat(16);

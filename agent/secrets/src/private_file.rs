@@ -37,8 +37,8 @@ pub enum PrivateFileError {
     #[error("{path} is larger than {max} bytes: it is not the file that is expected here",
         path = .0.display(), max = .1)]
     TooLarge(PathBuf, usize),
-    /// The file is to be created, and exists already.
-    #[error("{} exists already, and is left as it is: choose another path", .0.display())]
+    /// The file to create exists already.
+    #[error("{} exists already, and is left unchanged: choose another path", .0.display())]
     Exists(PathBuf),
     /// The file cannot be locked, created or replaced. It has its old content then.
     #[error(
@@ -54,7 +54,7 @@ pub(super) struct PrivateFile {
     pub(super) version: FileVersion,
 }
 
-/// What differs when a file has other content, or other permissions.
+/// Attributes that change when the content or the permissions of a file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileVersion {
     modified_at: Option<SystemTime>,
@@ -92,9 +92,9 @@ impl FileVersion {
 }
 
 impl WriteLock {
-    /// Waits until no other process replaces the file. What is locked is a file beside it, with the
-    /// suffix `.lock`: the file itself is another one after it was replaced. The lock file stays,
-    /// because two processes could otherwise have the lock of two files.
+    /// Waits until no other process replaces the file. The lock is on a file beside it, with the
+    /// suffix `.lock`, because the file itself is another one after it was replaced. The lock file
+    /// is not removed: otherwise two processes could hold locks of two files.
     pub(super) fn acquire(path: &Path) -> Result<Self, PrivateFileError> {
         check_folders(path)?;
         let path = with_suffix(&resolve(path)?, ".lock");
@@ -170,7 +170,7 @@ pub(super) fn replace(
     _lock: &WriteLock,
 ) -> Result<FileVersion, PrivateFileError> {
     let path = resolve(path)?;
-    // Who has the lock is the only one to write it, so the file of a process that crashed is unused.
+    // Only the holder of the lock writes it, so the file of a process that crashed is unused.
     let temporary = with_suffix(&path, ".tmp");
     let replaced = if_it_exists(std::fs::remove_file(&temporary))
         .and_then(|_| write_new(&temporary, content, &path))

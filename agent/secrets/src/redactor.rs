@@ -18,13 +18,13 @@ use super::secret_text::SecretText;
 /// so that large secrets do not need large automata.
 const PREFIX_BYTES: usize = 32;
 
-/// The maximum number of values that are no longer stored and still redacted. The oldest are
+/// Maximum number of values that are no longer stored but still redacted. The oldest are
 /// forgotten first.
 const MAX_FORMER_VALUES: usize = 256;
 
 /// Replaces the values of secrets in texts. The values and their forms are overwritten when it is
-/// dropped. What the automaton has of them, the first [`PREFIX_BYTES`], cannot be, and neither can
-/// what was needed to build it.
+/// dropped. The first [`PREFIX_BYTES`] in the automaton cannot be overwritten, nor can the data
+/// from which it was built.
 pub struct SecretRedactor {
     /// The stored secrets, and after them former ones, with their names.
     secrets: Vec<(String, Arc<SecretText>)>,
@@ -42,7 +42,7 @@ struct Form {
     secret: usize,
 }
 
-/// A part of a text that is to be replaced.
+/// A part of a text to replace.
 #[derive(Clone, Copy)]
 struct Span {
     start: usize,
@@ -97,9 +97,9 @@ impl SecretRedactor {
         }
     }
 
-    /// Replaces every occurrence of a secret by `[secret NAME]`: as it is, as base64, URL-encoded and
-    /// as in JSON. Where several secrets overlap, all that they cover is replaced by the name of the
-    /// first.
+    /// Replaces every occurrence of a secret by `[secret NAME]`: unchanged, as base64, URL-encoded
+    /// and as in JSON. Where several secrets overlap, the whole text that they cover is replaced by
+    /// the name of the first.
     ///
     /// A part of a secret is not recognized: texts must be redacted before they are shortened or
     /// split.
@@ -234,7 +234,7 @@ mod tests {
         ] {
             assert_eq!(redactor.redact(text), expected, "{text}");
             let again = redactor.redact(expected).into_owned();
-            assert_eq!(again, expected, "a redacted text stays as it is");
+            assert_eq!(again, expected, "a redacted text stays unchanged");
         }
         assert!(matches!(redactor.redact("nothing"), Cow::Borrowed(_)));
     }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn large_secrets_with_one_beginning_are_told_apart() {
+    fn large_secrets_with_the_same_beginning_are_distinguished() {
         let beginning = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
         let value = |name: &str| format!("{beginning}{}", name.repeat(1000));
         let (one, other) = (value("one"), value("other"));

@@ -1,4 +1,4 @@
-//! The store of secrets: finds and changes those of a file, which other processes may change, too.
+//! The store of secrets: finds and changes those of a file, which other processes may also change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::store_file;
 /// The time between two checks whether another process has changed the file.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The secrets of a file. In memory they are encrypted, too, until one is needed.
+/// The secrets of a file. They are also encrypted in memory, until one is needed.
 ///
 /// A file that does not exist has no secrets, and is created with the first one. Methods read and
 /// write files on the thread that calls them.
@@ -27,7 +27,7 @@ pub struct SecretStore {
     state: Mutex<State>,
 }
 
-/// What is known of a secret without its value.
+/// A secret without its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretInfo {
     pub(crate) name: String,
@@ -245,7 +245,7 @@ impl SecretStore {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What can panic comes before the changes of the state.
+        // Code that can panic runs before the state is changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -329,7 +329,7 @@ fn write(
     Ok(private_file::replace(path, &bytes, lock)?)
 }
 
-/// Returns the position of a secret, or the one at which it is to be inserted.
+/// Returns the position of a secret, or the one at which to insert it.
 fn position(secrets: &[EncryptedSecret], name: &str, user: Option<&str>) -> Result<usize, usize> {
     secrets.binary_search_by(|secret| secret.owner().cmp(&(name, user)))
 }

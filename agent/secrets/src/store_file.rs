@@ -89,7 +89,7 @@ pub(super) fn to_bytes(
     Ok(bytes)
 }
 
-/// What the authentication tag of a file is over: a hash of all secrets.
+/// Returns the data that the authentication tag of a file covers: a hash of all secrets.
 fn authenticated_data(secrets: &[EncryptedSecret]) -> Vec<u8> {
     let mut hash = Sha256::new();
     for secret in secrets {

@@ -195,7 +195,7 @@ fn the_file_has_no_value_and_its_fields_do_not_change() {
 }
 
 #[test]
-fn another_master_key_is_told_apart_from_a_changed_file() {
+fn another_master_key_is_distinguished_from_a_changed_file() {
     let harness = Harness::with_secrets();
     let other = harness.new_key();
     let ids = [harness.key().id(), other.id()].map(|id| id.to_string());
@@ -465,7 +465,7 @@ fn a_rotation_that_fails_changes_nothing() {
 }
 
 #[test]
-fn what_a_crashed_writer_has_left_is_not_used() {
+fn files_of_a_crashed_writer_are_not_used() {
     let harness = Harness::with_secrets();
     let temporary = harness.folder.path().join("secrets.json.tmp");
     fs::write(&temporary, &harness.bytes()[..100]).unwrap();
@@ -512,7 +512,7 @@ fn a_file_that_breaks_is_an_error_until_it_is_repaired() {
             store.find("A", &[None], now),
             Err(SecretsError::Malformed(..))
         ));
-        // What was secret before stays so.
+        // Former values stay secret.
         let same = store.redactor_at(now).unwrap();
         assert_eq!(
             same.redact("a hush-of-ada"),

@@ -1,11 +1,11 @@
 //! The built-in source `database`: a SQL database, of which only the listed tables can be read.
 //!
-//! The SQL is written by a language model that may follow the orders of a stranger: nothing of it is
+//! The SQL is written by a language model that may follow the orders of a stranger, so it is not
 //! trusted.
 //!
-//! - [`settings`] has what the operator writes, [`allowed_tables`] the tables.
-//! - [`request`] is a call of a tool; [`answer`] is its text for the model, and [`error`] why there is
-//!   none.
+//! - [`settings`] has the settings of the operator, [`allowed_tables`] the tables.
+//! - [`request`] is a call of a tool; [`answer`] is its text for the model, and [`error`] is why a
+//!   call fails.
 //! - [`sqlite`] and [`postgres`] read the two kinds of databases. [`password`] is for the second.
 
 mod allowed_tables;
@@ -70,7 +70,7 @@ pub(super) struct Database {
     shares: UserShares,
 }
 
-/// What reads the database.
+/// The reader of the database.
 #[derive(Debug)]
 enum Engine {
     Sqlite(Sqlite),

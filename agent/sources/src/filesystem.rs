@@ -28,7 +28,7 @@ use files::{EntryKind, FileContent, Files, Listing, ListingEntry};
 pub struct FilesystemSettings {
     /// The folders, by the names that paths begin with.
     pub(super) roots: BTreeMap<String, PathBuf>,
-    /// Whether there is no tool that writes.
+    /// Whether the source has no tool that writes.
     #[serde(default)]
     read_only: bool,
 }
@@ -224,7 +224,7 @@ impl ToolSource for Filesystem {
         _context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput> {
         let (files, tool) = (Arc::clone(&self.files), tool.to_owned());
-        // What has begun on such a thread is not cancelled; it is bounded by its size.
+        // Work that has begun on such a thread is not cancelled; it is bounded by its size.
         let calling = spawn_blocking(move || call(&files, &tool, arguments));
         async move {
             match calling.await {

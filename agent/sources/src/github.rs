@@ -103,7 +103,7 @@ pub(super) struct Github {
     prompt: String,
 }
 
-/// The arguments of any of the tools. Their schemas say which of them each has, and requires.
+/// The arguments of all tools. The schema of each tool has those that it allows and requires.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Arguments {
@@ -225,7 +225,8 @@ async fn get_file(
 ) -> Result<CallOutput, CallOutput> {
     let mut route = vec![repos, owner, name, "contents"];
     route.extend(arguments.path.trim_start_matches('/').split('/'));
-    // What leads out of the repository. URLs ignore line breaks and tabs, which could hide it.
+    // Such a part leads out of the repository. URLs ignore line breaks and tabs, which could hide
+    // it.
     let is_unsafe = |it: &&str| ["", ".", ".."].contains(it) || it.contains(char::is_control);
     if route.iter().any(is_unsafe) {
         return Err(invalid(

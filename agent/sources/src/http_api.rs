@@ -1,9 +1,9 @@
 //! The HTTP APIs behind built-in sources. Neither their responses nor their errors are trusted.
 //!
 //! - [`HttpApi`] sends a request. It follows no redirect, so that a credential is sent only to the
-//!   host that the operator has set, and reads only so much, for only so long.
-//! - [`ApiError`] is why there is no usable response; [`HttpApi::failed`] is the one table from it to
-//!   outcomes of calls.
+//!   host that the operator has set, and limits the size and the time of a response.
+//! - [`ApiError`] describes why a response cannot be used; [`HttpApi::failed`] is the one table
+//!   from it to outcomes of calls.
 //! - [`credential`] loads the credential of an API from settings.
 
 pub(super) mod credential;
@@ -63,7 +63,7 @@ pub(super) struct ApiResponse {
     pub(super) body: Value,
 }
 
-/// Why there is no usable response.
+/// Why a response cannot be used.
 #[derive(Debug)]
 pub(super) enum ApiError {
     /// No connection was made.
@@ -79,7 +79,7 @@ pub(super) enum ApiError {
 pub(super) struct ErrorResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// What the API says, shortened to one line and without the credential. It may be empty.
+    /// The message of the API, shortened to one line and without the credential. It may be empty.
     pub(super) message: String,
 }
 
@@ -220,7 +220,7 @@ impl HttpApi {
                     (true, _) => "does not allow this with the credential of the agent",
                 };
                 CallOutput::from_error(format!(
-                    "{subject} {problem} (HTTP {status}){quote}. Go on without it, or say that the \
+                    "{subject} {problem} (HTTP {status}){quote}. Continue without it, or say that the \
                      operator of the agent must check the credential."
                 ))
             }
@@ -244,7 +244,7 @@ impl HttpApi {
     pub(super) fn rate_limited(&self, wait: Option<Duration>) -> CallOutput {
         let wait = wait.map(|wait| format!(" retryAfter: {} s.", wait.as_secs()));
         let reason = format!(
-            "{} accepts no more requests for now.{} Go on without it, or say what could not be done.",
+            "{} accepts no more requests for now.{} Continue without it, or say what could not be done.",
             self.subject,
             wait.unwrap_or_default()
         );
@@ -253,7 +253,7 @@ impl HttpApi {
 
     fn unavailable(&self, problem: &str, effect: ToolEffect) -> CallOutput {
         let consequence = match effect {
-            ToolEffect::Read => "Go on without it.",
+            ToolEffect::Read => "Continue without it.",
             _ => "It may have happened all the same: check before you request it again.",
         };
         let subject = self.subject;
@@ -276,7 +276,7 @@ impl From<reqwest::Error> for ApiError {
     }
 }
 
-/// Reads a body up to the limit, whatever its `Content-Length` says.
+/// Reads a body up to the limit, regardless of its `Content-Length`.
 async fn read_json(mut response: Response) -> Result<Value, ApiError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {

@@ -3,7 +3,7 @@
 //! - [`tools_file`] has the sources with their settings, and the profiles that grant their tools.
 //! - [`database`] reads tables of SQLite and PostgreSQL, [`filesystem`] reads and writes files below
 //!   folders, [`github`] uses the API of GitHub, and [`websearch`] asks a search engine.
-//! - [`http_api`] is what those over HTTP share.
+//! - [`http_api`] sends the requests of the sources over HTTP.
 #![warn(missing_docs)]
 
 mod database;

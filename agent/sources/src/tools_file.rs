@@ -149,7 +149,7 @@ impl ToolsFile {
         Ok(file)
     }
 
-    /// Returns warnings about what the operator may not have meant.
+    /// Returns warnings about settings that the operator may not have intended.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<_> = self
             .profiles
@@ -327,7 +327,7 @@ mod tests {
             ),
             (
                 "[sources.a]\ntype = 'database'\nurl = 'postgres:secret'\ntables = ['*']",
-                "tools.toml:3: the source `a`: `url` is no URL of a database",
+                "tools.toml:3: the source `a`: `url` is not a URL of a database",
             ),
             (
                 "[sources.a]\ntype = 'database'\nurl = 'sqlite:a'\ntables = ['*']\nmax_rows = 7000",
@@ -371,7 +371,7 @@ mod tests {
             ),
             (
                 "[profiles.p]\nrate = { read = '9' }",
-                "tools.toml:2: the profile `p`: `rate`: `9` is no rate",
+                "tools.toml:2: the profile `p`: `rate`: `9` is not a rate",
             ),
             (
                 "[profiles.p]\n\nallow = ['[']",

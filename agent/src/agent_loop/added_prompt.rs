@@ -1,4 +1,4 @@
-//! What the person says, and the application changes, while a query waits for the client.
+//! Messages of the person and changes of the application while a query waits for the client.
 
 use bridge_protocol::{Attachment, ContextItem};
 
@@ -7,7 +7,7 @@ use super::boundary::PromptBoundary;
 use super::context::delimit;
 use crate::model::{ModelMessage, UserMessage};
 
-/// What the person has said while the query waited for the client, with new context.
+/// A message that the person sent while the query waited for the client, with new context.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddedPrompt {
     pub(crate) text: String,
@@ -63,13 +63,13 @@ mod tests {
     fn a_message_always_has_a_text() {
         assert!(AddedPrompt::default().is_empty());
         let said = AddedPrompt {
-            text: "Go on".to_owned(),
+            text: "Continue".to_owned(),
             ..AddedPrompt::default()
         };
         assert!(!said.is_empty());
         assert_eq!(
             message(said.clone(), PromptAttachments::default()).text,
-            "Go on"
+            "Continue"
         );
         let picture = Media {
             name: None,
@@ -95,7 +95,7 @@ mod tests {
         };
         let text = message(with_state, PromptAttachments::default()).text;
         assert!(
-            text.starts_with("[context m]") && text.ends_with("m]\n\nGo on"),
+            text.starts_with("[context m]") && text.ends_with("m]\n\nContinue"),
             "{text}"
         );
     }

@@ -35,7 +35,7 @@ impl AnswerTool {
         };
         if query.response_tool.is_some() {
             return Err(invalid(
-                "`responseTool` is set, too: set one of them".to_owned(),
+                "`responseTool` is also set: set one of them".to_owned(),
             ));
         }
         let schema = schema.clone();

@@ -28,8 +28,8 @@ pub(super) fn must_be_approved(
             .any(|name| *name == tool.registered_name || name == offered_name)
 }
 
-/// Returns a note for the page if its `approve` has names that no tool has. It is no error:
-/// the page may register the tools later.
+/// Returns a note for the page if its `approve` has names that no tool has. That is not an
+/// error: the page may register the tools later.
 pub(super) fn unknown_names_note(query: &Query, catalog: &ToolCatalog) -> Option<String> {
     let names = query.approve.iter().flatten().map(String::as_str);
     let is_unknown = |name: &&str| !catalog.has_named_tool(name);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_is_no_approval_and_a_late_reply_is_refused() {
+    async fn silence_is_not_an_approval_and_a_late_reply_is_refused() {
         let approvals = OpenCalls::default();
         let started = Instant::now();
         let approval = wait_for_approval(approvals.open("1"), EXPIRES_IN).await;

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_too_many_is_only_described() {
+    fn attachments_that_are_too_large_or_too_many_are_only_described() {
         let large = PNG.to_owned() + &"AAAA".repeat(MAX_MEDIA_BYTES / 4);
         let converted = convert(&[attachment("large", "image/png", &large)]).unwrap();
         assert_eq!((converted.media.len(), converted.items.len()), (0, 1));

@@ -186,7 +186,7 @@ mod tests {
         }
         budget
             .begin_turn(0)
-            .expect("a turn that the model refuses is no round");
+            .expect("a turn that the model refuses is not a round");
         budget.begin_turn(0).unwrap();
         budget.end_turn(TokenUsage::default(), 0, 0);
         let failure = budget.begin_turn(0).unwrap_err();

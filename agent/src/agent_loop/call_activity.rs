@@ -1,5 +1,5 @@
-//! Which calls of a query are being made. AG-UI ends a run when only the client can go on, and reads
-//! it here.
+//! The calls of a query that are being made. AG-UI ends a run when only the client can continue,
+//! and reads it here.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -39,7 +39,7 @@ impl BusyCall<'_> {
         self.0.busy.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Waits for something of which others need not wait, too. The call counts again afterwards.
+    /// Waits for something for which others need not wait. The call counts again afterwards.
     pub(crate) fn wait_outside(&self) -> WaitingCall<'_> {
         self.0.busy.fetch_sub(1, Ordering::SeqCst);
         WaitingCall(self.0)

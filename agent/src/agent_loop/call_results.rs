@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The results of the calls of one query.
 #[derive(Debug, Default)]
 pub(crate) struct CallResults {
-    /// By the id of the call. `None` if nobody reads them.
+    /// By the id of the call. `None` if they are not read.
     kept: Mutex<Option<HashMap<String, String>>>,
 }
 

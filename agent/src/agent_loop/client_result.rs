@@ -1,4 +1,4 @@
-//! The result of a call that the client makes itself, with a tool that it has brought along.
+//! The result of a call that the client makes itself, with one of its tools.
 
 use crate::model::Media;
 
@@ -12,10 +12,10 @@ pub(crate) struct ClientResult {
 }
 
 impl ClientResult {
-    /// The result of a call that the client leaves open although the query goes on.
+    /// The result of a call that the client leaves open although the query continues.
     pub(crate) fn not_made() -> Self {
         Self {
-            text: "The app has not made this call: the person has gone on.".to_owned(),
+            text: "The app has not made this call: the person has continued.".to_owned(),
             is_error: true,
             pictures: Vec::new(),
         }

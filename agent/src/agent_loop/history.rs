@@ -25,8 +25,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Begins this query with a message. `remembered` is what later queries of the conversation get
-    /// of it, if the query belongs to one.
+    /// Begins this query with a message. `remembered` is the form for later queries of the
+    /// conversation of it, if the query belongs to one.
     pub(super) fn begin(&mut self, opening: ModelMessage, remembered: Option<ModelMessage>) {
         self.own = vec![opening];
         if let Some(remembered) = remembered {
@@ -64,7 +64,7 @@ impl<'a> History<'a> {
         (messages.cloned().collect(), self.earlier.len())
     }
 
-    /// Returns the last message of this query. What is changed in it is not in the transcript.
+    /// Returns the last message of this query. Changes of it are not in the transcript.
     pub(super) fn last_mut(&mut self) -> Option<&mut ModelMessage> {
         self.own.last_mut()
     }
@@ -134,7 +134,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// What was left out.
+/// The part of the history that was left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shortened {
     Nothing,

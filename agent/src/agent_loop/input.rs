@@ -1,4 +1,4 @@
-//! What a query is answered with.
+//! The input with which a query is answered.
 
 use agent_tools::SourceAccess;
 use bridge_protocol::{Query, QueryCaller, QueryContent};
@@ -9,12 +9,12 @@ use crate::bridge::AllowedTools;
 use crate::config::AgentLimits;
 use crate::model::{Model, ModelMessage, ModelTool};
 
-/// What a query is answered with.
+/// The input with which a query is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryInput<'a> {
     pub(crate) query: &'a Query,
     pub(crate) page_tools: &'a AllowedTools,
-    /// What the query may use of the sources of the agent.
+    /// The sources of the agent that the query may use.
     pub(crate) sources: &'a SourceAccess,
     pub(crate) model: &'a dyn Model,
     pub(crate) system: &'a str,
@@ -24,7 +24,7 @@ pub(crate) struct QueryInput<'a> {
     pub(crate) state: &'a QueryState,
     /// The messages of earlier queries of the conversation.
     pub(crate) conversation: &'a [ModelMessage],
-    /// Who asks, if the bridge has told it.
+    /// The caller, if the bridge has sent it.
     pub(crate) caller: Option<&'a QueryCaller>,
     /// The tools that the client executes itself.
     pub(crate) client_tools: &'a [ModelTool],

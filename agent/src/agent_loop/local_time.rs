@@ -33,7 +33,7 @@ pub(super) fn describe(local_time: &str) -> Option<String> {
     }
 }
 
-/// Describes the current time in UTC, for a page that does not tell its own.
+/// Describes the current time in UTC, for a page that does not send its local time.
 pub(super) fn describe_now() -> String {
     let now = format_time(Utc::now().fixed_offset());
     format!("{now} (UTC; the time zone of the person is not known)")

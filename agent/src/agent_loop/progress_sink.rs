@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn backlog_is_bounded_and_a_closed_reader_is_no_failure() {
+    async fn backlog_is_bounded_and_a_closed_reader_is_not_a_failure() {
         let (sender, receiver) = mpsc::channel(1);
         let mut sink = ProgressSink::new(&sender);
         sink.push(text("first"));
@@ -310,7 +310,7 @@ mod tests {
         drop(receiver);
         sink.flush().await;
         assert!(!sink.is_backlogged());
-        sink.push(text("to nobody"));
+        sink.push(text("unread"));
         assert!(!sink.has_pending());
     }
 }

@@ -65,7 +65,7 @@ impl SystemPrompts {
     }
 }
 
-/// Returns the system prompt of a query with tools of these sources, each with what it says of itself.
+/// Returns the system prompt of a query with tools of these sources, each with its text.
 pub(super) fn with_sources<'a>(system: &'a str, sources: &[String]) -> Cow<'a, str> {
     if sources.is_empty() {
         return system.into();
@@ -78,7 +78,7 @@ pub(super) fn with_sources<'a>(system: &'a str, sources: &[String]) -> Cow<'a, s
     text.into()
 }
 
-/// What the system prompt says before it lists the sources.
+/// Text of the system prompt before the list of sources.
 const SOURCES_INTRODUCTION: &str = "\
 Some tools are not the app's: the operator of the app has added them. They do not act in the page, and \
 the person does not see what they return. Their names begin with the name of their source:";
@@ -87,7 +87,7 @@ the person does not see what they return. Their names begin with the name of the
 pub(super) const ANSWER_NOW: &str =
     "This is your last turn: answer now and call no more tools. Say what is left undone.";
 
-/// What the first message is written from.
+/// The parts of the first message.
 #[derive(Debug)]
 pub(super) struct OpeningPrompt<'a> {
     pub(super) query: &'a Query,

@@ -295,7 +295,7 @@ impl<'a> AgentLoop<'a> {
         self.response_tool.clone().filter(|_| !responds)
     }
 
-    /// Lets the model try again after a turn that is of no use, or fails if it has had its chance.
+    /// Lets the model try again after a useless turn, or fails if it has had its chance.
     fn repeat_turn(&mut self, failure: AgentFailure) -> Result<(), AgentFailure> {
         if self.repeated_turns == MAX_REPEATED_TURNS {
             return Err(failure);
@@ -388,7 +388,7 @@ impl<'a> AgentLoop<'a> {
         indexed.partition(|indexed| self.is_response_call(indexed.call))
     }
 
-    /// Returns what the person has said while the query waited for the client.
+    /// Returns the messages of the person while the query waited for the client.
     fn added_messages(&self) -> Result<Vec<ModelMessage>, AgentFailure> {
         let QueryInput { state, model, .. } = self.input;
         let prompts = state.take_added_prompts().into_iter();
@@ -401,7 +401,7 @@ impl<'a> AgentLoop<'a> {
         messages.collect()
     }
 
-    /// Appends the results of a turn, and what the person has said meanwhile.
+    /// Appends the results of a turn, and the messages that the person has sent meanwhile.
     fn append_results(&mut self, results: Vec<CallResult>, added: Vec<ModelMessage>) {
         self.history.push(ModelMessage::Results(results));
         let input_bytes = self.input_bytes() + history_bytes(&added);

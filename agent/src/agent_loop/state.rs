@@ -25,7 +25,7 @@ pub(crate) struct QueryState {
     pub(crate) activity: CallActivity,
     pub(crate) results: CallResults,
     pub(crate) shared: SharedState,
-    /// What the person has said while the query waited for the client.
+    /// Messages that the person sent while the query waited for the client.
     added_prompts: Mutex<Vec<AddedPrompt>>,
 }
 

@@ -4,9 +4,9 @@ use bridge_protocol::QueryToolCall;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// The maximum total size of the recorded arguments and results, in bytes. What is beyond it is left
-/// out; its call is still recorded. They are part of the final event, and bridges refuse one of more than
-/// 1 MiB.
+/// The maximum total size of the recorded arguments and results, in bytes. Longer ones are left
+/// out, and their calls are still recorded. They are part of the final event, and bridges refuse
+/// one of more than 1 MiB.
 const MAX_CALL_BYTES: usize = 512 * 1024;
 
 /// The calls of a query, in the order in which they ended.
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_limit_is_left_out_and_its_call_is_not() {
+    fn texts_beyond_the_limit_are_left_out_and_their_calls_are_not() {
         let large = || to_raw_value(&"x".repeat(MAX_CALL_BYTES / 2)).ok();
         let mut log = ToolCallLog::default();
         for _ in 0..2 {

@@ -40,7 +40,7 @@ impl ToolInfo {
     }
 }
 
-/// Who executes a tool.
+/// The party that executes a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Executor {
     Page,
@@ -50,7 +50,7 @@ pub(super) enum Executor {
     Client,
     /// The agent: the tool changes the state that the application shares.
     Agent,
-    /// Nobody: the arguments of a call are the answer to the query.
+    /// No party: the arguments of a call are the answer to the query.
     Answer,
 }
 
@@ -154,7 +154,7 @@ impl ToolCatalog {
         self.info(name).is_none().then_some(tool)
     }
 
-    /// Returns the registered name of a tool, or `name` itself if there is no such tool.
+    /// Returns the registered name of a tool, or `name` itself if no tool has it.
     pub(super) fn registered_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.info(name).map_or(name, |info| &info.registered_name)
     }

@@ -1,4 +1,4 @@
-//! What was said, called and answered in a query, for the queries after it.
+//! The messages, calls and results of a query, for the queries after it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,8 +33,8 @@ impl Transcript {
         self.state().messages = vec![opening];
     }
 
-    /// Appends a message, if the query is written down. Two turns of the model in succession are one:
-    /// what the service has said between them is not kept, and providers do not accept two.
+    /// Appends a message, if the query is written down. Two turns of the model in succession are
+    /// one: messages of the service between them are not kept, and providers do not accept two.
     pub(super) fn push(&self, message: &ModelMessage) {
         let messages = &mut self.state().messages;
         match (messages.last_mut(), message) {
@@ -59,8 +59,8 @@ impl Transcript {
         }
     }
 
-    /// Takes the messages of a query that has ended. `ending` says how it ended if the model has not
-    /// answered. Returns `None` if the model has not said anything.
+    /// Takes the messages of a query that has ended. `ending` describes the end if the model has
+    /// not answered. Returns `None` if the model has not answered.
     pub(crate) fn finish(&self, ending: Option<&str>) -> Option<FinishedTranscript> {
         let TranscriptState {
             mut messages,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_query_is_kept_as_it_is_and_an_unanswered_one_is_not() {
+    fn an_answered_query_is_kept_unchanged_and_an_unanswered_one_is_not() {
         let transcript = Transcript::default();
         transcript.begin(ModelMessage::from_text("Hello".to_owned()));
         assert!(transcript.finish(Some("(It failed.)")).is_none());

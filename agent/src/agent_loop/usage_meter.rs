@@ -1,4 +1,4 @@
-//! What a query has used so far: tokens, time and calls.
+//! The use of a query so far: tokens, time and calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -12,7 +12,7 @@ pub(super) enum CallState {
     Running,
     /// It waits for the approval of a person.
     Interrupted(Interrupt),
-    /// It waits for its result, which the client has to bring.
+    /// It waits for its result, which the client must send.
     Pending,
     /// Its result was sent, or the client has it.
     Answered,

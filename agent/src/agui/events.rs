@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The version of the protocol that the agent declares.
 pub(crate) const PROTOCOL_VERSION: &str = "1.0";
 
-/// An event of a run, as it is encoded in the stream.
+/// An event of a run, encoded as in the stream.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(
     tag = "type",

@@ -51,7 +51,7 @@ pub(crate) struct Function {
     pub(crate) arguments: String,
 }
 
-/// What a message contains: text, or a list of parts.
+/// The content of a message: text, or a list of parts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum AguiContent {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_elsewhere_and_unknown_parts_are_no_errors() {
+    fn references_to_bytes_and_unknown_parts_are_ignored() {
         let read = parts(json!([
             { "type": "image", "source": { "type": "url", "value": "https://example.com/a.png" } },
             { "type": "image", "source": { "type": "file", "value": "file-1", "provider": "openai" } },

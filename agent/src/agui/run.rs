@@ -94,7 +94,7 @@ impl AguiRun {
         }
     }
 
-    /// Ends the run if only the client can go on.
+    /// Ends the run if only the client can continue.
     fn suspend_if_idle(&mut self) {
         let is_idle = self.encoder.waits_for_client() && !self.state.activity.is_busy();
         if self.phase == RunPhase::Running && is_idle {
@@ -152,7 +152,7 @@ impl AguiRun {
         }
     }
 
-    /// Adds what the person has said, and the state of the application if it has changed it.
+    /// Adds the new messages of the person, and the state of the application if it has changed.
     fn add_to_query(&mut self, prompt: NewMessages, input: &RunInput) {
         let shared = input.shared_state();
         let is_changed = shared.is_some_and(|state| self.state.shared.share(state));
@@ -169,8 +169,8 @@ impl AguiRun {
     }
 
     /// Returns whether a request continues this suspended run: its thread still has calls that wait
-    /// for the client, and the query can still read what the person has said since. The thread has
-    /// not if the person has changed an earlier message.
+    /// for the client, and the query can still read the messages of the person since then. The
+    /// thread has not if the person has changed an earlier message.
     pub(crate) fn is_continued_by(&self, known_calls: &HashSet<&str>, has_prompt: bool) -> bool {
         let waiting = self.encoder.waiting_calls();
         let is_known = waiting.iter().any(|call| known_calls.contains(&**call));
@@ -271,8 +271,8 @@ impl AguiRun {
     }
 }
 
-/// Creates the failure of a query whose last message was dropped, because nobody has read the messages
-/// before it in time.
+/// Creates the failure of a query whose last message was dropped, because the earlier messages were
+/// not read in time.
 fn unread_end() -> AgentFailure {
     let message = "the query has ended, and its end was not read in time";
     AgentFailure::new(ErrorCode::QueryTimeout, message)

@@ -31,7 +31,7 @@ const NOT_MADE: &str = "The call was not made, or was cancelled.";
 #[derive(Debug)]
 pub(crate) struct RunEncoder {
     run: RunIdentity,
-    /// What all ids begin with: the id of the query, which is never used again. That of a run is
+    /// The beginning of all ids: the id of the query, which is never used again. That of a run is
     /// chosen by the client.
     id_prefix: String,
     events: Vec<AguiEvent>,
@@ -195,7 +195,7 @@ impl RunEncoder {
         }
         self.end_call(call);
         self.close_message();
-        // What the model writes after a result belongs to its next turn.
+        // Text of the model after a result belongs to its next turn.
         self.turn_message = None;
         self.message_count += 1;
         self.events.push(AguiEvent::ToolCallResult {
@@ -221,7 +221,7 @@ impl RunEncoder {
         self.calls.set(call, CallState::Interrupted(interrupt));
     }
 
-    /// The client has to make a call, with one of its own tools.
+    /// The client must make a call, with one of its tools.
     pub(crate) fn client_call(&mut self, call: &str, tool: &str, arguments: &Map<String, Value>) {
         self.call(call, tool, arguments);
         self.calls.set(call, CallState::Pending);
@@ -239,7 +239,7 @@ impl RunEncoder {
         });
     }
 
-    /// What the query has used so far.
+    /// The use of the query so far.
     pub(crate) fn usage(&mut self, usage: QueryUsage) {
         self.usage.update(usage);
     }

@@ -99,7 +99,7 @@ pub(crate) struct ForwardedProps {
     pub(crate) profile: Option<String>,
 }
 
-/// Reads the members of an object. The protocol allows any other value, too.
+/// Reads the members of an object. The protocol also allows any other value.
 fn object_or_default<'de, D>(deserializer: D) -> Result<ForwardedProps, D::Error>
 where
     D: Deserializer<'de>,
@@ -143,7 +143,7 @@ impl RunInput {
     /// Parses and checks the body of a request.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, AgentFailure> {
         let input: Self = serde_json::from_slice(body).map_err(|error| {
-            violation(format!("the body is no RunAgentInput of AG-UI: {error}"))
+            violation(format!("the body is not a RunAgentInput of AG-UI: {error}"))
                 .with_remedy("send it with `HttpAgent` of @ag-ui/client, or as its schema says")
         })?;
         input.check_ids()?;
@@ -201,7 +201,7 @@ impl RunInput {
             } else if (tool.parameters.as_ref()).is_some_and(|it| !it.is_object() && !it.is_null())
             {
                 format!(
-                    "the `parameters` of the tool `{name}` are no JSON Schema that is an object"
+                    "the `parameters` of the tool `{name}` are not a JSON Schema that is an object"
                 )
             } else {
                 continue;

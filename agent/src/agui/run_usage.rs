@@ -1,14 +1,14 @@
-//! What the runs of a query use.
+//! The use of the runs of a query: tokens.
 
 use bridge_protocol::QueryUsage;
 
 use super::events::ModelUsage;
 
-/// What a query has used, and which part of it belongs to the run.
+/// The use of a query, and the part of it that belongs to the run.
 #[derive(Debug, Default)]
 pub(super) struct RunUsage {
     of_query: QueryUsage,
-    /// What the query had used when the run began.
+    /// The use of the query when the run began.
     of_former_runs: QueryUsage,
 }
 
@@ -43,7 +43,7 @@ impl RunUsage {
     }
 }
 
-/// Returns a count, unless it is 0: providers that do not report it are counted as 0, too.
+/// Returns a count, unless it is 0: providers that do not report it are also counted as 0.
 fn reported(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }

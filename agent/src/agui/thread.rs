@@ -1,5 +1,5 @@
-//! What the messages of a thread say: they are all that were ever sent, and those that follow the last
-//! message of the assistant are new.
+//! The messages of a thread: all that were ever sent. Those that follow the last message of the
+//! assistant are new.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::run_input::{ResumeStatus, RunInput};
 use crate::agent_loop::ClientResult;
 use crate::model::{Media, ModelTool, essence};
 
-/// The media type of a file whose message does not say it.
+/// The media type of a file whose message has none.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// The new messages of the person.
@@ -117,7 +117,7 @@ impl RunInput {
             .count()
     }
 
-    /// Returns what was said and called before the new messages, if anything was.
+    /// Returns the messages and calls before the new messages, if there are any.
     pub(crate) fn history_item(&self) -> Option<ContextItem> {
         let (earlier, _) = self.split_at_last_answer();
         let history: Vec<_> = earlier.iter().filter_map(history_entry).collect();
@@ -251,8 +251,8 @@ fn history_entry(message: &AguiMessage) -> Option<Value> {
     }
 }
 
-/// Returns the schema of the arguments of a tool. Providers require that its root says that it is an
-/// object; a tool without a schema takes no arguments.
+/// Returns the schema of the arguments of a tool. Providers require that its root declares that it
+/// is an object; a tool without a schema takes no arguments.
 fn input_schema(parameters: Option<&Value>) -> Value {
     let mut schema = match parameters {
         Some(Value::Object(schema)) => schema.clone(),
@@ -272,7 +272,7 @@ fn context_item(name: &str, value: &Value) -> ContextItem {
     }
 }
 
-/// Returns whether a state says nothing: an absent one is the same as an empty object.
+/// Returns whether a state is empty: an absent one is the same as an empty object.
 fn is_empty(state: &Value) -> bool {
     match state {
         Value::Null => true,

@@ -37,8 +37,8 @@ const SESSION_ARGUMENT: &str = "session_id";
 const SESSION_DESCRIPTION: &str =
     "Which page to use, if several are open; see list_active_sessions";
 
-/// The tools that a query may use. Dropping this cancels the open calls. There is no session that
-/// must be closed at the bridge.
+/// The tools that a query may use. Dropping this cancels the open calls. The bridge has no
+/// session that must be closed.
 #[derive(Debug)]
 pub(crate) struct AllowedTools {
     bridge: AgentBridge,

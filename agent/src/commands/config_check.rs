@@ -1,4 +1,4 @@
-//! `mcp-web-agent --check-config`: what a start would use, without one.
+//! `mcp-web-agent --check-config`: checks a start without starting.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the commands print, and what they ask.
+//! Output of the commands, and their questions.
 //!
 //! Servers and files of others may contain characters that change what a terminal shows. All output
 //! passes through [`visible_text`] here.
@@ -16,7 +16,7 @@ pub(super) const EXIT_FAILED: u8 = 1;
 pub(super) enum CommandError {
     /// The message for the person.
     Failed(String),
-    /// Nobody reads the output any more, as after `| head`.
+    /// The reader of the output is gone, as after `| head`.
     OutputClosed,
 }
 
@@ -81,7 +81,7 @@ impl Console {
         Ok(self.output.flush()?)
     }
 
-    /// Asks a question. Returns whether the answer is `y`, or `None` if there is nobody to answer.
+    /// Asks a question. Returns whether the answer is `y`, or `None` without a terminal.
     pub(super) fn ask(&self, question: &str) -> Result<Option<bool>, CommandError> {
         (self.ask)(&visible_text(question)).map_err(|error| {
             let message = format!("the answer cannot be read: {error}");

@@ -48,12 +48,12 @@ pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
 /// The tools of a server; `None` if it is disabled.
 type ListResult = Result<Option<Listed>, String>;
 
-/// What becomes of tools that differ from the pinned ones.
+/// The treatment of tools that differ from the pinned ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncMode {
     /// They are only shown, also those of servers without pins.
     Check,
-    /// They are pinned if a person says so.
+    /// They are pinned if a person confirms it.
     Ask,
     /// They are pinned.
     Accept,

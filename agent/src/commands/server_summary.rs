@@ -8,7 +8,7 @@ use url::Url;
 
 use super::server_listing::count;
 
-/// The programs whose first argument names what they start, so that it is no secret.
+/// The programs whose first argument names the program that they start, so that it is not a secret.
 const LAUNCHERS: [&str; 7] = ["npx", "bunx", "uvx", "pipx", "node", "python", "python3"];
 
 /// The options of launchers that have no value, or whose value names what they start.
@@ -39,8 +39,8 @@ fn address(transport: &ServerTransport) -> String {
     }
 }
 
-/// Returns the command, what a launcher starts, and the number of the other arguments: any of them may
-/// be a secret, also one that looks like a name.
+/// Returns the command, the program of a launcher, and the number of the other arguments: any of
+/// them may be a secret, also one that looks like a name.
 fn command_line(command: &str, arguments: &[String]) -> String {
     let mut words = vec![if command.contains("${") {
         "…"
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_secret_is_not_shown() {
+    fn possible_secrets_are_not_shown() {
         for (command, args, expected) in [
             (
                 "npx",

@@ -14,26 +14,26 @@ pub struct ConversationSettings {
     #[arg(long, env = "MCP_WEB_AGENT_CONVERSATIONS_FILE", value_name = "PATH")]
     pub conversations_file: Option<PathBuf>,
 
-    /// Maximum number of queries that a conversation keeps. Of a longer one the oldest are dropped.
+    /// Maximum number of queries in a conversation. Beyond it, the oldest are dropped.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATION_QUERIES", value_name = "N", default_value_t = 200, value_parser = parse_count)]
     pub max_conversation_queries: usize,
 
-    /// Maximum size of a conversation in bytes. Of a larger one the oldest queries are dropped.
+    /// Maximum size of a conversation in bytes. Beyond it, the oldest queries are dropped.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATION_BYTES", value_name = "BYTES",
         default_value_t = 1024 * 1024, value_parser = parse_count)]
     pub max_conversation_bytes: usize,
 
-    /// Maximum number of conversations of one user, in all apps together. Of more the oldest are
-    /// dropped.
+    /// Maximum number of conversations of one user, in all apps together. Beyond it, the oldest
+    /// are dropped.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATIONS_PER_USER", value_name = "N", default_value_t = 100, value_parser = parse_count)]
     pub max_conversations_per_user: usize,
 
-    /// Maximum size of all conversations of one user in bytes. Of more the oldest are dropped.
+    /// Maximum size of all conversations of one user in bytes. Beyond it, the oldest are dropped.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONVERSATION_BYTES_PER_USER", value_name = "BYTES",
         default_value_t = 8 * 1024 * 1024, value_parser = parse_count)]
     pub max_conversation_bytes_per_user: usize,
 
-    /// Maximum size of the conversations of all users in bytes. Of more the oldest are dropped.
+    /// Maximum size of the conversations of all users in bytes. Beyond it, the oldest are dropped.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_ALL_CONVERSATION_BYTES", value_name = "BYTES",
         default_value_t = 256 * 1024 * 1024, value_parser = parse_count)]
     pub max_all_conversation_bytes: usize,
@@ -44,7 +44,7 @@ pub struct ConversationSettings {
 }
 
 impl ConversationSettings {
-    /// Returns when the last query of the oldest conversation that is kept may be, if `now` is now. Both
+    /// Returns the earliest time of the last query of a conversation that is kept at `now`. Both
     /// are milliseconds since 1970.
     pub(crate) fn oldest_ms(&self, now: u64) -> u64 {
         let lifetime = u64::try_from(self.conversation_lifetime.as_millis());

@@ -35,25 +35,26 @@ pub struct AgentLimits {
     #[arg(long, env = "MCP_WEB_AGENT_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
     pub query_timeout: Duration,
 
-    /// Time after which a tool call that has no result fails. The model is told so.
+    /// Time after which a tool call without a result fails. The model is notified.
     #[arg(long, env = "MCP_WEB_AGENT_CALL_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = parse_duration)]
     pub call_timeout: Duration,
 
-    /// Maximum size of the tool result that the model is given, in bytes. A longer one is
-    /// truncated, and the model is told so.
+    /// Maximum size of a tool result for the model, in bytes. A longer one is truncated, with a
+    /// note for the model.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_TOOL_RESULT_BYTES", value_name = "BYTES",
         default_value_t = 64 * 1024, value_parser = parse_count)]
     pub max_tool_result_bytes: usize,
 
-    /// Maximum size of earlier queries of a conversation in the input of the model, in bytes. Of a
-    /// longer one the oldest results of calls are left out first, then the oldest queries.
+    /// Maximum size of earlier queries of a conversation in the input of the model, in bytes.
+    /// Beyond it, the oldest results of calls are left out first, then the oldest queries.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_HISTORY_BYTES", value_name = "BYTES",
         default_value_t = 128 * 1024, value_parser = parse_count)]
     pub max_history_bytes: usize,
 
     /// Kinds of tools whose calls a person must approve in the page first: `write` for all that
-    /// change something, `destructive` for those that may destroy something or say nothing about it,
-    /// `open-world` for those that reach beyond the app. A page can name more tools in its query.
+    /// change something, `destructive` for those that may destroy something or have no hint about
+    /// it, `open-world` for those that reach beyond the app. A page can name more tools in its
+    /// query.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_ASK",
@@ -63,7 +64,7 @@ pub struct AgentLimits {
     )]
     pub ask: Vec<AskFor>,
 
-    /// Time after which a call that nobody has approved is not made.
+    /// Time after which a call is not made if the person has not approved it.
     #[arg(long, env = "MCP_WEB_AGENT_APPROVAL_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub approval_timeout: Duration,
 }

@@ -28,7 +28,7 @@ pub(super) struct Database {
     has_deleted_content: bool,
 }
 
-/// A conversation as it is stored.
+/// A conversation in the form in which it is stored.
 struct StoredConversation {
     number: i64,
     created_at: u64,

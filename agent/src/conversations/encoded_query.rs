@@ -10,7 +10,7 @@ const MAX_TITLE_CHARS: usize = 80;
 /// Drops a part of a query.
 type Omission = fn(&mut StoredQuery);
 
-/// What a query that is too long is stored without, in this order.
+/// The parts that are left out of a query that is too long, in this order.
 const OMISSIONS: [(&str, Omission); 3] = [
     ("pictures and files", StoredQuery::drop_media),
     ("results of calls", StoredQuery::drop_results),

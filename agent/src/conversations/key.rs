@@ -1,4 +1,4 @@
-//! The id of a conversation, and whose it is.
+//! The id of a conversation, and its owner.
 
 use agent_tools::AgentFailure;
 use bridge_protocol::limits::MAX_CONVERSATION_ID_BYTES;

@@ -1,4 +1,4 @@
-//! One query of a conversation, as it is stored.
+//! One query of a conversation, in the form in which it is stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -112,7 +112,8 @@ impl StoredQuery {
         self.messages.into_iter().map(StoredMessage::into_message)
     }
 
-    /// Returns how many prompts the query has: its own, and what the person has said while it waited.
+    /// Returns how many prompts the query has: its own, and the messages of the person while it
+    /// waited.
     pub(super) fn prompts(&self) -> usize {
         let messages = self.messages.iter();
         let prompts = messages.filter(|message| matches!(message, StoredMessage::User { .. }));

@@ -89,7 +89,7 @@ async fn deleted_content_is_in_no_file() {
     store.conversations.delete(key("a")).await.unwrap();
     assert!(!store.has_text("first secret"));
 
-    // What has expired is deleted with the next list.
+    // Expired conversations are deleted with the next list.
     store
         .other_program()
         .execute("UPDATE conversation SET updated_at = 0", [])
@@ -123,7 +123,7 @@ async fn a_query_that_cannot_be_read_is_left_out_of_its_conversation() {
     let other = store.other_program();
     let is_refused = |statement| other.execute(statement, []).is_err();
     assert!(is_refused("UPDATE query SET json = x'ff00'"));
-    // What SQLite refuses by itself can come from a damaged file.
+    // Values that SQLite itself refuses can come from a damaged file.
     other
         .execute_batch(
             "PRAGMA writable_schema = ON;

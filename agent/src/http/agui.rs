@@ -89,7 +89,8 @@ async fn start_run(
         query.conversation = Some(input.thread_id.clone());
         continue_conversation(state, caller, input, &mut query).await?;
     } else {
-        // A bridge of mcp-web 0.1 does not tell who asks, and there are no conversations then.
+        // A bridge of mcp-web 0.1 does not send the caller, and without one there are no
+        // conversations.
         query.context.extend(input.history_item());
     }
     let mut query = AcceptedQuery::of_frontend(query, authorized, reservation)?;

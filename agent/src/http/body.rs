@@ -68,7 +68,7 @@ fn reserve_parsed(
     max_all_bytes: usize,
 ) -> Result<(), Rejection> {
     let json = std::str::from_utf8(body).map_err(|_| {
-        let message = "the body is no text in UTF-8: send JSON";
+        let message = "the body is not text in UTF-8: send JSON";
         Rejection::new(ErrorCode::ProtocolViolation, message)
     })?;
     let values = value_count::count(json);

@@ -21,7 +21,7 @@ pub(super) enum RequestCaller {
     Bridge {
         /// The token of the query.
         token: Secret,
-        /// Who asks; bridges of mcp-web 0.1 do not tell it.
+        /// The caller, which bridges of mcp-web 0.1 do not send.
         caller: Option<Box<QueryCaller>>,
     },
     /// A frontend, which has presented the token of its session. Only the bridge can verify that
@@ -90,7 +90,7 @@ impl RequestCaller {
     }
 }
 
-/// Reads who asks. Only a request with the service credential may say it.
+/// Reads the caller. Only a request with the service credential may name one.
 pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, Rejection> {
     let Some(value) = headers.get(QUERY_CALLER_HEADER) else {
         return Ok(None);

@@ -34,7 +34,7 @@ pub(super) fn event_stream_required() -> Rejection {
     )
 }
 
-/// Responds with each message as it is received, up to the last.
+/// Responds with each message when it is received, up to the last.
 pub(super) fn response(messages: mpsc::Receiver<BridgeToPage>) -> Response {
     let events = stream::unfold(messages, |mut messages| async {
         let message = messages.recv().await?;

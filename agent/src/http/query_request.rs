@@ -16,7 +16,7 @@ use crate::agent_loop::check_local_time;
 use crate::conversations::check_conversation_id;
 use crate::queries::check_timeout;
 
-/// A query as it was received, with the session that a frontend selects.
+/// A received query, with the session that a frontend selects.
 #[derive(Debug)]
 pub(super) struct QueryRequest {
     pub(super) query: Query,
@@ -75,7 +75,7 @@ impl QueryRequest {
         let violation = |message: String| Rejection::new(ErrorCode::ProtocolViolation, message);
         let body: QueryRequestBody = serde_json::from_slice(body).map_err(|error| {
             violation(format!(
-                "the body is no query: {error}; a minimal one is {{\"prompt\": \"…\"}}"
+                "the body is not a query: {error}; a minimal one is {{\"prompt\": \"…\"}}"
             ))
         })?;
         if body.kind.as_deref().is_some_and(|kind| kind != "query") {
@@ -178,7 +178,7 @@ mod tests {
             (r#"{"uuid":"a/b","prompt":"p"}"#, "malformed"),
             (r#"{"uuid":"..","prompt":"p"}"#, "malformed"),
             (r#"{"uuid":"","prompt":"p"}"#, "malformed"),
-            ("[", "no query"),
+            ("[", "not a query"),
         ] {
             let message = error_message(parse(invalid, None));
             assert!(message.contains(part), "{message}");

@@ -14,10 +14,10 @@ const FRONTENDS_SHARE: usize = 2;
 /// The bodies of one user, or of one frontend, have one in so many bytes.
 const OWNER_SHARE: usize = 8;
 
-/// Whose body it is.
+/// The owner of a body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum BodyOwner {
-    /// A bridge that does not tell who asks: that of mcp-web 0.1.
+    /// A bridge that does not send the caller: that of mcp-web 0.1.
     Bridge,
     /// The user who asks, by the name that the bridge gives.
     User(String),

@@ -75,13 +75,14 @@ pub(crate) struct AuthorizedQuery {
     pub(crate) token: Secret,
     /// How long the agent may take to answer it.
     pub(crate) timeout: Duration,
-    /// Who asks.
+    /// The caller.
     pub(crate) caller: Option<QueryCaller>,
     pub(super) open_query: OpenQuery,
 }
 
-/// A query that the bridge has opened, and that nobody answers yet. Dropping it cancels the query at the
-/// bridge, which would count it until its timeout otherwise: a frontend can disconnect at any time.
+/// A query that the bridge has opened, and that is not answered yet. Dropping it cancels the query
+/// at the bridge, which would otherwise count it until its timeout: a frontend can disconnect at
+/// any time.
 pub(super) struct OpenQuery {
     queries: Arc<RunningQueries>,
     /// `None` once the query is answered, which ends with a report to the bridge.
@@ -138,7 +139,7 @@ pub(crate) enum AuthorizationError {
 
 impl QueryPermit {
     /// Asks the bridge to open the query. The token of the frontend, `bearer`, is sent once and not
-    /// stored. If the returned future is dropped, what the bridge opens is cancelled.
+    /// stored. If the returned future is dropped, the query that the bridge opens is cancelled.
     pub(crate) async fn authorize(
         &self,
         bearer: &Secret,
@@ -156,7 +157,8 @@ impl QueryPermit {
         };
         let (sender, authorized) = oneshot::channel();
         let (queries, id, bearer) = (Arc::clone(&self.queries), self.id.clone(), bearer.clone());
-        // A task of its own learns what the bridge has opened, also if nobody waits for it.
+        // A separate task receives what the bridge has opened, even if its caller has stopped
+        // waiting.
         self.queries.tasks.spawn(async move {
             let stopping = queries.stopping.clone();
             let opening = open_query(&queries, &id, &bearer, &request);
@@ -166,7 +168,7 @@ impl QueryPermit {
                 }
                 () = stopping.cancelled() => Err(shutting_down().into()),
             };
-            // If nobody receives it, it is dropped, which cancels it.
+            // Without a receiver it is dropped, which cancels it.
             let _ = sender.send(opened);
         });
         tokio::select! {

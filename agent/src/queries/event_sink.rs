@@ -30,8 +30,8 @@ const FINAL_REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) enum EventTarget {
     Stream {
         writer: StreamWriter,
-        /// Whether a frontend reads the stream. The final event is then reported to the bridge,
-        /// too.
+        /// Whether a frontend reads the stream. The final event is then also reported to the
+        /// bridge.
         is_direct: bool,
     },
     Reports,
@@ -183,7 +183,7 @@ fn final_event(uuid: QueryId, outcome: &QueryOutcome, usage: &QueryUsage) -> Bri
     }
 }
 
-/// Progress as a text, which is what pages of mcp-web 0.1 show.
+/// Progress as a text, as pages of mcp-web 0.1 show it.
 fn describe_progress(content: QueryContent) -> Option<String> {
     Some(match content {
         QueryContent::Text { text } | QueryContent::Note { text } => text,

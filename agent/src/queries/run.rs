@@ -35,7 +35,7 @@ pub(crate) struct AcceptedQuery {
     pub(crate) token: Secret,
     /// The timeout that the bridge has set, if it has set one.
     timeout: Option<Duration>,
-    /// Who asks, if the bridge has told it.
+    /// The caller, if the bridge has sent it.
     caller: Option<QueryCaller>,
     /// The memory of the body with which it was sent, until the query has ended.
     _body: BodyReservation,
@@ -43,12 +43,12 @@ pub(crate) struct AcceptedQuery {
     pub(crate) client_tools: Vec<ModelTool>,
     /// The conversation that the query continues, if it continues one.
     conversation: Option<ConversationKey>,
-    /// What the bridge has opened for a frontend.
+    /// The query that the bridge has opened for a frontend.
     open_query: Option<OpenQuery>,
 }
 
 impl AcceptedQuery {
-    /// Creates a query that has its own token. `caller` is who asks, if the bridge has told it.
+    /// Creates a query that has its own token. `caller` is set if the bridge has sent it.
     pub(crate) fn new(
         message: Query,
         token: Secret,
@@ -149,7 +149,7 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     sink.finish(outcome, usage).await;
 }
 
-/// Appends a query that has ended to its conversation, before the page hears of its end.
+/// Appends a query that has ended to its conversation, before the page is notified of its end.
 async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOutcome) {
     let Some(key) = &query.conversation else {
         return;
@@ -204,7 +204,7 @@ fn log_end(permit: &QueryPermit, model: &str, outcome: &QueryOutcome, usage: &Qu
     );
 }
 
-/// Logs why a query has failed. The message may quote what was said: it is for the page, and for
+/// Logs why a query has failed. The message may quote the conversation: it is for the page, and for
 /// whoever asks for it with the level `debug`.
 fn log_failure(query: &QueryId, failure: &AgentFailure) {
     let cause = failure.log_message.as_deref();

@@ -35,12 +35,12 @@ pub(crate) struct RunningQueries {
     pub(super) stopping: CancellationToken,
 }
 
-/// What queries are answered with.
+/// The parts with which queries are answered.
 pub(crate) struct QueriesConfig {
     pub(crate) bridge: AgentBridge,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) system_prompts: SystemPrompts,
-    /// The models of profiles that have one of their own, by the name of the profile.
+    /// The models of profiles that name one, by the name of the profile.
     pub(crate) profile_models: HashMap<String, Arc<dyn Model>>,
     pub(crate) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,

@@ -1,4 +1,4 @@
-//! Runs of frontends that speak the AG-UI protocol.
+//! Runs of frontends that use the AG-UI protocol.
 
 use std::time::Duration;
 
@@ -183,7 +183,7 @@ async fn the_next_run_brings_the_result_of_the_clients_tool() {
 }
 
 #[tokio::test]
-async fn a_person_who_goes_on_leaves_the_call_of_the_client_unanswered() {
+async fn a_person_who_continues_leaves_the_call_of_the_client_unanswered() {
     let bed = TestBed::start().await;
     let _page = bed.connect_page().await;
     let mut thread = Thread::new(&bed, paint_tool());
@@ -314,7 +314,7 @@ fn resume(interrupt: &Value, is_approved: bool) -> Value {
         "payload": { "approved": is_approved } }] })
 }
 
-/// Starts an agent that refuses a call at once if nobody approves it.
+/// Starts an agent that refuses a call at once if the person does not approve it.
 async fn start_with_short_approvals() -> TestBed {
     let mut config = settings();
     config.limits.approval_timeout = Duration::from_millis(1);
@@ -322,7 +322,7 @@ async fn start_with_short_approvals() -> TestBed {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_approves_is_not_made() {
+async fn a_call_without_approval_is_not_made() {
     let bed = start_with_short_approvals().await;
     let _page = bed.connect_page().await;
     let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });

@@ -21,7 +21,7 @@ fn caller(user: &str) -> String {
 }
 
 #[tokio::test]
-async fn only_a_bridge_that_says_for_whom_may_read_and_delete() {
+async fn only_a_bridge_that_names_the_user_may_read_and_delete() {
     let bed = TestBed::start().await;
     let url = |path: &str| format!("http://{}/conversations{path}", bed.agent.local_addr());
     let request = |method: Method, path: &str| http_client().request(method, url(path));

@@ -228,7 +228,7 @@ async fn a_statement_that_needs_too_much_memory_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_process_has_no_variables_and_limits_of_its_own() {
+async fn a_process_has_no_variables_and_has_its_own_limits() {
     let shop = Shop::start("60s").await;
     let endless = json!({ "sql": format!("{ENDLESS} SELECT count(*) FROM n") });
     let _begun = shop.begin(TOKEN, "query", endless).await;
@@ -341,7 +341,7 @@ async fn no_process_outlives_an_agent_that_was_killed() {
 }
 
 #[tokio::test]
-async fn a_process_that_nobody_kills_ends_by_its_time_on_a_processor() {
+async fn a_process_that_is_not_killed_ends_by_its_processor_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shop.db");
     drop(create_database(&path));

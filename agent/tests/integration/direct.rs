@@ -107,7 +107,7 @@ async fn a_frontend_must_read_events() {
 
 #[tokio::test]
 async fn a_frontend_gets_an_error_when_the_bridge_is_unreachable() {
-    // A bound socket that does not listen refuses connections, and nobody else gets its port.
+    // A bound socket that does not listen refuses connections, and no other test gets its port.
     let closed = TcpSocket::new_v4().unwrap();
     closed.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = closed.local_addr().unwrap();

@@ -29,7 +29,7 @@ fn code(cell: &'static str) -> &'static str {
 struct LimitRow {
     key: &'static str,
     default: &'static str,
-    /// What happens over the limit.
+    /// The effect beyond the limit.
     effect: &'static str,
 }
 

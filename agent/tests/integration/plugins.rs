@@ -377,7 +377,7 @@ async fn a_signal_ends_the_process() {
     }
 }
 
-/// What the help shows works, apart from its paths and names.
+/// The examples of the help work, apart from their paths and names.
 #[tokio::test]
 async fn the_help_has_an_example_for_each_type() {
     for kind in ["filesystem", "database", "websearch", "github", "source"] {

@@ -1,4 +1,4 @@
-//! What one query may use of the sources.
+//! The sources and tools that one query may use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ const START_WAIT: Duration = Duration::from_secs(2);
 /// otherwise the definitions of one server could use up the tokens of each query.
 pub(super) const MAX_DEFINITION_BYTES: usize = 128 * 1024;
 
-/// What one query may use of the sources.
+/// The sources and tools that one query may use.
 #[derive(Debug)]
 pub struct SourceAccess {
     pub(super) sources: Arc<Sources>,
@@ -38,8 +38,8 @@ pub struct SourceAccess {
 }
 
 impl Sources {
-    /// Returns what a query may use. `requested` is the profile that it names; otherwise it has the
-    /// first that admits its caller.
+    /// Returns the access of a query. `requested` is the profile that it names; otherwise it has
+    /// the first that admits its caller.
     pub fn access(
         self: &Arc<Self>,
         caller: Option<&QueryCaller>,
@@ -103,7 +103,7 @@ impl SourceAccess {
         let starting = sources.filter(is_needed).map(|it| it.started());
         let is_first = !self.has_waited.swap(true, Ordering::Relaxed);
         let wait = if is_first { START_WAIT } else { Duration::ZERO };
-        // What fails is logged where it fails.
+        // A failed start is logged where it fails.
         let _ = timeout(wait, join_all(starting)).await;
     }
 
@@ -112,7 +112,7 @@ impl SourceAccess {
         self.sources.offered()
     }
 
-    /// Returns the user, as the bridge identifies it; empty if the bridge has not told it.
+    /// Returns the user, as the bridge identifies it; empty if the bridge has not identified it.
     pub fn user(&self) -> &str {
         self.caller.as_ref().map_or("", |caller| &caller.user)
     }
@@ -124,7 +124,7 @@ impl SourceAccess {
         source.call(&tool.name, arguments, self.user()).await
     }
 
-    /// Returns what the system prompt says about each source of these tools, in the order of the
+    /// Returns the text about each source of these tools for the system prompt, in the order of the
     /// configuration.
     pub fn prompts(&self, tools: &[Arc<OfferedTool>]) -> Vec<String> {
         let mut prompts = Vec::new();
@@ -145,8 +145,8 @@ impl SourceAccess {
     }
 }
 
-/// Creates the failure of a query with a profile that it cannot have. Whether the profile exists is
-/// not said.
+/// Creates the failure of a query with a profile that it cannot have. It does not
+/// reveal whether the profile exists.
 fn profile_refused(name: &str) -> AgentFailure {
     let name = text::shorten_name(name);
     let message = format!("there is no profile `{name}` for you");

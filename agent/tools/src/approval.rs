@@ -11,7 +11,7 @@ pub enum Approval {
     Granted,
     /// The person has refused the call.
     Denied,
-    /// Nobody has answered in time.
+    /// The person has not answered in time.
     Expired,
 }
 
@@ -21,7 +21,7 @@ pub enum Approval {
 pub enum AskFor {
     /// Tools that change something.
     Write,
-    /// Tools that may destroy something, or say nothing about it.
+    /// Tools that may destroy something, or have no hint about it.
     Destructive,
     /// Tools that reach beyond the app.
     OpenWorld,

@@ -179,7 +179,7 @@ fn report_loss() {
     tracing::error!("the last lines of the audit file are lost");
 }
 
-/// Lets calls of sources be refused from now on, and logs why.
+/// Refuses calls of sources from now on, and logs why.
 fn report_failure(is_failing: &AtomicBool, error: &dyn Display) {
     if !is_failing.swap(true, Ordering::Relaxed) {
         tracing::error!(%error, "the audit file cannot be written: calls of sources are refused until \
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_a_line_sees_all_of_its_characters() {
+    fn a_reader_of_a_line_sees_all_of_its_characters() {
         let text = "ann\u{202e}\u{200b}\u{fe0f}\u{2800}\u{2028}\u{9b}\u{e0041}❤\u{fe0f}";
         let arguments = serde_json::json!({ "to": text, text: 1 });
         let raw = RawValue::from_string(arguments.to_string()).unwrap();
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
 
-    /// Creates a pipe that nobody reads. Opening it does not end.
+    /// Creates a pipe without a reader. Opening it does not end.
     #[cfg(unix)]
     fn pipe(folder: &tempfile::TempDir) -> PathBuf {
         use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -30,13 +30,13 @@ pub struct CallProfile<'a> {
     pub(super) approval_timeout: Option<Duration>,
     /// The profile of the operator whose rates count the calls.
     pub(super) rates: Option<&'a ToolProfile>,
-    /// What limits the calls that run at the same time.
+    /// The limits of calls that run at the same time.
     pub(super) shares: Option<&'a UserShares>,
     /// Whether a call waits for others in its own time.
     pub(super) is_wait_timed: bool,
     /// The time of a call, if it is not that of the query.
     pub(super) time: Option<Duration>,
-    /// What the audit file and the metrics say of a call.
+    /// The data of a call for the audit file and the metrics.
     pub(super) recorded: Option<RecordedCall<'a>>,
     /// The secrets to remove from results.
     pub(super) secrets: Option<&'a SecretStore>,
@@ -44,7 +44,7 @@ pub struct CallProfile<'a> {
     pub(super) user: &'a str,
     /// The name of the source, for messages.
     pub(super) source: &'a str,
-    /// What the call may do.
+    /// The class of the tool.
     pub(super) class: ToolClass,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct AuditedCall<'a> {
     metrics: &'a Metrics,
     started_at: Instant,
     audit: &'a AuditLog,
-    /// `None` if there is no audit file.
+    /// The entry for the audit file; `None` without one.
     entry: Option<CallEntry>,
     /// Whether the call is not made without a line.
     needs_line: bool,
@@ -39,7 +39,7 @@ pub(super) struct AuditedCall<'a> {
     bytes: usize,
 }
 
-/// What the audit file and the metrics say of a call.
+/// The data of a call for the audit file and the metrics.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordedCall<'a> {
     pub(super) access: &'a SourceAccess,
@@ -92,7 +92,7 @@ impl AuditedCall<'_> {
         self.line.is_some() || !self.needs_line
     }
 
-    /// Records what a person has said about the call.
+    /// Records the answer of the person about the call.
     pub(super) fn approval(&mut self, approval: Approval) {
         if let Some(entry) = &mut self.entry {
             entry.approval = Some(approval);

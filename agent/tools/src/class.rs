@@ -1,31 +1,32 @@
-//! What a call of a tool may do.
+//! The class of a tool: the effects that its calls may have.
 
 use std::fmt;
 
 use crate::approval::AskFor;
 
-/// What a call of a tool may do. The hints are those of MCP, whose defaults are the most careful.
+/// The effects that calls of a tool may have. The hints are those of MCP, whose defaults are the
+/// most careful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolClass {
-    /// What the call may change.
+    /// The changes that a call may make.
     pub effect: ToolEffect,
-    /// Whether the tool says that it reaches beyond the app (`openWorldHint`).
+    /// Whether calls reach beyond the app (`openWorldHint`).
     pub is_open_world: bool,
 }
 
-/// What a call of a tool may change.
+/// The changes that a call of a tool may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolEffect {
     /// Nothing (`readOnlyHint`).
     Read,
     /// It adds something (`destructiveHint` is false).
     Write,
-    /// It may destroy something, or the tool says nothing about it.
+    /// It may destroy something, or the tool has no hint.
     Destructive,
 }
 
 impl ToolClass {
-    /// The class of a tool that says nothing about itself.
+    /// The class of a tool without hints.
     #[cfg(any(test, feature = "testing"))]
     pub const UNKNOWN: Self = Self {
         effect: ToolEffect::Destructive,

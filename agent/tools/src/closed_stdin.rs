@@ -1,13 +1,13 @@
-//! Notices that nobody can write to stdin any more, also while it is not read.
+//! Notices that the other end of stdin is closed, even while stdin is not read.
 
-/// Completes when nobody can write to stdin any more. Nothing is read from it.
+/// Completes when the other end of stdin is closed. Nothing is read from it.
 pub fn closed_stdin() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             wait();
-            // There is no receiver if the program ends for another reason.
+            // The receiver is gone if the program ends for another reason.
             let _ = sender.send(());
         });
         async move { drop(receiver.await) }
@@ -16,7 +16,7 @@ pub fn closed_stdin() -> impl Future<Output = ()> {
     std::future::pending()
 }
 
-/// Waits until nobody can write to stdin any more. Nothing is read from it.
+/// Waits until the other end of stdin is closed. Nothing is read from it.
 #[cfg(unix)]
 pub fn wait() {
     use rustix::event::{PollFd, PollFlags, poll};

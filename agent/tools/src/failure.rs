@@ -11,11 +11,11 @@ use bridge_protocol::ErrorCode;
 pub struct AgentFailure {
     /// The code that the page is sent.
     pub code: ErrorCode,
-    /// What happened, and to what.
+    /// A description of what happened, and to what.
     pub message: String,
-    /// What to do next, if there is something to do.
+    /// The next step for the reader, if there is one.
     pub remedy: Option<String>,
-    /// What the log shows of the message: nothing that was said, called or answered.
+    /// The message in the log, which quotes nothing of the conversation.
     pub log_message: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl AgentFailure {
         Self::new(ErrorCode::AgentFailed, message).with_loggable_message()
     }
 
-    /// Adds what to do next.
+    /// Adds the next step for the reader.
     pub fn with_remedy(self, remedy: impl Into<String>) -> Self {
         Self {
             remedy: Some(remedy.into()),
@@ -44,7 +44,7 @@ impl AgentFailure {
         }
     }
 
-    /// Lets the log show the whole message, which quotes nothing that was said, called or answered.
+    /// Logs the whole message, which quotes nothing of the conversation.
     pub fn with_loggable_message(self) -> Self {
         let message = self.message.clone();
         self.with_log_message(message)

@@ -3,20 +3,20 @@
 //! Nothing here is on by default. A page is not the operator: it may name tools, and a model may
 //! request them, but only a [`ToolProfile`] grants them.
 //!
-//! 1. [`source`] is what a source is; [`managed_source`] starts it when it is needed first, by a
+//! 1. [`source`] has the trait of a source; [`managed_source`] starts one at its first use, by a
 //!    [`shared_attempt`]. The crate `agent-sources` has the built-in sources, and the file with all
 //!    sources and profiles.
 //! 2. [`sources`] has all sources of an agent, and the names by which models call their tools
 //!    ([`offered_name`]).
-//! 3. [`access`] is what one query may use of them: what its [`profile`] allows
+//! 3. [`access`] is the part of them that one query may use: its [`profile`] allows it
 //!    ([`name_patterns`]). [`report`] describes all of them for the operator.
 //! 4. [`pipeline`] makes each call, also those of pages and clients: its steps are listed there, and
 //!    [`call_profile`] says which of them apply to a tool. [`refusal`] has their texts for the model.
 //!    A person may have to [approve](approval) a call.
 //! 5. [`call_record`] and [`audit`] record the calls, [`redaction`] without secrets; [`rate`] and
 //!    [`user_shares`] bound what one user may do. [`metrics`] counts the calls, and the queries.
-//! 6. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of their
-//!    tools ([`server_tool`]) that the operator has looked at. [`mcp`] connects to them.
+//! 6. [`servers_file`] lists the MCP servers that are sources, and [`pins`] the definitions of
+//!    their tools ([`server_tool`]) that the operator has reviewed. [`mcp`] connects to them.
 //! 7. [`timeouts`] has the times for starting, listing, idling and ending.
 //! 8. [`builtin_tool`] describes the tools of built-in sources. [`served_source`] is one of them that
 //!    another program uses on its own.

@@ -1,11 +1,11 @@
 //! MCP clients, and the server of a source. Only this module uses rmcp.
 //!
-//! - [`upstream`] are MCP servers that are sources, and [`server_guard`] ends the process of one when
+//! - [`upstream`] is an MCP server as a source, and [`server_guard`] ends the process of one when
 //!   the agent was killed.
-//! - [`servers`] creates them from the servers file.
+//! - [`servers`] creates these sources from the servers file.
 //! - [`plugin_server`] serves a built-in source to another program.
-//! - [`message_lines`] reads what the other end of a connection over stdio sends.
-//! - [`call_result`] and [`annotations`] convert what servers say.
+//! - [`message_lines`] reads the messages of a connection over stdio.
+//! - [`call_result`] and [`annotations`] convert results and annotations of servers.
 
 mod annotations;
 mod call_result;

@@ -19,12 +19,12 @@ pub struct Media {
     pub data: Arc<str>,
 }
 
-/// What a picture counts as input, in bytes of text. Providers count about 1,500 tokens for one of the
-/// size that pages send.
+/// The size that a picture counts as input, in bytes of text. Providers count about 1,500 tokens
+/// for one of the size that pages send.
 const PICTURE_INPUT_BYTES: usize = 6 * 1024;
 
 /// Returns a media type in lower case without its parameters (RFC 9110 section 8.3.1), such as
-/// `charset=utf-8`; `None` if it is none.
+/// `charset=utf-8`; `None` if the text is not a media type.
 pub fn essence(mime_type: &str) -> Option<String> {
     let mime_type = MediaType::parse(mime_type.trim()).ok()?;
     Some(mime_type.essence().to_string().to_ascii_lowercase())

@@ -16,12 +16,12 @@ pub(crate) struct NamePatterns {
 const SPECIAL: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 impl NamePatterns {
-    /// Parses patterns. `key` is what an error calls them.
+    /// Parses patterns. `key` is their name in errors.
     pub(crate) fn parse(key: &str, patterns: &[String]) -> Result<Self, String> {
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
             let glob = Glob::new(pattern).map_err(|error| {
-                format!("`{pattern}` in `{key}` is no pattern: {}", error.kind())
+                format!("`{pattern}` in `{key}` is not a pattern: {}", error.kind())
             })?;
             set.add(glob);
         }

@@ -20,7 +20,7 @@ pub enum CallStatus {
     RateLimited,
     /// The tool has not answered in time.
     Timeout,
-    /// There is no such tool, or its source cannot be used at the moment.
+    /// The tool does not exist, or its source cannot be used at the moment.
     Unavailable,
 }
 

@@ -1,5 +1,5 @@
-//! The file with the definitions of the tools of MCP servers that the operator has looked at. A tool
-//! whose definition is another one since then is not used.
+//! The file with the definitions of the tools of MCP servers that the operator has reviewed. A tool
+//! whose definition has changed since then is not used.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -19,7 +19,7 @@ pub(crate) const MAX_PINS_BYTES: usize = 64 * 1024 * 1024;
 pub struct Pins {
     path: PathBuf,
     servers: BTreeMap<String, Vec<PinnedTool>>,
-    /// What the file has on the disk; `None` if it does not exist.
+    /// The content of the file on the disk; `None` if it does not exist.
     content: Option<Vec<u8>>,
 }
 
@@ -100,7 +100,7 @@ impl Pins {
             format!("{path} is not what `mcp-web-agent mcp sync` writes: {error}")
         })?;
         let mut servers = document.servers;
-        // A definition that was edited by hand is not the one that was looked at.
+        // A definition that was edited by hand is not the one that was reviewed.
         for (name, tools) in &mut servers {
             let before = tools.len();
             tools.retain(|tool| tool.hash == tool.definition.hash());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_may_have_more_bytes_than_the_file_of_servers_and_have_a_limit_of_their_own() {
+    fn pins_may_have_more_bytes_than_the_file_of_servers_and_have_their_own_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp-servers.pins.json");
         let mut pins = Pins::load(path.clone()).unwrap();

@@ -1,8 +1,8 @@
-//! The steps of every call of a tool, in their order. Sources, the page, and the client that asks pass
-//! the same ones: the [`CallProfile`] of a call says which of them do not apply to it.
+//! The steps of every call of a tool, in their order. They are the same for tools of sources, of
+//! the page and of the client: the [`CallProfile`] of a call says which of them do not apply to it.
 //!
-//! Whatever the outcome, the call is recorded. What fails a step ends the call with a text for the
-//! model.
+//! Every call is recorded, whatever its outcome. A step that fails ends the call with a text for
+//! the model.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::refusal::{
 };
 use crate::user_shares::CallPermit;
 
-/// What the pipeline needs from the maker of a call.
+/// The parts of a call that its caller provides.
 pub trait CallSteps: Send {
     /// The result of a call, in the shape that its reader needs.
     type Output;

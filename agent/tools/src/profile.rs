@@ -11,7 +11,7 @@ use crate::name_patterns::{NamePatterns, literal_beginning};
 use crate::offered_tool::OfferedTool;
 use crate::rate::{Rate, UserRateLimiter};
 
-/// A profile as the file has it.
+/// A profile in the form of the tools file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileEntry {
@@ -35,7 +35,7 @@ pub struct ProfileEntry {
     rate: BTreeMap<Permission, Rate>,
 }
 
-/// What a profile grants: an effect of calls, or that they reach beyond.
+/// A permission that a profile grants: an effect of calls, or that they reach beyond the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Permission {
@@ -60,7 +60,7 @@ impl Permission {
 pub struct ToolProfile {
     /// The name, by which a query can request the profile.
     pub name: String,
-    /// The text that the system prompt of its queries has in addition.
+    /// Additional text for the system prompt of its queries.
     pub system: Option<String>,
     /// The model that answers its queries, if it is not that of the agent.
     pub model: Option<String>,
@@ -116,7 +116,7 @@ impl ToolProfile {
             && is_among(&self.apps, &[&caller.app])
     }
 
-    /// Describes whom the profile is for.
+    /// Describes the callers of the profile.
     pub(super) fn conditions(&self) -> String {
         let conditions = [
             ("roles", &self.roles),
@@ -164,7 +164,7 @@ impl ToolProfile {
         let effect = Permission::of(class.effect);
         for (permission, limiter) in &self.rates {
             let is_open_world = *permission == Permission::OpenWorld && class.is_open_world;
-            // What may destroy counts as what changes, unless it has a rate of its own.
+            // A destructive call counts as a change, unless it has its own rate.
             let is_change = *permission == Permission::Write
                 && effect == Permission::Destructive
                 && !self.has_rate(Permission::Destructive);
@@ -179,9 +179,9 @@ impl ToolProfile {
         self.rates.iter().any(|(it, _)| *it == permission)
     }
 
-    /// Returns warnings about the patterns that mean no tool. `tools` are the full names of the known
-    /// ones, and `unknown` the sources of which no tool is known yet. What `deny` forbids in all
-    /// sources, such as `*-delete_*`, may be meant for tools that are added later.
+    /// Returns warnings about the patterns that mean no tool. `tools` are the full names of the
+    /// known ones, and `unknown` the sources of which no tool is known yet. Patterns of `deny` for
+    /// all sources, such as `*-delete_*`, may be meant for tools that are added later.
     pub fn pattern_warnings(&self, tools: &[&str], unknown: &[&str]) -> Vec<String> {
         let beginnings: Vec<_> = unknown.iter().map(|source| format!("{source}-")).collect();
         let allow = self.allow.without_match(tools, &beginnings).into_iter();
@@ -200,7 +200,7 @@ impl ToolProfile {
         warnings.collect()
     }
 
-    /// Returns warnings about what the operator may not have meant.
+    /// Returns warnings about settings that the operator may not have intended.
     pub fn warnings(&self) -> Vec<String> {
         let name = &self.name;
         let mut warnings = Vec::new();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_self_made_token_is_admitted_only_if_the_profile_says_so() {
+    fn a_self_made_token_is_admitted_only_if_the_profile_allows_it() {
         let self_made = QueryCaller {
             self_made: true,
             ..caller()
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_joins_reading_with_a_way_out_is_warned_of() {
+    fn a_profile_that_combines_reading_with_a_way_out_has_a_warning() {
         let warnings = |text: &str| profile(text).warnings().join("\n");
         let allow = "allow = ['*']\n";
         let warned = warnings(&format!("{allow}grant = ['read', 'write', 'open-world']"));

@@ -44,7 +44,9 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let invalid = || {
-            format!("`{text}` is no rate: write a number of calls and a unit, s, m, h or d: `60/m`")
+            format!(
+                "`{text}` is not a rate: write a number of calls and a unit, s, m, h or d: `60/m`"
+            )
         };
         let (calls, unit) = text.split_once('/').ok_or_else(invalid)?;
         let calls = calls.trim().parse().map_err(|_| invalid())?;
@@ -129,12 +131,12 @@ mod tests {
         }
         for text in ["", "60", "0/m", "-1/m", "60/w", "x/m", "60/minute"] {
             let error = text.parse::<Rate>().unwrap_err();
-            assert!(error.contains("is no rate"), "{error}");
+            assert!(error.contains("is not a rate"), "{error}");
         }
     }
 
     #[test]
-    fn each_user_has_a_rate_of_its_own() {
+    fn each_user_has_a_separate_rate() {
         let limiter = UserRateLimiter::new("2/h".parse().unwrap());
         assert_eq!(limiter.check("ada"), Ok(()));
         assert_eq!(limiter.check("ada"), Ok(()));

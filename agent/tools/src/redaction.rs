@@ -1,4 +1,4 @@
-//! Results without stored secrets, and arguments of calls as logs have them: without secrets, and short.
+//! Results without stored secrets, and arguments of calls for logs: without secrets, and short.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 /// The maximum size of the arguments in a log, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 2048;
 
-/// What a log has in place of a secret.
+/// Placeholder of a secret in a log.
 const REDACTED: &str = "[redacted]";
 
-/// Parts of the names of arguments that are secrets, whatever their schema says.
+/// Parts of the names of arguments that are secrets regardless of their schema.
 const SECRET_NAMES: [&str; 12] = [
     "password",
     "passwd",
@@ -28,10 +28,10 @@ const SECRET_NAMES: [&str; 12] = [
     "accesskey",
 ];
 
-/// How deep the schema of arguments is followed.
+/// Maximum depth to which the schema of arguments is followed.
 const MAX_DEPTH: usize = 16;
 
-/// The number of schemas that are looked at for one value: unions may refer to each other.
+/// Maximum number of schemas that are followed for one value: unions may refer to each other.
 const MAX_SCHEMAS: usize = 64;
 
 /// Replaces the values of stored secrets in a text.
@@ -153,7 +153,7 @@ fn is_secret_schema(schema: &Value) -> bool {
 fn is_secret_name(name: &str, value: &Value) -> bool {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let letters: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
-    // `maxTokens` is a number, and tells nothing.
+    // `maxTokens` is a number, and reveals nothing.
     SECRET_NAMES.iter().any(|part| letters.contains(part)) && !value.is_number()
 }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_schema_or_a_name_marks_as_secret_is_redacted() {
+    fn arguments_that_a_schema_or_a_name_marks_as_secret_are_redacted() {
         let schema = json!({ "properties": {
             "pin": { "type": "string", "writeOnly": true },
             "user": { "properties": { "word": { "format": "password" }, "name": {} } },
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deeply_is_redacted() {
+    fn arguments_that_are_nested_too_deeply_are_redacted() {
         let mut nested = json!("secret");
         for _ in 0..=MAX_DEPTH {
             nested = json!({ "a": nested });

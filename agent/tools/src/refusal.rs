@@ -41,7 +41,7 @@ pub(super) fn not_approved(approval: Approval, timeout: Duration) -> CallOutput 
 pub(super) fn rate_limited(wait: Duration) -> CallOutput {
     let seconds = wait.as_secs() + 1;
     let reason = format!(
-        "Not called: too many calls of this kind were made. retryAfter: {seconds} s. Go on without \
+        "Not called: too many calls of this kind were made. retryAfter: {seconds} s. Continue without \
          it, or say what could not be done."
     );
     CallOutput::failed(CallStatus::RateLimited, reason)
@@ -53,7 +53,7 @@ pub(super) fn busy(source: &str) -> CallOutput {
 
 pub(super) fn unavailable(source: &str, reason: &str) -> CallOutput {
     let reason = format!(
-        "Not called: the source `{source}` cannot be used at the moment: {reason}. Go on without \
+        "Not called: the source `{source}` cannot be used at the moment: {reason}. Continue without \
          it."
     );
     CallOutput::failed(CallStatus::Unavailable, reason)
@@ -62,7 +62,7 @@ pub(super) fn unavailable(source: &str, reason: &str) -> CallOutput {
 pub(super) fn not_audited() -> CallOutput {
     CallOutput::failed(
         CallStatus::Unavailable,
-        "Not called: the audit file of the agent cannot be written. Go on without this tool.",
+        "Not called: the audit file of the agent cannot be written. Continue without this tool.",
     )
 }
 
@@ -76,6 +76,6 @@ pub(super) fn timed_out(time: Duration, effect: ToolEffect) -> CallOutput {
     CallOutput::failed(CallStatus::Timeout, reason)
 }
 
-/// What the model reads in addition about a call that is not allowed, or was not approved.
+/// Advice to the model about a call that is not allowed, or was not approved.
 const DENIED_REMEDY: &str =
-    "Do not request it again: go on without it, or say what could not be done.";
+    "Do not request it again: continue without it, or say what could not be done.";

@@ -1,4 +1,5 @@
-//! What is configured, for the operator: the sources, and the profiles with the tools that they allow.
+//! Describes the configuration for the operator: the sources, and the profiles with the tools that
+//! they allow.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ impl Sources {
         self.unused.iter().filter(|it| it.problem.is_some()).count()
     }
 
-    /// Describes the sources and the profiles. Names and problems may contain what a terminal obeys.
+    /// Describes the sources and the profiles. Names and problems may contain control characters.
     pub fn describe(&self) -> String {
         let mut text = String::new();
         for source in self.all() {

@@ -1,7 +1,7 @@
 //! A source that is served to another program on its own, without an agent.
 //!
-//! Whoever starts the program has chosen the source, so there are no profiles, approvals, rates and
-//! audit file: what calls its tools decides on these. The other steps are those of an agent's calls.
+//! The user of the program has chosen the source. There are no profiles, approvals, rates and audit
+//! file: the client decides on these. The other steps are those of an agent's calls.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// is the maximum of some clients.
 const MAX_RESULT_BYTES: usize = 1000 * 1024;
 
-/// The user of all calls. It has no secrets of its own, so the shared ones are used.
+/// The user of all calls. It has no secrets, so the shared ones are used.
 const USER: &str = "plugin";
 
 /// A source that is served on its own.
@@ -39,7 +39,8 @@ pub struct ServedSource {
 }
 
 impl ServedSource {
-    /// The source is started by its first call. Results do not have the values of `secrets`.
+    /// Creates a server of a source, which is started by its first call. Results do not contain the
+    /// values of `secrets`.
     pub fn new(source: Arc<dyn ToolSource>, secrets: Option<Arc<SecretStore>>) -> Self {
         Self {
             source: ManagedSource::new(source, UserShares::new(MAX_CALLS, MAX_CALLS)),
@@ -62,7 +63,7 @@ impl ServedSource {
         self.source.source.tools()
     }
 
-    /// Returns what a model reads of the source.
+    /// Returns the description of the source for a model.
     pub(crate) fn instructions(&self) -> Option<String> {
         let prompt = self.source.source.prompt()?;
         let end = prompt.floor_char_boundary(MAX_SOURCE_PROMPT_BYTES);
@@ -112,7 +113,7 @@ impl CallSteps for ServedCall<'_> {
     }
 }
 
-/// Cuts a result that is too large, and says so.
+/// Truncates a result that is too large, with a note.
 fn truncate(text: &mut String) {
     let bytes = text.len();
     let mut json_bytes = 0;

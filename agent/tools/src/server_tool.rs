@@ -1,4 +1,4 @@
-//! The definition of a tool of an MCP server, as it is listed and pinned.
+//! The definition of a tool of an MCP server, which the server lists and the operator pins.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ pub struct ServerTool {
     pub description: Option<String>,
     /// The JSON Schema of the arguments.
     pub input_schema: Value,
-    /// What the tool says about its calls.
+    /// The hints of the tool about its calls.
     #[serde(default)]
     pub annotations: ToolHints,
 }
 
-/// What a tool says about its calls. The hints are those of MCP.
+/// The hints of a tool about its calls, as MCP defines them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolHints {
@@ -51,7 +51,7 @@ pub struct ToolHints {
 }
 
 impl ToolHints {
-    /// Returns what a call may do.
+    /// Returns the class of the tool.
     pub fn class(self) -> ToolClass {
         let effect = if self.read_only_hint == Some(true) {
             ToolEffect::Read
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_says_nothing_may_destroy_and_is_not_repeated() {
+    fn a_tool_without_hints_may_destroy_and_is_not_repeated() {
         let hints = |hints: Value| serde_json::from_value::<ToolHints>(hints).unwrap();
         assert_eq!(ToolHints::default().class(), ToolClass::UNKNOWN);
         assert!(!ToolHints::default().is_repeatable());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_nobody_sees_are_removed() {
+    fn invisible_characters_are_removed() {
         let hidden = "a\u{200b}b\u{e0041}\u{202e}c\u{7}\u{fe01}\u{e0100}\u{3164}\u{2800}\n\td é";
         let definition = ServerTool {
             description: Some(hidden.to_owned()),

@@ -8,9 +8,8 @@
 //! 2. [`ServersFile::servers`] parses the entries. An invalid one does not affect the others.
 //! 3. [`ServerDefinition::expand`] replaces variables such as `${TOKEN}` by the values that
 //!    [`Variables`] have. A missing one does not affect other servers.
-//! 4. [`ServersFile::add`], [`ServersFile::remove`] and [`ServersFile::save`] change the file. What
-//!    they do not concern stays in it as it is, and nothing is overwritten that another program has
-//!    changed since.
+//! 4. [`ServersFile::add`], [`ServersFile::remove`] and [`ServersFile::save`] change the file. The
+//!    rest of the text stays unchanged, and later changes of another program are not overwritten.
 
 mod definition;
 mod error;
@@ -58,29 +57,29 @@ pub struct ServersFile {
     path: PathBuf,
     /// The text with the changes that were made.
     text: String,
-    /// What the text says.
+    /// The parsed text.
     document: Map<String, Value>,
     key: &'static str,
-    /// What the file contains on the disk; `None` if it does not exist.
+    /// The content of the file on the disk; `None` if it does not exist.
     content: Option<Vec<u8>>,
 }
 
 /// A server in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEntry {
-    /// The name of the server. It is invalid if the definition is an error that says so.
+    /// The name of the server. It may be invalid: the definition is an error then.
     pub name: String,
-    /// The definition of the server, or a message for the operator that says what is wrong with it.
+    /// The definition of the server, or a message for the operator about its error.
     pub definition: Result<ServerDefinition, String>,
 }
 
 impl ServersFile {
-    /// Loads the file. A file that does not exist is one without servers.
+    /// Loads the file. A file that does not exist has no servers.
     ///
     /// # Errors
     ///
-    /// [`ServersFileError`] when the file cannot be read, when it is not JSON or too large, and when it does
-    /// not have servers below one key. Invalid entries are no errors of the file.
+    /// [`ServersFileError`] when the file cannot be read, when it is not JSON or too large, and
+    /// when it does not have servers below one key. An invalid entry is not an error of the file.
     pub fn load(path: &Path) -> Result<Self, ServersFileError> {
         let bytes = match read_file(path, MAX_FILE_BYTES) {
             Ok(bytes) => bytes,
@@ -172,7 +171,7 @@ impl ServersFile {
     ///
     /// # Errors
     ///
-    /// [`EditError::Missing`] when there is no server of this name.
+    /// [`EditError::Missing`] when no server has this name.
     pub fn remove(&mut self, name: &str) -> Result<(), EditError> {
         if !self.entries().is_some_and(|it| it.contains_key(name)) {
             return Err(EditError::Missing(server_location(&self.path, name)));

@@ -1,4 +1,5 @@
-//! An attempt that all who need its result share: to start a source, to connect to a server.
+//! An attempt that is shared by all callers that need its result: to start a source, to connect to
+//! a server.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,7 +21,7 @@ const CIRCUIT_FAILURES: u32 = 5;
 /// The longest time until the next attempt.
 const MAX_RETRY: Duration = Duration::from_secs(60);
 
-/// An attempt that all who need its result share. One that has failed is repeated later.
+/// An attempt that is shared by all callers that need its result. A failed one is repeated later.
 #[derive(Debug)]
 pub(crate) struct SharedAttempt<T>(Mutex<State<T>>);
 
@@ -50,8 +51,9 @@ impl<T> Default for SharedAttempt<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
-    /// Returns the result of the last attempt, or begins one: there was none, or its failure is long
-    /// enough ago. The attempt is a task that goes on when nobody waits for it any more.
+    /// Returns the result of the last attempt. Begins one if there was none, or if the last failure
+    /// is long enough ago. The attempt is a task that continues when no caller waits for it any
+    /// more.
     pub(crate) async fn get(
         &self,
         begin: impl FnOnce() -> BoxFuture<'static, Result<T, AgentFailure>>,
@@ -84,8 +86,8 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
         }
     }
 
-    /// Forgets a value that is of no use any more, unless there is another one: the next use begins an
-    /// attempt. After a failure, that attempt waits; otherwise earlier failures are forgotten.
+    /// Forgets a value that is no longer useful, unless there is another one: the next use begins
+    /// an attempt. After a failure, that attempt waits; otherwise earlier failures are forgotten.
     pub(crate) fn replace_if(
         &self,
         is_current: impl Fn(&T) -> bool,
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_attempt_goes_on_when_nobody_waits_for_it() {
+    async fn an_attempt_continues_without_a_waiting_caller() {
         let attempt = SharedAttempt::<u32>::default();
         let slow = || {
             let delay = tokio::time::sleep(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! What a source of tools is.
+//! A source of tools: the trait, its tools, and its state.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -47,7 +47,7 @@ pub trait ToolSource: Send + Sync + Debug {
         context: &'a SourceContext,
     ) -> BoxFuture<'a, CallOutput>;
 
-    /// Returns what the system prompt says of the source, of which at most
+    /// Returns the text about the source for the system prompt, of which at most
     /// [`MAX_SOURCE_PROMPT_BYTES`] are used.
     fn prompt(&self) -> Option<Cow<'_, str>>;
 
@@ -55,7 +55,7 @@ pub trait ToolSource: Send + Sync + Debug {
     fn stop(&self) -> BoxFuture<'_, ()>;
 }
 
-/// The maximum length of what the system prompt says of a source, in bytes.
+/// Maximum length of the text about a source in the system prompt, in bytes.
 pub(crate) const MAX_SOURCE_PROMPT_BYTES: usize = 2048;
 
 /// Whether a source can be used at the moment.
@@ -85,7 +85,7 @@ impl SourceState {
     }
 }
 
-/// What never changes about a source.
+/// The properties of a source that never change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceMeta {
     /// The name, which is the beginning of the names of its tools.
@@ -103,13 +103,13 @@ pub struct SourceTool {
     pub description: Option<String>,
     /// The validator of its arguments, with the schema.
     pub arguments: Arc<Validator>,
-    /// What a call may do.
+    /// The class of the tool.
     pub class: ToolClass,
     /// The timeout of a call, if it is not that of the agent.
     pub timeout: Option<Duration>,
 }
 
-/// For whom a tool is called.
+/// The context of a call: its user.
 #[derive(Clone, Debug)]
 pub struct SourceContext {
     /// The user, as the bridge identifies it.

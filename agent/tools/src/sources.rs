@@ -1,4 +1,4 @@
-//! All sources of an agent, and what its queries share.
+//! All sources of an agent, with the state that its queries share.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ pub struct Records {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedSource {
     pub(crate) name: String,
-    /// What is wrong with it; `None` if the operator has disabled it.
+    /// The problem; `None` if the operator has disabled the source.
     pub(crate) problem: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Sources {
     offered: Mutex<OfferedTools>,
 }
 
-/// The tools of all sources, as long as no source has others.
+/// The tools of all sources, until a source has other tools.
 #[derive(Debug, Default)]
 struct OfferedTools {
     /// The lists of which `tools` is made.
@@ -62,7 +62,8 @@ struct OfferedTools {
 }
 
 impl Sources {
-    /// Creates the sources, none of which is started. The error says which names do not fit together.
+    /// Creates the sources, none of which is started. The error names two sources whose names
+    /// conflict.
     pub fn new(
         sources: Vec<Arc<dyn ToolSource>>,
         unused: Vec<UnusedSource>,

@@ -1,4 +1,4 @@
-//! Sources, profiles and their calls for tests, with a source that behaves as a test says.
+//! Sources, profiles and their calls for tests, with a source whose behaviour a test chooses.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ use crate::{
 };
 pub use fake_source::{FakeSource, Start};
 
-/// The time of a call that has none of its own.
+/// The time of a call whose tool has no timeout.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How many calls of one user a source runs at the same time.
@@ -157,7 +157,7 @@ impl CallSteps for Steps<'_> {
     }
 }
 
-/// Calls a tool, with what the person says if one is asked.
+/// Calls a tool, with the answer of the person if one is asked.
 pub(crate) async fn call_after(
     access: &SourceAccess,
     tool: &str,

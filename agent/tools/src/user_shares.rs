@@ -50,8 +50,8 @@ impl UserShares {
         }
     }
 
-    /// Waits for a permit. A user waits for the own calls first, so that however many one user makes,
-    /// no more than `max_per_user` of them are in the queue of all.
+    /// Waits for a permit. A user first waits for earlier calls of the same user: at most
+    /// `max_per_user` calls of one user are in the queue of all users.
     pub async fn acquire(&self, user: &str) -> CallPermit {
         let (entry, own) = self.enter(user);
         // Neither semaphore is ever closed.

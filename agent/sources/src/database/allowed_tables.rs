@@ -32,7 +32,7 @@ impl TryFrom<Vec<String>> for AllowedTables {
                 Err("\"*\" in `tables` must stand alone: it means all tables".to_owned())
             }
             Some(name) => Err(format!(
-                "`{name}` in `tables` is no table that can be read: name tables of your own"
+                "`{name}` in `tables` is not a table that can be read: name tables of your own"
             )),
             None => Ok(Self::Listed(names)),
         }

@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 
 use super::error::{DatabaseError, MAX_ANSWER_BYTES, MAX_COLUMNS};
 
-/// The maximum length of a value, in bytes: what is longer is cut.
+/// Maximum length of a value, in bytes. A longer one is cut.
 pub(super) const MAX_VALUE_BYTES: usize = 4096;
 
 /// The maximum length of the name of a column. That of an expression is its whole text.
 const MAX_COLUMN_NAME_BYTES: usize = 128;
 
-/// What follows a value that was cut.
+/// The note after a value that was cut.
 const CUT_NOTE: &str = "… [cut: the value is longer]";
 
 /// A value of a row.
@@ -22,7 +22,7 @@ pub(super) enum Cell {
     Null,
     Integer(i64),
     Real(f64),
-    /// What is JSON already.
+    /// A value that is JSON already.
     #[cfg(feature = "postgres")]
     Json(Box<RawValue>),
     Text(String),
@@ -46,7 +46,7 @@ impl Cell {
         }
     }
 
-    /// What stands for a value that is no text.
+    /// Returns the placeholder of a value that is not text.
     pub(super) fn bytes(count: usize) -> Self {
         Self::Text(format!("[{count} bytes]"))
     }

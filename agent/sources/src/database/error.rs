@@ -8,8 +8,8 @@ pub(super) const MAX_COLUMNS: usize = 256;
 /// The maximum length of an answer, in bytes.
 pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// Why a call has failed. The texts are for the model: what is wrong, and what fits. None of them has a
-/// path of the host, a password or a value of a table.
+/// Why a call has failed. The texts for the model describe the error and name valid values. None of
+/// them has a path of the host, a password or a value of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub(super) enum DatabaseError {
     #[error("there is no table `{table}` to read: {available}")]

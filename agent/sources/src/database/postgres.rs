@@ -1,16 +1,15 @@
-//! Reads a database of PostgreSQL. What confines a statement is the role with which the agent connects:
-//! it needs SELECT on the listed tables, and nothing else. On top of that, each statement
+//! Reads a database of PostgreSQL. A statement is confined by the role with which the agent
+//! connects: it needs SELECT on the listed tables, and nothing else. In addition, each statement
 //!
-//! 1. runs in a transaction that only reads and is rolled back, on a connection of its own
-//!    ([`session`]);
+//! 1. runs in a read-only transaction that is rolled back, on its own connection ([`session`]);
 //! 2. is a part of a SELECT of ours, which cuts each value before it is sent ([`select`]), and gets its
 //!    values apart ([`parameter`]);
 //! 3. returns nothing if the transaction has locked a table that is not listed, although the role may
 //!    read it ([`locked_tables`]).
 //!
-//! [`url`] is what the operator writes, [`server`] where that is, [`tls`] how connections are encrypted,
-//! and [`limited_stream`] bounds what a server sends. [`role`] and [`schema`] find out what the role can
-//! do and which tables there are, and [`error`] has what the errors of the server mean.
+//! [`url`] parses the setting of the operator, [`server`] is the address, [`tls`] encrypts
+//! connections, and [`limited_stream`] bounds what a server sends. [`role`] finds out what the role
+//! can do, [`schema`] which tables exist, and [`error`] explains the errors of the server.
 
 mod error;
 mod few_names;
@@ -39,8 +38,8 @@ use session::Session;
 use tls::TlsConnector;
 pub(super) use url::PostgresUrl;
 
-/// A database of PostgreSQL, to which each call connects anew: what a statement changes about its
-/// session ends with it.
+/// A database of PostgreSQL, to which each call connects anew, so that changes of the session end
+/// with the call.
 #[derive(Debug)]
 pub(super) struct Postgres {
     url: PostgresUrl,

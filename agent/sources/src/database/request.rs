@@ -14,7 +14,7 @@ pub(super) const MAX_SQL_BYTES: usize = 64 * 1024;
 /// The maximum number of parameters of a statement.
 pub(super) const MAX_PARAMETERS: usize = 100;
 
-/// What a call asks for.
+/// The request of a call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     ListTables,

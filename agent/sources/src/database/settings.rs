@@ -88,7 +88,7 @@ impl TryFrom<String> for DatabaseUrl {
             return parse_postgres(&url);
         }
         Err(
-            "`url` is no URL of a database: write sqlite:/srv/shop.db or \
+            "`url` is not a URL of a database: write sqlite:/srv/shop.db or \
              postgres://role@host/database"
                 .to_owned(),
         )

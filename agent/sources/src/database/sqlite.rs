@@ -1,16 +1,16 @@
-//! Reads a file of SQLite. Nothing of a statement is trusted, and several things confine it:
+//! Reads a file of SQLite. No statement is trusted, and several layers confine it:
 //!
 //! 1. [`reader_process`] starts a process for each call, and kills it when the time is over: SQLite
-//!    does not stop every statement when it is asked to, and its memory is one of a whole process.
+//!    does not stop every statement on request, and its memory can only be limited for a process.
 //!    [`read_command`] is that process.
-//! 2. [`connection`] opens the file to read only, and bounds the time, the memory and all sizes.
-//! 3. [`names_check`] prepares the statement where there are only the listed tables.
+//! 2. [`connection`] opens the file read-only, and bounds the time, the memory and all sizes.
+//! 3. [`names_check`] prepares the statement where only the listed tables exist.
 //! 4. [`authorizer`] decides about each table and function that SQLite is about to use.
 //! 5. [`statement`] runs it if it is one SELECT, and bounds the answer.
 //!
-//! [`file`] answers a call with them. [`cancellation`] stops a call that nobody waits for, [`functions`]
-//! replaces those that take too long, [`schema`] has the tables, and [`error`] what the errors of SQLite
-//! mean.
+//! [`file`] answers a call with them. [`cancellation`] stops an abandoned call, [`functions`]
+//! replaces functions that take too long, [`schema`] describes the tables, and [`error`] explains
+//! the errors of SQLite.
 
 mod authorizer;
 mod cancellation;
@@ -42,7 +42,7 @@ pub use read_command::{READ_ARGUMENT, read_for_agent};
 #[derive(Clone, Debug)]
 pub(super) struct Sqlite {
     file: Arc<DatabaseFile>,
-    /// The program that reads it in a process of its own. Without one, it is read in this process.
+    /// The program that reads it in a separate process. Without one, this process reads it.
     own_program: Option<PathBuf>,
 }
 

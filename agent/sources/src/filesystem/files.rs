@@ -7,9 +7,9 @@
 //! - [`error`] is why a file could not be read, listed or written, for the model;
 //!   [`given_path`] is the path in it.
 //!
-//! A path is checked by its text, but that is not what confines it: `cap-std` resolves every path
-//! below the open handle of its root and refuses what leads out of it, also if a link appears during
-//! a call. A hard link is no link in this sense: what it names is a file of its directory.
+//! The text of a path is checked, but another check confines it: `cap-std` resolves every path
+//! below the open handle of its root and refuses paths that lead out of it, even if a link appears
+//! during a call. A hard link is not a link in this sense: it names a file of its directory.
 
 mod error;
 mod given_path;
@@ -46,7 +46,7 @@ pub(crate) struct Files {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FileContent {
     Text(String),
-    /// What is not UTF-8, in base64.
+    /// Content that is not UTF-8, in base64.
     Binary {
         base64: String,
         /// The size of the file, in bytes.
@@ -95,10 +95,10 @@ impl Files {
             .map_err(|error| FileError::from_io(error, path.given()))
     }
 
-    /// Writes a file of at most [`MAX_FILE_BYTES`] in a directory that exists, atomically: nobody sees a
-    /// part of the content.
+    /// Writes a file of at most [`MAX_FILE_BYTES`] in a directory that exists, atomically: no
+    /// reader sees a part of the content.
     ///
-    /// What it replaces must be a regular file that may be written. The new file has the mode of the
+    /// It may replace only a regular file that may be written. The new file has the mode of the
     /// old one, but not its owner, and other hard links still name the old one.
     pub(crate) fn write(&self, path: &str, content: &[u8]) -> Result<(), FileError> {
         let (root, path) = self.resolve(path)?;
@@ -205,7 +205,8 @@ fn open_parent(root: &Dir, parent: &str, path: &FilePath) -> Result<Dir, FileErr
 
 /// Returns the permissions of the file that is replaced, if there is one.
 ///
-/// What takes its place afterwards is replaced too, and nothing else: a rename follows no link.
+/// A file that takes its place afterwards is also replaced, and nothing else: a rename follows no
+/// link.
 fn check_replaceable(
     parent: &Dir,
     name: &str,

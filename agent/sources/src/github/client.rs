@@ -90,7 +90,7 @@ impl GithubClient {
             .map_err(|error| self.0.failed(&error, ToolEffect::Read))
     }
 
-    /// Creates the output of a call, which says so if few requests are left.
+    /// Creates the output of a call, with a note if few requests are left.
     pub(super) fn output(&self, text: String, response: &ApiResponse) -> CallOutput {
         let quota = low_quota(&response.headers, SystemTime::now());
         CallOutput::from_text(quota.map_or(text.clone(), |quota| format!("{text}\n[{quota}]")))
@@ -123,8 +123,8 @@ fn low_quota(headers: &HeaderMap, now: SystemTime) -> Option<String> {
         .then(|| format!("Only {remaining} requests of this kind are left for the next {wait} s."))
 }
 
-/// Returns the wait if a response with the status 403 or 429 says that a limit is exceeded. A 403 may
-/// also be a lack of permission.
+/// Returns the wait if a response with the status 403 or 429 reports that a limit is exceeded. A
+/// 403 may also be a lack of permission.
 fn limit_wait(response: &ErrorResponse, now: SystemTime) -> Option<Duration> {
     let headers = &response.headers;
     if let Some(wait) = retry_after(headers) {

@@ -17,7 +17,8 @@ pub(super) struct Repositories(Option<Vec<Pattern>>);
 #[derive(Debug)]
 struct Pattern {
     glob: GlobMatcher,
-    /// What limits a search to the repositories of the pattern, or to those of its owner.
+    /// The qualifier that limits a search to the repositories of the pattern, or to those of its
+    /// owner.
     qualifier: String,
 }
 

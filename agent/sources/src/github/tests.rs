@@ -126,7 +126,7 @@ async fn a_file_is_read_at_a_ref() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_text_file_of_at_most_1_mib_is_told() {
+async fn files_that_are_not_text_or_larger_than_1_mib_are_reported() {
     let content = |bytes: &[u8]| {
         json!({ "type": "file", "encoding": "base64", "size": bytes.len(),
             "content": STANDARD.encode(bytes) })
@@ -205,7 +205,7 @@ async fn an_issue_is_created() {
 }
 
 #[tokio::test]
-async fn what_is_not_of_the_api_is_no_empty_list() {
+async fn a_foreign_response_is_not_an_empty_list() {
     for (tool, body) in [
         ("search_code", "{}"),
         ("list_pull_requests", r#"{"message":"x"}"#),
@@ -235,7 +235,7 @@ async fn an_issue_that_may_exist_must_be_checked() {
 }
 
 #[tokio::test]
-async fn errors_of_the_api_are_told_by_their_message() {
+async fn errors_of_the_api_are_reported_with_their_message() {
     let arguments = json!({ "repository": "o/r", "path": "a" });
     for (fixture, expected) in [
         (
@@ -313,7 +313,7 @@ async fn limits_tell_the_wait() {
 }
 
 #[tokio::test]
-async fn a_low_quota_is_told_with_the_result() {
+async fn a_low_quota_is_reported_with_the_result() {
     let reset = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap()

@@ -35,7 +35,7 @@ async fn get_output(api: &HttpApi) -> CallOutput {
     api.failed(&get(api).await.unwrap_err(), ToolEffect::Read)
 }
 
-/// What is logged on this thread.
+/// The log of this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -90,7 +90,7 @@ async fn statuses_have_their_outcomes_and_nothing_shows_the_credential() {
         (
             401,
             ToolError,
-            "refuses the credential of the agent (HTTP 401). Go on without it",
+            "refuses the credential of the agent (HTTP 401). Continue without it",
         ),
         (
             403,
@@ -101,11 +101,11 @@ async fn statuses_have_their_outcomes_and_nothing_shows_the_credential() {
         (
             408,
             Unavailable,
-            "cannot be used at the moment: HTTP 408. Go on without it.",
+            "cannot be used at the moment: HTTP 408. Continue without it.",
         ),
         (429, RateLimited, "retryAfter: 17 s."),
-        (500, Unavailable, "HTTP 500. Go on without it."),
-        (503, Unavailable, "HTTP 503. Go on without it."),
+        (500, Unavailable, "HTTP 500. Continue without it."),
+        (503, Unavailable, "HTTP 503. Continue without it."),
     ] {
         let (log, _guard) = Log::start();
         let long = "long ".repeat(100);
@@ -179,7 +179,7 @@ async fn a_length_is_not_believed() {
 #[tokio::test]
 async fn a_slow_body_ends_with_the_time_of_the_request() {
     for (method, consequence) in [
-        (Method::GET, "Go on without it."),
+        (Method::GET, "Continue without it."),
         (Method::POST, "It may have happened all the same"),
     ] {
         // One byte at a time, without an end.
@@ -324,13 +324,13 @@ async fn an_api_that_is_not_there_cannot_be_used() {
     drop(listener);
     let api = api(&format!("http://{address}"));
     let error = get(&api).await.unwrap_err();
-    // Nothing has happened, so nothing is to be checked.
+    // Nothing has happened, so nothing must be checked.
     let output = api.failed(&error, ToolEffect::Write);
     assert_eq!(output.outcome, CallStatus::Unavailable);
     let is_expected = output
         .text
         .contains("it cannot be reached: Connection refused")
-        && output.text.ends_with("Go on without it.");
+        && output.text.ends_with("Continue without it.");
     assert!(is_expected, "{}", output.text);
     assert!(
         !output.text.contains(&address.port().to_string()),

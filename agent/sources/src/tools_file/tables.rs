@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
 
-/// What is wrong in the file, and the byte at which it is. It quotes no value that may be a secret.
+/// An error in the file, and the byte at which it is. It quotes no value that may be a secret.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TableError {
     pub(super) offset: Option<usize>,
@@ -22,7 +22,7 @@ impl TableError {
         }
     }
 
-    /// Adds whose problem it is.
+    /// Adds the source or profile that has the problem.
     pub(super) fn of(self, owner: &str) -> Self {
         Self {
             problem: format!("{owner}: {}", self.problem),

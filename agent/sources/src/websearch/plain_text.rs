@@ -6,7 +6,7 @@ use bridge_protocol::invisible::without_invisible;
 /// How much of a text is read.
 const MAX_HTML_BYTES: usize = 8 * 1024;
 
-/// The elements whose content nobody reads.
+/// The elements whose content is not text for people.
 const UNREAD: [&str; 2] = ["script", "style"];
 
 /// The elements that do not separate words.
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_and_what_nobody_reads_are_removed() {
+    fn tags_and_unreadable_elements_are_removed() {
         for (html, expected) in [
             (
                 "a <b>bold</b> word, <strong>wor</strong>d",

@@ -75,7 +75,7 @@ fn failed(api: &HttpApi, error: &ApiError) -> CallOutput {
                            settings.yml of SearXNG";
             api.warn(problem);
             CallOutput::from_error(format!(
-                "The search cannot be used: {problem}. Go on without it, or tell the operator."
+                "The search cannot be used: {problem}. Continue without it, or tell the operator."
             ))
         }
         error => api.failed(error, ToolEffect::Read),

@@ -147,7 +147,7 @@ async fn nothing_that_was_found_is_not_an_error() {
 }
 
 #[tokio::test]
-async fn an_instance_without_json_says_how_to_enable_it() {
+async fn an_instance_without_json_has_an_error_with_a_remedy() {
     // As SearXNG 2025.8 answers.
     let page = "<!doctype html><html lang=en><title>403 Forbidden</title><h1>Forbidden</h1>";
     let server = FakeApi::start([json_response(403, page)]).await;
@@ -237,7 +237,7 @@ async fn results_are_plain_text_with_web_addresses() {
 }
 
 #[tokio::test]
-async fn limits_of_rates_tell_the_wait_if_it_is_known() {
+async fn limits_of_rates_name_the_wait_if_it_is_known() {
     let limited = r#"{"type":"ErrorResponse","error":{"id":"1","status":429,"code":"RATE_LIMITED",
         "detail":"Request rate limit exceeded for plan.","meta":{"plan":"Free","rate_limit":1}}}"#;
     for (limit, remaining, reset, expected) in [
@@ -245,22 +245,22 @@ async fn limits_of_rates_tell_the_wait_if_it_is_known() {
             "1, 15000",
             "0, 14999",
             "1, 1419704",
-            "for now. retryAfter: 1 s. Go",
+            "for now. retryAfter: 1 s. Continue",
         ),
         (
             "1, 15000",
             "0, 0",
             "1, 1419704",
-            "for now. retryAfter: 1419704 s. Go",
+            "for now. retryAfter: 1419704 s. Continue",
         ),
         // A plan without a limit for a month.
         (
             "50, 0",
             "0, 0",
             "1, 1419704",
-            "for now. retryAfter: 1 s. Go",
+            "for now. retryAfter: 1 s. Continue",
         ),
-        ("x", "", "1", "for now. Go"),
+        ("x", "", "1", "for now. Continue"),
     ] {
         let headers = [
             ("x-ratelimit-limit", limit),
@@ -281,7 +281,7 @@ async fn limits_of_rates_tell_the_wait_if_it_is_known() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_told_without_it() {
+async fn a_wrong_key_is_reported_without_showing_it() {
     for (engine, status, body) in [
         (
             "brave",

@@ -33,7 +33,7 @@ async fn the_answer_is_a_value_and_tools_are_called_before() {
     assert_eq!(
         answer.tool_calls.len(),
         1,
-        "the answer is no call of a tool"
+        "the answer is not a call of a tool"
     );
     let expected = json!({ "type": "tool-arguments", "id": "2", "tool": "answer",
         "delta": r#"{"late":2}"# });

@@ -143,7 +143,7 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     assert_eq!(refused.code, ErrorCode::BridgeUnavailable);
     assert!(refused.message.contains("refuses the token"), "{refused}");
 
-    // A bound socket that does not listen refuses connections, and nobody else gets its port.
+    // A bound socket that does not listen refuses connections, and no other test gets its port.
     let closed = TcpSocket::new_v4().unwrap();
     closed.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = format!("http://{}", closed.local_addr().unwrap());

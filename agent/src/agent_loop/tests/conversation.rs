@@ -62,7 +62,7 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
 }
 
 #[tokio::test]
-async fn a_long_conversation_is_shortened_and_the_page_hears_it() {
+async fn a_long_conversation_is_shortened_and_the_page_is_notified() {
     let bed = TestBed::with_query(&[], json!({})).await;
     let state = QueryState::new();
     let limits = AgentLimits {
@@ -179,7 +179,7 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
 }
 
 #[tokio::test]
-async fn what_the_service_says_to_the_model_is_not_remembered() {
+async fn messages_of_the_service_to_the_model_are_not_remembered() {
     let more = json!({ "responseTool": { "name": "plan" } });
     let mut bed = TestBed::with_query(&[tool_definition("plan")], more).await;
     bed.query.conversation = Some("c".to_owned());

@@ -9,7 +9,7 @@ use crate::config::AgentLimits;
 use crate::model::{ModelEvent, ToolSelection};
 
 #[tokio::test]
-async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
+async fn the_model_is_warned_of_its_last_turn_and_fails_if_it_continues() {
     let limits = AgentLimits {
         max_rounds: 2,
         ..AgentLimits::default()

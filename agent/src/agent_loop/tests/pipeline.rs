@@ -25,7 +25,7 @@ const TOOLS: [&str; 3] = ["s-read", "add", "paint"];
 /// The step that a row is about, and how the three calls end.
 struct Row {
     step: &'static str,
-    /// What the profile of the user has in addition.
+    /// Additional lines of the profile of the user.
     profile: &'static str,
     arguments: Value,
     /// Whether the page lets a person approve the calls of all tools, who does not.

@@ -150,7 +150,7 @@ async fn a_tool_of_the_page_has_no_name_of_a_tool_that_the_profile_does_not_gran
 }
 
 #[tokio::test]
-async fn what_a_page_makes_the_model_request_is_denied_without_a_grant() {
+async fn a_request_that_a_page_provokes_is_denied_without_a_grant() {
     let folder = notes();
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     bed.sources = access(folder.path(), "grant = ['write']");
@@ -174,7 +174,7 @@ async fn what_a_page_makes_the_model_request_is_denied_without_a_grant() {
 }
 
 #[tokio::test]
-async fn a_page_that_restricts_tools_names_those_of_sources_too() {
+async fn a_page_that_restricts_tools_also_names_those_of_sources() {
     let folder = notes();
     let named =
         json!({ "restrictTools": true, "tools": [{ "name": "add" }, { "name": "s-read" }] });
@@ -194,7 +194,7 @@ async fn a_page_that_restricts_tools_names_those_of_sources_too() {
 }
 
 #[tokio::test]
-async fn what_a_page_has_not_named_is_not_called_whatever_the_profile_allows() {
+async fn a_tool_that_the_page_has_not_named_is_not_called_even_if_the_profile_allows_it() {
     let folder = notes();
     let named = json!({ "restrictTools": true, "tools": [{ "name": "add" }] });
     let mut bed = TestBed::with_query(&[tool_definition("add")], named).await;

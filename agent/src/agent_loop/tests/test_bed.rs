@@ -37,7 +37,7 @@ pub(super) struct TestBed {
     pub(super) tools: AllowedTools,
     pub(super) token: Secret,
     pub(super) query: Query,
-    /// What the query may use of sources.
+    /// The sources that the query may use.
     pub(super) sources: SourceAccess,
     /// Whether the person approves calls.
     pub(super) approves: bool,
@@ -47,7 +47,7 @@ pub(super) struct TestBed {
     _agent: AbortOnDropHandle<()>,
 }
 
-/// What queries without sources may use.
+/// The access of queries without sources.
 static NO_SOURCES: LazyLock<SourceAccess> = LazyLock::new(no_sources);
 
 /// Returns the input of a query, with the system prompt of the tests.

@@ -192,7 +192,7 @@ async fn the_page_gets_the_beginning_of_a_long_error() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
+async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_continues() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("add", json!({}))]), text_turn("Too slow.")]);
     let limits = AgentLimits {
@@ -212,7 +212,7 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
 }
 
 #[tokio::test]
-async fn a_tool_with_a_longer_timeout_of_its_own_is_not_cancelled() {
+async fn a_tool_with_its_own_longer_timeout_is_not_cancelled() {
     let mut slow = tool_definition("render");
     slow["_meta"] = json!({ "mcp-web/timeout": 60_000 });
     let mut bed = TestBed::with_query(&[slow, tool_definition("add")], json!({})).await;

@@ -22,7 +22,7 @@ use crate::model::ModelCall;
 /// The additional time after a tool's own timeout, in which the bridge reports that timeout itself.
 const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 
-/// Who runs the tool of a call.
+/// The party that runs the tool of a call.
 #[derive(Clone, Copy, Debug)]
 enum CallTarget<'a> {
     Page(&'a ToolInfo),
@@ -65,12 +65,12 @@ impl ToolRunner<'_> {
         let profile = self.profile(call, target);
         let mut steps = QueryCall::new(self, indexed, target, busy);
         let finished = pipeline::call(&profile, call.arguments.clone(), &mut steps).await?;
-        // A call that a step has refused is reported, too.
+        // A call that a step has refused is also reported.
         steps.report().await;
         Ok(finished)
     }
 
-    /// Returns who runs a tool. `None` if there is no such tool.
+    /// Returns the party that runs a tool. `None` if the tool does not exist.
     fn target(&self, tool: &str) -> Option<CallTarget<'_>> {
         let Some(info) = self.catalog.info(tool) else {
             return self.catalog.withheld(tool).map(CallTarget::Source);

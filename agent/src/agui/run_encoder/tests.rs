@@ -213,7 +213,7 @@ fn a_call_that_was_only_written_does_not_keep_later_runs_open() {
 }
 
 #[test]
-fn a_failure_closes_what_is_open_and_says_what_to_do() {
+fn a_failure_closes_open_events_and_has_a_remedy() {
     let mut encoder = encoder(true);
     encoder.note("The model is busy: attempt 2 follows");
     encoder.text("I".to_owned());

@@ -49,12 +49,12 @@ pub(super) enum Command {
         /// The name of the server.
         name: String,
     },
-    /// Show the tools of servers whole: kind, name in profiles, description and schema.
+    /// Show the complete tools of servers: kind, name in profiles, description and schema.
     Tools {
         /// The servers; without names, all.
         names: Vec<String>,
     },
-    /// Show how the tools of servers differ from the pinned ones, and pin them as they are now, after
+    /// Show how the tools of servers differ from the pinned ones, and pin the current ones after
     /// `y` on a terminal or with `--yes`. Tools of a server without pins are shown and pinned.
     Sync {
         /// The servers; without names, all.
@@ -62,7 +62,7 @@ pub(super) enum Command {
         /// Only show the differences, and fail if there are any.
         #[arg(long, conflicts_with = "yes")]
         check: bool,
-        /// Pin what differs without a question.
+        /// Pin the differences without asking.
         #[arg(long)]
         yes: bool,
     },
@@ -76,14 +76,14 @@ pub(super) enum Command {
         #[arg(default_value = "{}")]
         arguments: String,
     },
-    /// Start each server, and show what is wrong with it.
+    /// Start each server, and show its problems.
     Doctor {
         /// The servers; without names, all.
         names: Vec<String>,
     },
 }
 
-/// A server to add. Options stand before the name: what follows the command belongs to it.
+/// A server to add. Options come before the name: arguments after the command belong to it.
 #[derive(Debug, Args)]
 pub(super) struct Addition {
     /// Variable of the server's environment; `${VAR}` is replaced when the agent starts.
@@ -117,7 +117,7 @@ impl Addition {
             .any(|scheme| first.starts_with(scheme));
         if is_http && !rest.is_empty() {
             return Err(
-                "nothing can follow the URL, and options stand before the name, as in \
+                "nothing can follow the URL, and options come before the name, as in \
                  `mcp add --header 'NAME: VALUE' NAME URL`"
                     .to_owned(),
             );
@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_words() {
+    fn wrong_arguments_are_refused_with_a_reason() {
         for (words, expected) in [
             (
                 &["a", "https://host", "--header", "A: hush"][..],
-                "options stand before the name",
+                "options come before the name",
             ),
             (
                 &["--env", "A=hush", "a", "https://host"],

@@ -11,8 +11,8 @@ use crate::commands::console::{CommandError, Console};
 /// The context in which commands call tools: there is no user.
 const COMMAND_USER: &str = "command line";
 
-/// What is not for people in the words for models.
-const MODEL_REMEDY: &str = " Go on without it.";
+/// The part of messages to models that is not for people.
+const MODEL_REMEDY: &str = " Continue without it.";
 
 impl Files {
     pub(super) async fn call(
@@ -121,7 +121,7 @@ fn off_reason(server: &str, tool: &ServerTool, pinned: Option<Vec<ServerTool>>) 
     let name = visible_line(&tool.name);
     if pinned.is_some_and(|pinned| !pinned.contains(tool)) {
         return format!(
-            "`{name}` is off, because it is not as it is pinned: look at it, and pin it with \
+            "`{name}` is off, because it differs from its pin: look at it, and pin it with \
              `mcp-web-agent mcp sync {server}`"
         );
     }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_refused_with_what_to_write() {
+    fn arguments_that_are_not_an_object_are_refused_with_an_example() {
         assert_eq!(parse_arguments("{}"), Ok(Map::new()));
         for (text, words) in [("[]", "not a JSON object"), ("{a: 1}", "are not JSON")] {
             let error = parse_arguments(text).unwrap_err();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_tool_is_off_is_said() {
+    fn the_reason_why_a_tool_is_off_is_shown() {
         let tool = ServerTool {
             name: "now".to_owned(),
             description: None,

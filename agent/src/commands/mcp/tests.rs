@@ -103,7 +103,7 @@ fn tools_without_pins_are_shown_whole_and_pinned_unless_they_are_only_checked() 
 }
 
 #[test]
-fn tools_that_differ_are_pinned_only_if_a_person_says_so() {
+fn tools_that_differ_are_pinned_only_if_a_person_confirms_it() {
     let folder = TestFolder::new(SERVERS);
     let mut files = folder.load();
     files.pins.set("time", vec![tool("old")]);
@@ -197,7 +197,7 @@ fn invisible_characters_are_shown_and_a_terminal_obeys_none() {
 }
 
 #[test]
-fn what_a_server_has_written_cannot_be_taken_for_a_line_of_ours() {
+fn text_of_a_server_cannot_imitate_a_line_of_ours() {
     let printed = Printed::default();
     let mut console = Console::scripted(printed.clone(), |_| Ok(None));
     let error = Some("it has ended; it has written: a\r\ntime: works\u{202e}\n".to_owned());

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use super::source_flags::SourceFlags;
 use crate::config::SecretSettings;
 
-/// Serves sources of tools of the agent to other programs, each as an MCP server of its own.
+/// Serves sources of tools of the agent to other programs, each as a separate MCP server.
 #[derive(Debug, Parser)]
 #[command(name = "plugin", bin_name = "mcp-web-agent plugin", after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -20,8 +20,9 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Serve a source as an MCP server over stdin and stdout, until stdin ends.
     ///
-    /// An MCP client starts this command. It has the tools of the source under their own names, such as
-    /// `read_file`. Profiles of the agent do not apply: what the client may call is decided there.
+    /// An MCP client starts this command. The tools have the names that they have in the source,
+    /// such as `read_file`. Profiles of the agent do not apply: the client decides which tools it
+    /// may call.
     #[command(after_long_help = EXAMPLES)]
     Serve(ServeArguments),
 }
@@ -31,7 +32,7 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     pub(super) secrets: SecretSettings,
 
-    /// What to log to stderr: error, warn, info, debug, or a tracing filter.
+    /// Log level on stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_LOG",
@@ -47,7 +48,7 @@ pub(super) struct ServeArguments {
     pub(super) served: ServedType,
 }
 
-/// What is served.
+/// The source that is served.
 #[derive(Debug, Subcommand)]
 pub(super) enum ServedType {
     #[command(flatten)]
@@ -57,7 +58,7 @@ pub(super) enum ServedType {
     Source {
         /// The name of the source in the file.
         name: String,
-        /// The file, as `tools_file` of the agent. Relative paths in it begin at its folder.
+        /// The tools file of an agent (`tools_file`). Relative paths in it begin at its folder.
         #[arg(long, env = "MCP_WEB_AGENT_TOOLS_FILE", value_name = "PATH")]
         tools_file: PathBuf,
     },

@@ -213,7 +213,7 @@ fn parse_root(text: &str) -> Result<(String, PathBuf), String> {
             (name, path) => Ok((name.to_owned(), path.into())),
         };
     }
-    // `.` and `..` have no name of their own.
+    // `.` and `..` are not names.
     let path = PathBuf::from(text);
     let whole = std::path::absolute(&path).ok();
     let name = match path.file_name() {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_words_and_no_password_is_shown() {
+    fn wrong_flags_are_refused_with_a_reason_and_no_password_is_shown() {
         for (words, expected) in [
             (
                 &["filesystem", "--root", "a=/b", "--root", "/c/a"][..],

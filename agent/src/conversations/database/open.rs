@@ -23,7 +23,7 @@ pub(crate) enum OpenError {
     #[error("`conversations_file` {} cannot be used: {error}", path.display())]
     Database { path: PathBuf, error: Error },
     #[error(
-        "`conversations_file` {} is damaged, or is no file of conversations: replace it by a copy \
+        "`conversations_file` {} is damaged, or is not a file of conversations: replace it by a copy \
          that you have, move it away, or name another file", .0.display()
     )]
     Damaged(PathBuf),
@@ -44,8 +44,7 @@ impl OpenError {
     }
 }
 
-/// Opens the database, in memory if there is no file. A file that has something else in it is not
-/// changed.
+/// Opens the database, in memory without a file. A file with other content is not changed.
 pub(super) fn open(path: Option<&Path>) -> Result<Connection, OpenError> {
     let shown_path = path.unwrap_or(Path::new(":memory:"));
     let error = |error| OpenError::from_database(shown_path, error);

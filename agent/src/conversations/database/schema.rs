@@ -75,7 +75,7 @@ pub(super) fn to_sql(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// What is in a database.
+/// The content of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Nothing,
@@ -85,7 +85,7 @@ pub(super) enum Content {
     OtherVersion,
     /// Conversations of this version, without some of the tables.
     Damaged,
-    /// What another program has written.
+    /// Content that another program has written.
     Foreign,
 }
 

@@ -367,7 +367,7 @@ fn one_query_drops_a_limited_number_of_conversations() {
 }
 
 #[test]
-fn the_newest_token_of_a_user_says_whether_it_is_self_made() {
+fn the_newest_token_decides_whether_a_user_is_self_made() {
     let mut database = database(ConversationSettings::default());
     let steps = [
         ("a", true),

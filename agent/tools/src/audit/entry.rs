@@ -16,7 +16,7 @@ use crate::text;
 pub(crate) struct CallEntry {
     /// When the call ended, in UTC (RFC 3339).
     time: String,
-    /// The user, as the bridge identifies it; empty if the bridge has not told it.
+    /// The user, as the bridge identifies it; empty if the bridge has not identified it.
     user: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     sub: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct CallEntry {
     source: String,
     tool: String,
     arguments: Box<RawValue>,
-    /// What a person has said, if one was asked.
+    /// The answer of a person, if one was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) approval: Option<Approval>,
     outcome: &'static str,

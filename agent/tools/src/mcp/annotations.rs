@@ -4,7 +4,7 @@ use rmcp::model::ToolAnnotations;
 
 use crate::{ToolClass, ToolEffect, ToolHints};
 
-/// Returns what a tool says about its calls.
+/// Returns the hints of a tool about its calls.
 pub fn hints(annotations: Option<&ToolAnnotations>) -> ToolHints {
     annotations.map_or_else(ToolHints::default, |it| ToolHints {
         read_only_hint: it.read_only_hint,
@@ -14,7 +14,7 @@ pub fn hints(annotations: Option<&ToolAnnotations>) -> ToolHints {
     })
 }
 
-/// Returns what a tool of this class says about its calls. Whether they may be repeated is not known.
+/// Returns the annotations of a tool of this class. Whether calls may be repeated is not known.
 pub(super) fn annotations(class: ToolClass) -> ToolAnnotations {
     let annotations = ToolAnnotations::new()
         .read_only(class.effect == ToolEffect::Read)

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_bridge_has_refused_has_the_outcome_of_other_tools() {
+    fn refusals_of_the_bridge_have_the_outcomes_of_other_tools() {
         for (code, outcome) in [
             ("InvalidArguments", CallStatus::InvalidArguments),
             ("CallTimeout", CallStatus::Timeout),

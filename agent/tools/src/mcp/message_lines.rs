@@ -12,7 +12,7 @@ use tokio::task::consume_budget;
 use tokio_util::bytes::{Bytes, BytesMut};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, FramedRead};
 
-/// What text may begin with. It is no part of the first message.
+/// Optional beginning of a text. It is not a part of the first message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The messages of the other end, a line each.
@@ -24,8 +24,8 @@ impl<R: AsyncRead + Unpin> MessageLines<R> {
         Self(FramedRead::new(input, LineDecoder::new(max_bytes)))
     }
 
-    /// Returns the next message, or why a line is none; `None` at the end. The last line needs no line
-    /// break. Nothing is lost if the future is dropped.
+    /// Returns the next message, or why a line is not one; `None` at the end. The last line needs
+    /// no line break. Nothing is lost if the future is dropped.
     pub(super) async fn next<Role: ServiceRole>(
         &mut self,
     ) -> Option<Result<RxJsonRpcMessage<Role>, ErrorData>> {

@@ -1,7 +1,7 @@
 //! An MCP server over stdio whose tools are those of one source.
 //!
-//! [`line_transport`] answers what is no message, and [`open_requests`] bounds what waits for an answer. stdout has
-//! only messages of MCP.
+//! [`line_transport`] answers lines that are not messages, and [`open_requests`] bounds the
+//! requests that wait for an answer. stdout carries only messages of MCP.
 
 mod line_transport;
 mod open_requests;
@@ -33,16 +33,16 @@ use open_requests::OpenRequests;
 /// which is escaped.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long calls may go on after the end of stdin: a script that closes stdin at once gets answers that
-/// do not take long.
+/// How long calls may continue after the end of stdin: a script that closes stdin at once still
+/// gets quick answers.
 const INPUT_END_GRACE: Duration = Duration::from_secs(1);
 
 /// How long the server may take to end, if the client does not read what it is sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves a source to the client at the other end of two streams, until the input ends or `stopping`
-/// completes. `input_closed` completes when nobody can write to the input any more, also if it has not
-/// been read to its end. All calls have ended then.
+/// Serves a source to the client at the other end of two streams, until the input ends or
+/// `stopping` completes. `input_closed` completes when the other end of the input is closed, even
+/// if the input has not been read to its end. All calls have ended then.
 pub async fn serve_plugin(
     source: ServedSource,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -58,7 +58,7 @@ pub async fn serve_plugin(
     let cancellation = CancellationToken::new();
     let serving = async {
         let service = serve_server_with_ct(server, transport, cancellation.clone()).await?;
-        // Whatever the reason for its end is, there is nobody left to report it to.
+        // The reason for its end is not reported: no client is left.
         let _ = service.waiting().await;
         Ok(())
     };

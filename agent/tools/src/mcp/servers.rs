@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_file_is_an_error_that_says_how_to_create_it() {
+    fn a_missing_file_is_an_error_with_the_command_that_creates_it() {
         let error = load_servers(Path::new("/no/such/servers.json"), None, None).unwrap_err();
         assert!(
             error.contains("/no/such/servers.json does not exist. Add a first server with")

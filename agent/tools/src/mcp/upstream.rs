@@ -1,15 +1,17 @@
 //! An MCP server as a source of tools.
 //!
-//! - [`connection`] is a connection to it, [`process`] the process of a server over stdio
-//!   ([`process_transport`]), and
-//!   [`activity`] what says whether it is idle. [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of all servers.
+//! - [`connection`] is a connection to it, and [`activity`] knows whether it is idle. [`process`]
+//!   is the process of a server over stdio, with its [`process_transport`] and its [`stderr_tail`].
+//!   [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of
+//!   all servers.
 //! - [`message_limit`] ends a connection whose server sends too much.
 //! - [`connect_errors`] describes why a connection cannot be made ([`open_error`]).
-//! - [`listing`] reads the definitions of its tools, and [`tool_table`] says which may be called.
+//! - [`listing`] reads the definitions of its tools, and [`tool_table`] decides which may be
+//!   called.
 //! - [`user_variables`] has the values of variables, and the secrets of a user.
 //!
-//! A connection is opened when it is needed first, once for all who wait, and closed when it was idle
-//! for some time. Each is held by a task, which ends with it.
+//! A connection is opened at its first use, once for all callers that wait, and closed when it was
+//! idle for some time. Each is held by a task, which ends with it.
 
 mod activity;
 mod connect_errors;
@@ -64,18 +66,18 @@ pub use process_slots::ProcessSlots;
 use tool_table::ToolTable;
 use user_variables::{SecretUser, UserVariables};
 
-/// The number of users whose connections are known before those without one are forgotten.
+/// The number of known users from which on those without a connection are forgotten.
 const PRUNE_AT_USERS: usize = 256;
 
-/// The code of the failure of a start for which there was no room.
+/// The code of a start that failed because all slots were in use.
 const NO_ROOM: ErrorCode = ErrorCode::QueryLimitExceeded;
 
-/// What a server is created from.
+/// The settings from which a server is created.
 pub(crate) struct UpstreamSettings {
     /// The name in the file of servers.
     pub(crate) name: String,
     pub(crate) definition: ServerDefinition,
-    /// The definitions that the operator has looked at, if there are any.
+    /// The pinned definitions, if there are any.
     pub(crate) pinned: Option<Vec<ServerTool>>,
     pub(crate) slots: Arc<ProcessSlots>,
     /// The program that ends servers when the agent was killed, if there is one.
@@ -171,7 +173,7 @@ impl Inner {
         let inner = Arc::clone(self);
         let result = attempt.get(move || inner.connect(user).boxed()).await;
         if matches!(&result, Err(failure) if failure.code == NO_ROOM) {
-            // It is no fault of the server that others are in use.
+            // The server did not fail: all slots are in use.
             attempt.forget_failure(NO_ROOM);
         }
         result
@@ -326,7 +328,7 @@ fn drop_closed(attempt: &SharedAttempt<Arc<Connection>>, connection: &Arc<Connec
     attempt.replace_if(is_current, failure);
 }
 
-/// Holds a connection until it is idle, or has to close.
+/// Holds a connection until it is idle, or must close.
 async fn hold_connection(inner: Arc<Inner>, user: Option<String>, connection: Arc<Connection>) {
     let holding = keep_listing(&inner, &connection);
     let activity = connection.activity();
@@ -349,8 +351,8 @@ async fn hold_connection(inner: Arc<Inner>, user: Option<String>, connection: Ar
     connection.close().await;
 }
 
-/// Lists the tools again whenever the server says that they have changed. Ends if it does not list
-/// them.
+/// Lists the tools again whenever the server reports that they have changed. Ends if it does not
+/// list them.
 async fn keep_listing(inner: &Inner, connection: &Connection) {
     let mut changes = connection.list_changes();
     loop {
@@ -423,7 +425,7 @@ impl ToolSource for Upstream {
     }
 
     fn prompt(&self) -> Option<Cow<'_, str>> {
-        // What a server says of itself is not for the system prompt.
+        // The instructions of a server are not for the system prompt.
         None
     }
 
@@ -437,8 +439,8 @@ impl ToolSource for Upstream {
     }
 }
 
-/// Creates the failure of a connection. The log has what to do. What the server says itself may have
-/// secrets, and only commands of the operator show it.
+/// Creates the failure of a connection. The log has the remedy. The words of the server may contain
+/// secrets, and only commands of the operator show them.
 fn open_failure(error: OpenError) -> AgentFailure {
     let code = if error.is_room_missing {
         NO_ROOM
@@ -450,7 +452,7 @@ fn open_failure(error: OpenError) -> AgentFailure {
         None => error.reason.clone(),
     };
     let failure = AgentFailure::new(code, error.reason).with_log_message(log_message);
-    // What the server says itself is more than what it could mean.
+    // The words of the server are more specific than the general remedy.
     match (error.words.as_str(), error.remedy) {
         ("", None) => failure,
         ("", Some(remedy)) => failure.with_remedy(remedy),
@@ -465,6 +467,6 @@ fn unavailable(reason: String) -> AgentFailure {
 fn unavailable_output(meta: &SourceMeta, reason: &str) -> CallOutput {
     let name = &meta.name;
     let reason =
-        format!("The source `{name}` cannot be used at the moment: {reason}. Go on without it.");
+        format!("The source `{name}` cannot be used at the moment: {reason}. Continue without it.");
     CallOutput::failed(CallStatus::Unavailable, reason)
 }

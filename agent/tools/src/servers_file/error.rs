@@ -12,7 +12,7 @@ use super::limits::{MAX_FILE_BYTES, MAX_SERVERS};
 pub struct ServersFileError {
     /// The path of the file.
     pub(crate) path: PathBuf,
-    /// What is wrong, and what to write in its place.
+    /// A description of the error, with a correction.
     pub(crate) problem: String,
 }
 
@@ -26,7 +26,7 @@ pub enum EditError {
     #[error("{0} exists already: remove it first, or choose another name")]
     Exists(String),
     /// The file has no server of this name. The field names both.
-    #[error("{0} does not exist: write the name as it is in the file")]
+    #[error("{0} does not exist: write the name as in the file")]
     Missing(String),
     /// The file has [`MAX_SERVERS`] servers already.
     #[error("{} has {MAX_SERVERS} servers, which is the maximum: remove one first", .0.display())]
@@ -38,7 +38,7 @@ pub enum EditError {
 pub enum SaveError {
     /// Another program has changed, created or removed the file since it was loaded.
     #[error(
-        "{} was changed by another program since it was loaded, and is left as it is: load it and \
+        "{} was changed by another program since it was loaded, and is left unchanged: load it and \
          make the change again", .0.display()
     )]
     Changed(PathBuf),

@@ -15,7 +15,7 @@ pub(crate) struct ExpansionError {
     pub(super) location: String,
     /// The field of the entry, such as `env.TOKEN`.
     pub(super) field: String,
-    /// What is wrong.
+    /// The problem of the variable.
     pub(crate) problem: ExpansionProblem,
 }
 
@@ -35,13 +35,13 @@ pub(crate) enum ExpansionProblem {
         path = .0.display(), reason = .1
     )]
     UnusableFile(PathBuf, String),
-    /// There is no secret with this name.
+    /// No secret has this name.
     #[error("needs the secret `{0}`, which is not stored: `mcp-web-agent secrets set {0}`")]
     MissingSecret(String),
     /// A secret cannot be used, for the reason in the second field.
     #[error("needs the secret `{0}`, which cannot be used: {1}")]
     UnusableSecret(String, String),
-    /// The text with the values is invalid. The field says what is allowed.
+    /// The text with the values is invalid. The field describes valid texts.
     #[error("{0} (with the values of its variables)")]
     InvalidText(String),
 }

@@ -1,5 +1,5 @@
-//! JSON with comments and trailing commas, as VS Code writes it: parsing, and changes of servers that
-//! leave the rest of the text as it is. Only this module uses the crate `jsonc-parser`.
+//! JSON with comments and trailing commas, as VS Code writes it: parsing, and changes of servers
+//! that leave the rest of the text unchanged. Only this module uses the crate `jsonc-parser`.
 
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value as AstValue};
 use jsonc_parser::common::Ranged;
@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 
 use super::names::excerpt;
 
-/// What a file may have beside JSON: comments and trailing commas.
+/// The extensions of JSON that a file may use: comments and trailing commas.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -110,7 +110,7 @@ pub(super) fn with_server(
     Ok(root.to_string())
 }
 
-/// Returns the text without a server. Comments within its entry are gone, too.
+/// Returns the text without a server. Comments within its entry are also removed.
 pub(super) fn without_server(text: &str, key: &str, name: &str) -> Result<String, String> {
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| parse_error(&error))?;
     let servers = root.object_value().and_then(|it| it.object_value(key));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_not_json_is_an_error_with_its_place() {
+    fn invalid_json_is_an_error_with_its_place() {
         let not_json = |(line, column): (usize, usize)| {
             format!("line {line}, column {column}: this is not JSON: ")
         };

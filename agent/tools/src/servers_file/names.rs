@@ -9,7 +9,7 @@ use super::limits::MAX_NAME_CHARS;
 /// The maximum length of a name in a message.
 const MAX_EXCERPT_CHARS: usize = 40;
 
-/// Checks the name of a server. The error says which names are allowed.
+/// Checks the name of a server. The error describes valid names.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_valid = name.len() <= MAX_NAME_CHARS

@@ -1,4 +1,4 @@
-//! How the agent may use a server: `x-policy`, which is no key of other programs.
+//! How the agent may use a server: `x-policy`, which other programs do not use.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -16,13 +16,13 @@ pub struct ServerPolicy {
     pub(crate) timeout: Option<Duration>,
     /// The time without calls after which the server is stopped, if it is not that of the agent.
     pub(crate) idle: Option<Duration>,
-    /// Whether each user has a process or an MCP session of their own.
+    /// Whether each user has a separate process or MCP session.
     pub(crate) is_per_user: bool,
     /// Whether the server is not used.
     pub is_disabled: bool,
 }
 
-/// The value of `x-policy`. Errors of the derived parser quote values, which are no secrets here.
+/// The value of `x-policy`. Errors of the derived parser quote values, which are not secrets here.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 struct PolicyEntry {
@@ -39,7 +39,7 @@ struct ToolsEntry {
     allow: Option<Vec<String>>,
 }
 
-/// Who shares a process or an MCP session.
+/// The users who share a process or an MCP session.
 #[derive(Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Isolation {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn users_share_a_server_unless_the_policy_says_otherwise() {
+    fn users_share_a_server_unless_the_policy_separates_them() {
         let is_per_user = |policy| parse(json!({ "x-policy": policy })).unwrap().is_per_user;
         assert!(!is_per_user(json!({})));
         assert!(is_per_user(json!({ "isolation": "per-user" })));

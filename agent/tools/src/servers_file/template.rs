@@ -9,7 +9,7 @@ use std::path::Path;
 /// A part of a text with variables.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// Text that stays as it is.
+    /// Text without variables.
     Text(&'a str),
     /// A variable of the environment. The default is for a variable that is not set or is empty.
     Variable {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_is_refused_with_words() {
+    fn invalid_variables_are_refused_with_a_reason() {
         for (text, words) in [
             ("${A", "`${` without a `}`"),
             ("${A:-${B}}", "a default is plain text"),

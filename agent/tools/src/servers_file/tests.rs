@@ -1,4 +1,4 @@
-//! Tests of the file as a whole: what it may contain, and what editing it keeps.
+//! Tests of the file as a whole: its content, and the text that edits leave unchanged.
 
 mod save;
 
@@ -59,7 +59,7 @@ fn a_file_may_have_no_servers() {
 }
 
 #[test]
-fn a_file_that_is_no_list_of_servers_is_refused_with_words() {
+fn a_file_that_is_not_a_list_of_servers_is_refused_with_a_reason() {
     for (text, words) in [
         ("", "json: it is empty: write"),
         ("{\n  hush\n}", "json: line 2, column 3: this is not JSON"),

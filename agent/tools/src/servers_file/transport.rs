@@ -82,7 +82,8 @@ impl fmt::Debug for ServerTransport {
     }
 }
 
-/// Returns the origin of a URL. Path and query may contain secrets, and so may what is no URL.
+/// Returns the origin of a URL. Path and query may contain secrets, and so may text that is not a
+/// URL.
 fn redacted_url(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) => format!("{}/…", url.origin().ascii_serialization()),

@@ -1,4 +1,4 @@
-//! A source that behaves as a test says.
+//! A source whose behaviour a test chooses.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,8 @@ use crate::source::{SourceContext, SourceMeta, SourceTool, ToolSource};
 pub struct FakeSource {
     pub(crate) meta: SourceMeta,
     pub(crate) tools: Mutex<Arc<[SourceTool]>>,
-    /// What each start does: wait for ever, fail, or succeed if nothing is left.
+    /// The behaviour of each start, last first: wait for ever, or fail. It succeeds if none is
+    /// left.
     pub starts: Mutex<Vec<Start>>,
     pub(crate) start_count: AtomicUsize,
     pub(crate) stop_count: AtomicUsize,

@@ -112,7 +112,7 @@ fn patterns_that_match_no_known_tool_are_warned_of() {
         patterns(known),
         ["note-*", "read", "mcp-late-*", "*-find", "notes-writ"]
     );
-    // A pattern that could match what is not known yet is no mistake.
+    // A pattern that could match a tool that is not known yet is not a mistake.
     let partly_known = sources(profile, vec![notes, Arc::new(late)]).pattern_warnings();
     assert_eq!(patterns(partly_known), ["note-*", "read", "notes-writ"]);
 }

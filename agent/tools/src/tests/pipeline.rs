@@ -1,4 +1,4 @@
-//! What a profile allows, and what the steps of a call of a source say and record.
+//! Profiles and the tools that they allow, and the texts and records of the steps of a call.
 
 use std::sync::atomic::Ordering;
 
@@ -35,7 +35,7 @@ fn names(tools: &[Arc<OfferedTool>]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_a_profile_denies_is_neither_offered_nor_called() {
+async fn a_denied_tool_is_neither_offered_nor_called() {
     let access = access(&source(), &staff("ada"));
     assert_eq!(names(&access.tools().await), ["s-read", "s-write"]);
     for denied in ["s-destroy", "s-search"] {
@@ -80,7 +80,7 @@ async fn the_first_profile_that_admits_the_caller_is_the_default() {
 }
 
 #[tokio::test]
-async fn a_self_made_token_gets_no_source_unless_a_profile_says_so() {
+async fn a_self_made_token_gets_no_source_unless_a_profile_allows_it() {
     let self_made = QueryCaller {
         self_made: true,
         ..staff("eve")
@@ -110,7 +110,7 @@ async fn arguments_that_do_not_fit_are_refused_with_path_and_rule() {
 }
 
 #[tokio::test]
-async fn what_nobody_approves_is_not_called() {
+async fn a_tool_without_approval_is_not_called() {
     let source = source();
     let access = access(&source, &staff("ada"));
     for (approval, text) in [
@@ -125,7 +125,7 @@ async fn what_nobody_approves_is_not_called() {
 }
 
 #[tokio::test]
-async fn a_rate_is_that_of_one_user_and_says_when_to_come_again() {
+async fn a_rate_is_that_of_one_user_and_its_refusal_has_the_time_to_wait() {
     let source = source();
     let sources = sources(PROFILES, vec![Arc::clone(&source) as _]);
     let of = |user: &str| {

@@ -1,4 +1,4 @@
-//! What the errors of PostgreSQL mean for the model.
+//! The errors of PostgreSQL, in the words for the model.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use super::super::error::DatabaseError;
 
-/// The maximum length of what the server says, in bytes.
+/// Maximum length of a message of the server, in bytes.
 const MAX_MESSAGE_BYTES: usize = 300;
 
 /// An error while a statement runs. Its message may quote a value of a table: `invalid input syntax for

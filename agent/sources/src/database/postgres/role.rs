@@ -1,4 +1,4 @@
-//! What the role of the agent can do beyond reading.
+//! Finds out what the role of the agent can do beyond reading.
 
 use tokio_postgres::Transaction;
 

@@ -194,7 +194,7 @@ pub(super) async fn warnings(
     };
     let missing = allowed.names().iter().filter(|name| !is_found(name));
     let missing = missing.map(|name| {
-        format!("`{name}` in `tables` is no table that the role of the agent may read")
+        format!("`{name}` in `tables` is not a table that the role of the agent may read")
     });
     let writable = tables.iter().filter(|table| table.can_write);
     let writable = writable.map(|table| {

@@ -25,13 +25,13 @@ pub(super) async fn run(
     let (inner, locks) = inspect(transaction, &query.sql, allowed).await?;
     let columns = inner.columns();
     let outer = outer_select(&query.sql, columns);
-    // What can be prepared alone and not here is no SELECT.
+    // A statement that can be prepared alone but not here is not a SELECT.
     let prepared = transaction.prepare(&outer).await;
     let statement = prepared.map_err(|error| match prepare_error(error) {
         DatabaseError::Sql(_) | DatabaseError::SeveralStatements => DatabaseError::NotSelect,
         other => other,
     })?;
-    // Before it is planned: planning can evaluate functions, and an error tells what they return.
+    // Before it is planned: planning can evaluate functions, and an error reveals what they return.
     locks.check(transaction).await?;
     let params = TextParameter::all(&query.params, statement.params())?;
     let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|it| it as _).collect();

@@ -131,8 +131,8 @@ impl Session {
     }
 }
 
-/// Sends and receives until a connection ends. What the server says beside answers is dropped: a notice
-/// can have values of tables, which are for no log.
+/// Sends and receives until a connection ends. Notices of the server are dropped: they can contain
+/// values of tables, which must not be logged.
 async fn drive<S, T>(mut connection: Connection<S, T>)
 where
     S: AsyncRead + AsyncWrite + Unpin,

@@ -19,7 +19,7 @@ impl PostgresUrl {
     /// Parses a URL. The errors do not quote it, because it may have a password.
     pub(in crate::database) fn parse(url: &str) -> Result<Self, String> {
         let mut config: Config = url.parse().map_err(|_| {
-            "`url` is no URL of PostgreSQL: write postgres://role@host:5432/database?sslmode=require"
+            "`url` is not a URL of PostgreSQL: write postgres://role@host:5432/database?sslmode=require"
         })?;
         if config.get_password().is_some() {
             return Err(
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_refused() {
+    fn parts_without_effect_are_refused() {
         for (url, expected) in [
             ("postgres://h/d", "must name a role"),
             ("postgres:///d?user=u", "must name one host"),

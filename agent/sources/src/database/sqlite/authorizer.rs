@@ -24,7 +24,7 @@ const UNAVAILABLE_FUNCTIONS: [&str; 9] = [
 /// Tables that are functions of their arguments.
 const FUNCTION_TABLES: [&str; 4] = ["json_each", "json_tree", "jsonb_each", "jsonb_tree"];
 
-/// What a statement was not allowed to use.
+/// A table or function that a statement was not allowed to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Table(String),

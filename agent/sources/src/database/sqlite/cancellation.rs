@@ -1,4 +1,4 @@
-//! Stops the statements of a call: at its deadline, or when nobody waits for it anymore.
+//! Stops the statements of a call: at its deadline, or when its caller has stopped waiting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

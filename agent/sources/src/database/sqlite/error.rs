@@ -1,4 +1,4 @@
-//! What the errors of SQLite mean for the model.
+//! The errors of SQLite, in the words for the model.
 
 use rusqlite::ErrorCode;
 
@@ -6,7 +6,7 @@ use super::super::allowed_tables::AllowedTables;
 use super::super::error::DatabaseError;
 use super::authorizer::{Authorizer, Refusal};
 
-/// The maximum length of what SQLite says, in bytes: it may quote a part of the statement.
+/// Maximum length of a message of SQLite, in bytes: it may quote a part of the statement.
 const MAX_MESSAGE_BYTES: usize = 300;
 
 impl From<rusqlite::Error> for DatabaseError {
@@ -38,10 +38,10 @@ fn message(error: rusqlite::Error) -> String {
     message
 }
 
-/// What SQLite says of a table that does not exist.
+/// The beginning of SQLite's message about a table that does not exist.
 const NO_SUCH_TABLE: &str = "no such table: ";
 
-/// Says why a statement was refused, where SQLite only says that it was, and which tables there are.
+/// Adds the reason to a refusal for which SQLite gives none, and names the tables that exist.
 pub(super) fn explain(
     error: DatabaseError,
     authorizer: &Authorizer,

@@ -24,7 +24,7 @@ pub(super) struct DatabaseFile {
     allowed: Arc<AllowedTables>,
 }
 
-/// What is asked of a file.
+/// A request to a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FileRequest {
     Call(Request),
@@ -60,7 +60,7 @@ impl DatabaseFile {
             FileRequest::Warnings => {
                 let names = allowed.names().iter();
                 let missing = names.filter(|name| !schema.is_listed(name));
-                let warning = |name| format!("`{name}` in `tables` is no table of the database");
+                let warning = |name| format!("`{name}` in `tables` is not a table of the database");
                 json_text(&missing.map(warning).collect::<Vec<_>>())
             }
         }

@@ -1,8 +1,8 @@
 //! Finds out whether a statement names only tables that are listed.
 //!
-//! The authorizer cannot: what it is told about a table that a view reads is the same as about one
-//! that a CTE with the name of this view reads. So the statement is prepared first for a database that
-//! has the listed tables and views, as empty tables, and no others.
+//! The authorizer cannot: SQLite passes it the same data for a table that a view reads and for one
+//! that a CTE with the name of this view reads. Therefore the statement is first prepared for a
+//! database that has only the listed tables and views, as empty tables.
 
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection};
@@ -30,7 +30,7 @@ pub(super) fn check(
 fn empty_copy(connection: &Connection, schema: &Schema) -> rusqlite::Result<Connection> {
     let empty = Connection::open_in_memory()?;
     for name in schema.readable_names() {
-        // A view may read what does not exist anymore: it is no table then.
+        // A view may read a table that no longer exists: then it cannot be read.
         let Ok(columns) = column_names(connection, name) else {
             continue;
         };

@@ -1,5 +1,5 @@
-//! The hidden command `read-sqlite`: reads a file of SQLite for one call of an agent, which kills the
-//! process when it takes too long.
+//! The hidden command `read-sqlite`: reads a file of SQLite for one call of an agent, which kills
+//! the process when the call takes too long.
 //!
 //! It reads a line with the request from stdin, prints the answer, and ends. Stdin must stay open: the
 //! process ends with it, also while a statement runs.
@@ -20,11 +20,11 @@ use super::file::{DatabaseFile, FileRequest};
 /// The argument with which the program of an agent reads a file.
 pub const READ_ARGUMENT: &str = "read-sqlite";
 
-/// How much memory SQLite may use in the process, in bytes, also for what it sorts. As many processes
-/// run as calls of the source.
+/// Maximum memory of SQLite in the process, in bytes, including the memory for sorting. Each call
+/// of the source has a process.
 const PROCESS_HEAP_BYTES: usize = 128 * 1024 * 1024;
 
-/// What an agent asks of the process.
+/// The request of an agent to the process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ProcessRequest {
     pub(super) file: DatabaseFile,
@@ -51,7 +51,7 @@ pub fn read_for_agent() -> ExitCode {
     let answer = serde_json::to_vec(&read(request));
     match answer.map(|answer| stdout().write_all(&answer)) {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        // Nobody waits for it anymore.
+        // The agent has stopped waiting for it.
         _ => ExitCode::FAILURE,
     }
 }
@@ -80,11 +80,11 @@ mod unix {
 
     use agent_tools::closed_stdin;
 
-    /// How much memory of its own the process may have, in bytes: more than SQLite may use.
+    /// Maximum private memory of the process, in bytes: more than SQLite may use.
     const MAX_DATA_BYTES: u64 = 256 * 1024 * 1024;
 
-    /// How much longer than the time of the call the process may use a processor. It ends by itself
-    /// then, if the agent could not kill it.
+    /// How much longer than the call the process may use a processor. It ends by itself then, if
+    /// the agent could not kill it.
     const MORE_CPU_TIME: Duration = Duration::from_secs(1);
 
     /// Starts a thread that kills the process when the other end of stdin is closed. SQLite may be in
@@ -103,7 +103,7 @@ mod unix {
         let cpu_seconds = seconds(time + MORE_CPU_TIME);
         for (resource, current, maximum) in [
             (Resource::Data, MAX_DATA_BYTES, MAX_DATA_BYTES),
-            // The signal of the first tells the agent why the process has ended.
+            // The signal of the first shows the agent why the process has ended.
             (Resource::Cpu, cpu_seconds, cpu_seconds + 1),
         ] {
             let limit = Rlimit {

@@ -1,8 +1,8 @@
-//! Reads a file in a process of its own, which is killed when the time of the call is over, and when
-//! nobody waits for the call anymore.
+//! Reads a file in a separate process, which is killed when the time of the call is over or its
+//! caller has stopped waiting.
 //!
 //! SQLite looks at the time only in loops of its instructions: a hundred `LIKE` of long texts, or a
-//! search for a hundred thousand words, go on for minutes. The process ends also with the agent.
+//! search for a hundred thousand words, run for minutes. The process also ends with the agent.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -17,11 +17,11 @@ use super::super::request::Slot;
 use super::file::{DatabaseFile, FileRequest};
 use super::read_command::{ProcessRequest, READ_ARGUMENT};
 
-/// The maximum length of what a process answers, in bytes: an answer as a string of JSON, which is
-/// about twice as long, and lists of tables, which have no limit of their own.
+/// Maximum length of the output of a process, in bytes. It is a JSON string, which is about twice
+/// as long as the answer, or a list of tables, which has no other limit.
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
-/// The maximum length of what a process may say for the log, in bytes.
+/// Maximum length of the messages of a process for the log, in bytes.
 pub(super) const MAX_LOG_BYTES: usize = 4096;
 
 /// Reads a file with a program that has the hidden commands of the agent. The slot is free when the
@@ -68,7 +68,7 @@ fn command(program: &Path) -> Command {
         .stderr(Stdio::piped())
         // If the runtime of the agent ends before the call.
         .kill_on_drop(true);
-    // What a terminal sends to the agent is for the agent alone.
+    // Signals that a terminal sends to the agent are for the agent alone.
     #[cfg(unix)]
     command.process_group(0);
     command
@@ -102,7 +102,7 @@ async fn exchange(child: &mut Child, line: &[u8]) -> Result<String, DatabaseErro
 /// Reads until the end, and at most one byte more than what is allowed.
 async fn read_at_most(stream: impl AsyncRead + Unpin, max_bytes: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What was read until an error counts.
+    // The part that was read before an error counts.
     let _ = stream
         .take(max_bytes as u64 + 1)
         .read_to_end(&mut bytes)

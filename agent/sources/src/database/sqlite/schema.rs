@@ -200,7 +200,7 @@ impl Kind {
         }
     }
 
-    /// Returns what it is to somebody who reads it.
+    /// Returns its word for the model.
     fn as_str(self) -> &'static str {
         match self {
             Self::View => "view",

@@ -1,4 +1,4 @@
-//! What the operator can write.
+//! The settings of a database in the tools file.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn settings_that_cannot_be_used_are_refused_and_no_password_is_shown() {
         ("tables = ['a']", "missing field `url`"),
         (
             "url = 'mysql://root:hunter2@h/d'\ntables = ['a']",
-            "no URL of a database",
+            "not a URL of a database",
         ),
         ("url = 'sqlite:'\ntables = ['a']", "has no file"),
         ("url = 'sqlite::memory:'\ntables = ['a']", "has no file"),
@@ -29,11 +29,11 @@ fn settings_that_cannot_be_used_are_refused_and_no_password_is_shown() {
         ),
         (
             "url = 'sqlite:a'\ntables = ['pg_catalog.pg_class']",
-            "no table that can be read",
+            "not a table that can be read",
         ),
         (
             "url = 'sqlite:a'\ntables = ['']",
-            "no table that can be read",
+            "not a table that can be read",
         ),
         (
             "url = 'sqlite:a'\ntables = ['a']\nmax_rows = 0",
@@ -133,8 +133,11 @@ fn a_server_has_its_password_apart() {
             "`url` has a password",
         ),
         ("url = 'postgres://u:x?hunter2@h/d'", "`url` has a password"),
-        ("url = 'postgres://u@h/d?x=hunter2'", "no URL of PostgreSQL"),
-        ("url = 'postgres://h:port/d'", "no URL of PostgreSQL"),
+        (
+            "url = 'postgres://u@h/d?x=hunter2'",
+            "not a URL of PostgreSQL",
+        ),
+        ("url = 'postgres://h:port/d'", "not a URL of PostgreSQL"),
         (
             "url = 'postgres://u@h/d'\npassword = 'hunter2'\npassword_file = 'p'",
             "more than one of",

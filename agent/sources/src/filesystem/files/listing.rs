@@ -19,15 +19,15 @@ pub(crate) struct Listing {
 /// One entry of a directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ListingEntry {
-    /// The name, with a replacement character for what is not UTF-8. Such a name is no part of a path
-    /// then.
+    /// The name, with replacement characters for bytes that are not UTF-8. Such a name cannot be
+    /// part of a path.
     pub(crate) name: String,
     pub(crate) kind: EntryKind,
     /// The size of a file, in bytes.
     pub(crate) size: Option<u64>,
 }
 
-/// What an entry of a directory is. A link is one wherever it leads.
+/// The kind of an entry of a directory. A link is a link wherever it leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     File,

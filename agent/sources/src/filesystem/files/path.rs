@@ -5,7 +5,7 @@ use super::given_path::GivenPath;
 use super::limits::{MAX_PATH_BYTES, MAX_ROOT_NAME_BYTES};
 use super::temporary_file::is_temporary_name;
 
-/// What is below a root, for the root itself.
+/// The path below a root that names the root itself.
 const ROOT_ITSELF: &str = ".";
 
 /// A path that is well-formed. A backslash in it is a character as any other.

@@ -21,7 +21,7 @@ pub(super) struct TemporaryFile<'a> {
 }
 
 impl<'a> TemporaryFile<'a> {
-    /// Creates an empty file. Until it is written, only its owner may read what is to have the
+    /// Creates an empty file. Until it is written, only its owner may read content that gets the
     /// permissions of another file.
     pub(super) fn create(directory: &'a Dir, permissions: Option<Permissions>) -> io::Result<Self> {
         let name = format!("{PREFIX}{}{SUFFIX}", Uuid::new_v4().simple());
@@ -30,8 +30,8 @@ impl<'a> TemporaryFile<'a> {
         #[cfg(unix)]
         {
             use cap_std::fs::OpenOptionsExt;
-            // The operating system takes the umask from it. Nobody could ask for the umask without
-            // changing that of the whole process.
+            // The operating system subtracts the umask, which can be read only by changing it for the
+            // whole process.
             options.mode(if permissions.is_some() { 0o600 } else { 0o644 });
         }
         Ok(Self {
@@ -74,7 +74,7 @@ pub(super) fn is_temporary_name(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
-/// Returns permissions that let nobody run the new content as its owner.
+/// Returns permissions with which no user can run the new content as its owner.
 #[cfg(unix)]
 fn without_privileges(permissions: Permissions) -> Permissions {
     use cap_std::fs::PermissionsExt;

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::limits::MAX_ENTRIES;
 use super::*;
 
-/// What no call may read or change.
+/// Content that no call may read or change.
 const SECRET: &str = "secret of the host";
 
 /// A directory `notes` that is a root, beside others that are not.
@@ -239,7 +239,7 @@ fn a_write_follows_a_directory_link_that_stays_in_the_root() {
 }
 
 #[test]
-fn a_directory_is_no_file_and_a_file_no_directory() {
+fn a_directory_is_not_a_file_and_a_file_is_not_a_directory() {
     let host = Host::new();
     for path in ["notes", "notes/", "notes/sub", "notes/sub/", "notes/a.md/"] {
         let errors = [
@@ -263,7 +263,7 @@ fn a_directory_is_no_file_and_a_file_no_directory() {
 }
 
 #[test]
-fn what_does_not_exist_is_named_as_such() {
+fn missing_files_are_reported_as_missing() {
     let host = Host::new();
     for error in [
         host.files.read("notes/x").unwrap_err(),

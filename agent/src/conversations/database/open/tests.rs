@@ -41,7 +41,7 @@ impl TestFile {
         connection.execute_batch(statements).unwrap();
     }
 
-    /// Returns why the file is refused, which leaves it as it was.
+    /// Returns why the file is refused, and checks that it stays unchanged.
     fn refusal(&self) -> String {
         let content = fs::read(&self.path).unwrap();
         let error = self.open().unwrap_err().to_string();
@@ -121,7 +121,7 @@ fn a_damaged_file_is_refused_with_a_remedy() {
 
     for refusal in [garbage, without_table, overwritten] {
         assert!(
-            refusal.contains("is damaged, or is no file of conversations: replace it"),
+            refusal.contains("is damaged, or is not a file of conversations: replace it"),
             "{refusal}"
         );
     }
@@ -141,7 +141,7 @@ fn a_path_without_a_file_is_refused() {
     }
 }
 
-// The files are in the folder of the crate while the test runs. On Windows, these are no names.
+// The files are in the folder of the crate while the test runs. On Windows, these are not names.
 #[cfg(unix)]
 #[test]
 fn every_path_is_the_path_of_a_file() {

@@ -215,7 +215,7 @@ fn a_model_reads_pictures_and_at_its_own_api_pdf_files() {
 }
 
 #[test]
-fn only_a_providers_own_server_is_told_the_name_of_a_forced_tool() {
+fn only_a_providers_own_server_gets_the_name_of_a_forced_tool() {
     let mut forced = request();
     let mut tools = forced.tools.to_vec();
     tools.push(ModelTool {

@@ -52,7 +52,7 @@ pub(super) struct Reply {
     end: ReplyEnd,
 }
 
-/// What follows the bytes of a reply.
+/// The end of a reply, after its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ReplyEnd {
     /// The end of the response.

@@ -1,4 +1,4 @@
-//! A transport that answers what is no message, so that a client does not wait for an answer in vain.
+//! A transport that answers lines that are not messages, so that a client does not wait in vain.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::mcp::message_lines::MessageLines;
 pub(super) struct LineTransport<R, W: AsyncWrite> {
     lines: MessageLines<R>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
-    /// The answer to what is no message. While it is sent, nothing is read.
+    /// The answer to a line that is not a message. While it is sent, nothing is read.
     answering: Option<BoxFuture<'static, io::Result<()>>>,
 }
 

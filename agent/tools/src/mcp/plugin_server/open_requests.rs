@@ -30,7 +30,7 @@ pub(super) struct OpenRequests<T> {
     input_end: CancellationToken,
 }
 
-/// What has no answer yet.
+/// The requests that have no answer yet.
 #[derive(Debug, Default)]
 struct RequestTable {
     requests: Mutex<HashMap<RequestId, RequestState>>,
@@ -52,8 +52,8 @@ struct Sending {
 }
 
 impl<T> OpenRequests<T> {
-    /// `input_closed` completes when nobody can write to the input any more. `input_end` is cancelled at
-    /// the end of the input.
+    /// `input_closed` completes when the other end of the input is closed. `input_end` is cancelled
+    /// at the end of the input.
     pub(super) fn new(
         transport: T,
         input_closed: impl Future<Output = ()> + Send + 'static,
@@ -68,8 +68,8 @@ impl<T> OpenRequests<T> {
         }
     }
 
-    /// Waits until a request may be read. Returns whether one may be: a client that has closed its end is
-    /// not waited for for long.
+    /// Waits until a request may be read. Returns whether one may be: a client that has closed its
+    /// end is given a short grace period.
     async fn wait_for_room(&mut self) -> bool {
         let room = self.table.room();
         let closed = async {

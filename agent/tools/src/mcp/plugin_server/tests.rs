@@ -1,4 +1,4 @@
-//! The server with a client that sends and reads what a test says, and a source that is slow.
+//! The server with a client that a test controls, and a slow source.
 
 use std::future::pending;
 
@@ -195,7 +195,7 @@ async fn a_line_that_does_not_end_is_dropped_and_others_are_answered() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_message_has_an_error_without_an_id() {
+async fn a_line_that_is_not_a_message_has_an_error_without_an_id() {
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}1{}}}"#,
         r#"{"a":"#.repeat(100_000),
@@ -245,7 +245,7 @@ async fn the_last_line_needs_no_line_break() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_go_on_for_a_second_after_the_end_of_the_input() {
+async fn calls_continue_for_a_second_after_the_end_of_the_input() {
     let mut client = Client::initialized().await;
     client.call(1).await;
     client.call(2).await;
@@ -272,7 +272,7 @@ async fn the_end_of_the_input_is_noticed_while_nothing_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_stopped_cancels_its_calls_also_if_nobody_reads() {
+async fn a_stopped_server_cancels_its_calls_even_without_a_reader() {
     let mut client = Client::initialized().await;
     client.call(1).await;
     client.begun(1).await;
@@ -290,7 +290,7 @@ async fn a_server_that_is_stopped_cancels_its_calls_also_if_nobody_reads() {
 }
 
 #[tokio::test]
-async fn what_is_no_mcp_is_an_error() {
+async fn input_that_is_not_mcp_is_an_error() {
     let mut client = Client::start();
     client.notify("initialized", json!({})).await;
     let error = client.server.await.unwrap().unwrap_err();

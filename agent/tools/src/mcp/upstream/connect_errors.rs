@@ -14,14 +14,14 @@ use crate::timeouts::START_TIMEOUT;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
-/// What to do about a server over stdio that does not answer.
+/// The remedy for a server over stdio that does not answer.
 pub(super) const CHECK_COMMAND: &str = "try its command in a terminal: it must wait for messages on \
     stdin, and write only MCP to stdout";
 
-/// What to do about a server over HTTP that cannot be reached.
+/// The remedy for a server over HTTP that cannot be reached.
 pub(super) const CHECK_SERVER: &str = "check that it runs, and its `url`";
 
-/// What to do about a URL at which there is no MCP.
+/// The remedy for a URL that is not one of an MCP server.
 const CHECK_URL: &str = "check its `url`: that of Streamable HTTP often ends with /mcp";
 
 /// Describes a server that does not answer.
@@ -54,7 +54,7 @@ pub(super) fn http_error(error: &ClientInitializeError) -> OpenError {
     }
 }
 
-/// Returns the error of the older way to begin, if a server knows none: the newer one is tried first.
+/// Returns the error of the older handshake if both have failed: the newer one is tried first.
 fn last_attempt(error: &ClientInitializeError) -> &ClientInitializeError {
     match error {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => last_attempt(fallback),

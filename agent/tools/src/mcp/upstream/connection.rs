@@ -46,7 +46,7 @@ const MAX_UNANSWERED_CALLS: u32 = 3;
 /// The time after which a server that has ended is started again at once.
 const USABLE_AFTER: Duration = Duration::from_secs(5);
 
-/// The maximum length of what a failure quotes of stderr, in characters.
+/// Maximum length of the end of stderr in a failure, in characters.
 const MAX_STDERR_CHARS: usize = 500;
 
 type Service = RunningService<RoleClient, NotificationHandler>;
@@ -195,7 +195,7 @@ impl Connection {
         match result {
             Ok(CallToolResponse::Complete(result)) => Ok(call_output(&result)),
             Ok(_) => Ok(CallOutput::from_error(
-                "the tool wants to ask the user or to go on later, which an agent does not offer",
+                "the tool wants to ask the user or to continue later, which an agent does not support",
             )),
             Err(ServiceError::McpError(error)) => Ok(CallOutput::from_error(error.message)),
             Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {

@@ -1,4 +1,4 @@
-//! A writer that counts what it has written: what was not written was not received.
+//! A writer that counts the bytes that it has written: other bytes were not received.
 
 use std::io;
 use std::pin::Pin;

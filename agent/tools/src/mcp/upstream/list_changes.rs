@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::timeouts::{SUBSCRIBE_INTERVAL, SUBSCRIBE_TIMEOUT};
 
-/// Says that a list has changed. However often it has, at most one notification of it is pending.
+/// Notifies that a list has changed. At most one notification is pending, however often it changes.
 #[derive(Debug, Default)]
 pub(super) struct ListChangeSignal {
     is_pending: AtomicBool,
@@ -47,7 +47,7 @@ pub(super) enum ListChanges {
         notified: Arc<ListChangeSignal>,
         subscription: Option<Box<Subscription>>,
     },
-    /// The server says that its list does not change.
+    /// The server has declared that its list does not change.
     None,
 }
 
@@ -70,8 +70,8 @@ impl ListChanges {
         }
     }
 
-    /// Waits until the list may have changed. It may have, too, when a subscription begins, because it
-    /// does not have what was before it.
+    /// Waits until the list may have changed. It may also have changed when a subscription begins,
+    /// which does not report earlier changes.
     pub(super) async fn next(&mut self) {
         match self {
             Self::Notified(notified) => notified.changed().await,

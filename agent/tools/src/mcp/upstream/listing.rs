@@ -16,21 +16,21 @@ const MAX_TOOLS: usize = 256;
 /// The maximum size of the definitions of a server, in bytes.
 const MAX_DEFINITION_BYTES: usize = 1024 * 1024;
 
-/// What a server lists.
+/// The tools that a server lists.
 #[derive(Debug, Default)]
 pub struct Listed {
     /// The tools that can be used.
     pub tools: Vec<ServerTool>,
-    /// The tools that are off, because they are not defined as MCP demands. The others are used.
+    /// The tools that are off, because their definitions are invalid in MCP. The others are used.
     pub unusable: Vec<UnusableTool>,
 }
 
-/// A tool that is not defined as MCP demands.
+/// A tool whose definition is invalid in MCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusableTool {
     /// The name, or the place in the list of one that has none.
     pub name: String,
-    /// What is wrong with it.
+    /// The problem, as the rest of a sentence about the tool.
     pub problem: &'static str,
 }
 

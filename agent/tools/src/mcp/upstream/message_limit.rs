@@ -1,7 +1,10 @@
-//! A transport that ends when a server sends too many messages that nobody has requested, and drops those
-//! that the agent does not use: also the response to `server/discover` that comes after `initialize` was sent,
-//! from a server that took more than 10 s to start, which rmcp takes for a wrong response. rmcp starts a task for each of them and does not wait for it: a server
-//! that sends without end would fill the memory, and its answers would never be received.
+//! A transport that ends when a server sends too many unrequested messages, and drops those that
+//! the agent does not use.
+//!
+//! rmcp starts a task for each of them and does not wait for it: a server that sends without end
+//! would fill the memory, and its answers would never be received. The transport also drops a
+//! response to `server/discover` that arrives after `initialize` was sent, from a server that took
+//! more than 10 s to start: rmcp takes it for a wrong response.
 //!
 //! The client has no capabilities, so that there is little to request, and it asks for no progress.
 
@@ -23,8 +26,8 @@ use super::list_changes::ListChangeSignal;
 /// The number of requests of a server in [`INTERVAL`].
 const MAX_REQUESTS: u32 = 100;
 
-/// The number of notifications of a server in [`INTERVAL`], with responses to no request and lines that
-/// are no messages. An honest server may log much at once.
+/// The number of notifications of a server in [`INTERVAL`], with responses to no request and lines
+/// that are not messages. An honest server may log much at once.
 const MAX_NOTIFICATIONS: u32 = 1000;
 
 /// The time in which messages are counted.
@@ -158,8 +161,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for MessageLimit<T> {
     /// Nothing is lost if the future is dropped.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            // What is received below is returned without another wait. Other tasks run also if there is
-            // always one more message.
+            // A message that is received below is returned without another wait. Other tasks must
+            // also run if there is always one more message.
             consume_budget().await;
             let Some(mut message) = self.transport.receive().await else {
                 self.closed = None;
@@ -232,7 +235,7 @@ mod tests {
         MessageLimit::new(transport, Arc::default(), CancellationToken::new())
     }
 
-    /// What a server sends, all of which can be read at once.
+    /// Creates the output of a server, all of which can be read at once.
     fn lines(messages: impl IntoIterator<Item = Value>) -> Cursor<Vec<u8>> {
         let mut lines = Vec::new();
         for mut message in messages {
@@ -281,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn lines_that_are_no_messages_are_dropped_and_counted() {
+    async fn lines_that_are_not_messages_are_dropped_and_counted() {
         for (count, received) in [(MAX_NOTIFICATIONS - 1, 1), (MAX_NOTIFICATIONS, 0)] {
             let mut all = b"Listening on stdio\n".repeat(count as usize);
             all.extend(lines([cancelled()]).into_inner());
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_the_agent_does_not_use_is_dropped() {
+    async fn messages_that_the_agent_does_not_use_are_dropped() {
         let long = "x".repeat(1000);
         let meta = json!({ "io.modelcontextprotocol/subscriptionId": 5, "long": long });
         let uris = json!([long]);

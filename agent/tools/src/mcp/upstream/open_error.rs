@@ -1,14 +1,14 @@
 //! Why a server cannot be connected to.
 
-/// Why a server cannot be connected to, and what to do.
+/// Why a server cannot be connected to, with a remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OpenError {
-    /// What has happened. Models read it, too.
+    /// A description of what has happened, which models also read.
     pub(super) reason: String,
-    /// What an operator can do, if it is known.
+    /// The remedy for the operator, if one is known.
     pub(super) remedy: Option<&'static str>,
-    /// What the server says itself, such as the end of its stderr. It may have secrets: only commands
-    /// of the operator show it.
+    /// The words of the server, such as the end of its stderr. They may contain secrets: only
+    /// commands of the operator show them.
     pub(super) words: String,
     /// Whether it has no slot for its process.
     pub(super) is_room_missing: bool,
@@ -31,7 +31,7 @@ impl OpenError {
         }
     }
 
-    /// Adds what the server says. It replaces nothing: the first words are those of the error itself.
+    /// Adds words of the server after those that the error has already.
     pub(super) fn with_words(self, words: &str) -> Self {
         let parts = [self.words.as_str(), words].into_iter();
         let words: Vec<_> = parts.filter(|part| !part.is_empty()).collect();

@@ -49,7 +49,7 @@ impl Default for ProcessSlots {
 
 impl ProcessSlots {
     /// Takes a slot for a process that all users share, or for one of a user. If none is free, the
-    /// process that was idle for longest ends. Returns `None` if there is no room for some time.
+    /// process that was idle for longest ends. Returns `None` if no slot becomes free in time.
     pub(super) async fn acquire(&self, is_of_user: bool) -> Option<ProcessSlot> {
         let of_user = if is_of_user {
             Some(

@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, Empty, empty};
 
 use crate::mcp::message_lines::MessageLines;
 
-/// A transport over the streams of a process. A line that is no message is received as an error without
-/// an id, so that it is counted like others.
+/// A transport over the streams of a process. A line that is not a message is received as an error
+/// without an id, so that it is counted like others.
 pub(super) struct ProcessTransport<R, W: AsyncWrite> {
     lines: MessageLines<R>,
     output: AsyncRwTransport<RoleClient, Empty, W>,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The maximum size of what is kept, in bytes.
+/// Maximum size of the stored end, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// The end of what a server has written to stderr.

@@ -1,4 +1,4 @@
-//! MCP servers as sources: real processes, which behave as a test says.
+//! MCP servers as sources: real processes, whose behaviour a test chooses.
 
 mod floods;
 mod http_failures;
@@ -15,7 +15,7 @@ use crate::ServersFile;
 
 const SERVER: &str = include_str!("tests/server.mjs");
 
-/// A server in a folder of its own.
+/// A server in its own folder.
 struct TestServer {
     folder: TempDir,
     upstream: Upstream,
@@ -124,7 +124,7 @@ fn upstream(
     Upstream::new(settings).unwrap()
 }
 
-/// Waits until something holds, without a sleep of its own in the test.
+/// Waits until something holds, so that tests do not sleep.
 async fn eventually(what: &str, holds: impl Fn() -> bool) {
     let waiting = async {
         while !holds() {
@@ -293,7 +293,7 @@ async fn a_malformed_tool_is_off_and_the_others_stay() {
 }
 
 #[tokio::test]
-async fn what_a_server_writes_to_stderr_does_not_block_it() {
+async fn a_server_that_writes_to_stderr_is_not_blocked() {
     let server = TestServer::new("flood");
     assert!(!server.call("read", "ada").await.is_error());
     server.upstream.stop().await;
@@ -323,7 +323,7 @@ async fn a_cancelled_call_is_cancelled_at_the_server() {
     assert!(waiting.is_err());
     let dropped = Instant::now();
     let path = server.folder.path().join("cancelled");
-    eventually("the server is told", || path.exists()).await;
+    eventually("the server is notified", || path.exists()).await;
     assert!(
         dropped.elapsed() < Duration::from_secs(1),
         "{:?}",
@@ -425,7 +425,7 @@ async fn a_policy_may_allow_some_tools_only() {
 }
 
 #[tokio::test]
-async fn users_have_processes_of_their_own_if_the_policy_says_so() {
+async fn users_have_separate_processes_if_the_policy_separates_them() {
     let shared = TestServer::new("");
     assert_eq!(shared.pid("ada").await, shared.pid("bob").await);
     shared.upstream.stop().await;
@@ -439,7 +439,7 @@ async fn users_have_processes_of_their_own_if_the_policy_says_so() {
 }
 
 #[tokio::test]
-async fn users_have_secrets_of_their_own_or_the_shared_one() {
+async fn users_have_their_own_secrets_or_the_shared_one() {
     let folder = tempfile::tempdir().unwrap();
     let key = MasterKey::generate(&folder.path().join("key")).unwrap();
     let secrets = SecretStore::open(&folder.path().join("secrets.json"), key).unwrap();

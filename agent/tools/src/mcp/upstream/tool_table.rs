@@ -78,8 +78,8 @@ impl ToolTable {
         self.state().repeatable.contains(tool)
     }
 
-    /// Takes what a connection lists now. Returns the names of the tools that it may call: those that
-    /// are what is expected.
+    /// Updates the table with the current list of a connection. Returns the names of the tools that
+    /// it may call: those with the expected definition.
     pub(super) fn update(&self, listed: &Listed) -> HashSet<String> {
         self.log_unusable(&listed.unusable);
         let listed = listed.tools.as_slice();
@@ -94,7 +94,7 @@ impl ToolTable {
         self.log_difference(PinDifference::new(&expected, listed));
         let is_expected = |tool: &&ServerTool| expected.contains(tool);
         let usable: Vec<_> = listed.iter().filter(is_expected).cloned().collect();
-        // What one user's server lists is nothing to another user.
+        // The list of one user's server does not matter to another user.
         self.offer(if self.is_per_user { &expected } else { &usable });
         usable.into_iter().map(|tool| tool.name).collect()
     }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_users_server_lists_changes_nothing_for_others() {
+    fn the_list_of_one_users_server_does_not_affect_other_users() {
         let table = ToolTable::new("s", None, None, None, true);
         assert!(!table.is_known());
         let first = [tool("read", "r"), tool("write", "w")];

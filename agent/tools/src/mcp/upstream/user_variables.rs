@@ -7,7 +7,7 @@ use agent_secrets::SecretStore;
 
 use crate::servers_file::Variables;
 
-/// What takes the place of a secret while only the other variables are checked.
+/// Placeholder of a secret while only the other variables are checked.
 const PLACEHOLDER: &str = "a-secret";
 
 /// The values of variables, with the secrets of a user.
@@ -18,7 +18,7 @@ pub(super) struct UserVariables<'a> {
     pub(super) user: SecretUser<'a>,
 }
 
-/// Whose secrets are used.
+/// The user whose secrets are used.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SecretUser<'a> {
     /// Those that all share.

@@ -297,7 +297,7 @@ fn variables_are_replaced_in_every_text_of_an_http_endpoint() {
 }
 
 #[test]
-fn what_cannot_be_expanded_is_refused_without_a_value() {
+fn texts_that_cannot_be_expanded_are_refused_without_a_value() {
     let http = |url: &str| json!({ "url": url, "headers": {} });
     for (entry, words) in [
         (

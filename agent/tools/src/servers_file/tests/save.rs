@@ -257,7 +257,7 @@ fn a_file_that_cannot_be_loaded_is_refused_with_words() {
 }
 
 #[test]
-fn a_file_that_cannot_be_saved_is_left_as_it_is() {
+fn a_file_that_cannot_be_saved_is_left_unchanged() {
     let folder = TestFolder::with_file(TEXT);
     let mut file = folder.load();
     let large = json!({ "command": "a", "args": ["a".repeat(MAX_FILE_BYTES)] });

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Makes sure that a statement is refused for a reason, and tells nothing.
+/// Makes sure that a statement is refused for a reason, and reveals nothing.
 async fn assert_refused(database: &Database, sql: &str, expected: &str) {
     let error = query_error(database, sql).await;
     let shown = &sql[..sql.floor_char_boundary(100)];
@@ -79,7 +79,7 @@ async fn nothing_can_be_written_or_configured_even_by_a_superuser() {
             assert_refused(&database, sql, "").await;
         }
     }
-    // What even such a transaction allows is rolled back.
+    // Changes that even such a transaction allows are rolled back.
     query(&shop.source("narrow", LISTED), "SELECT lo_create(1)").await;
     let admin = shop.admin().await;
     let count = admin
@@ -250,7 +250,7 @@ async fn the_role_decides_about_functions_that_lock_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_large_does_not_reach_the_agent() {
+async fn large_values_do_not_reach_the_agent() {
     let shop = Shop::create().await;
     let database = shop.source("narrow", LISTED);
     let text = query(&database, "SELECT repeat('x', 100000000)").await;

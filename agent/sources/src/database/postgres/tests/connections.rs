@@ -13,7 +13,7 @@ async fn no_more_connections_than_slots_are_open() {
     let database = shop.source("narrow", LISTED);
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'narrow'
         AND datname = current_database()";
-    // Calls that nobody waits for have their slots until their connections have ended.
+    // Abandoned calls keep their slots until their connections have ended.
     for _ in 0..3 {
         let calls = (0..2 * MAX_CONCURRENT_CALLS)
             .map(|_| call(&database, "query", json!({ "sql": "SELECT pg_sleep(600)" })));

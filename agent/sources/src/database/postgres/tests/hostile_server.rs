@@ -32,7 +32,7 @@ async fn a_server_that_cannot_be_reached_is_unavailable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_unavailable_after_three_seconds() {
+async fn a_silent_server_is_unavailable_after_three_seconds() {
     let (_listener, database) = listen().await;
     let start = tokio::time::Instant::now();
     assert_eq!(query_error(&database, "SELECT 1").await, UNAVAILABLE);
@@ -81,7 +81,7 @@ async fn let_in(stream: &mut tokio::net::TcpStream) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_sends_a_byte_a_minute_ends_no_later_than_one_that_says_nothing() {
+async fn a_server_that_sends_a_byte_a_minute_ends_no_later_than_a_silent_one() {
     for is_in in [false, true] {
         let (listener, database) = listen().await;
         let dripping = async {

@@ -1,4 +1,4 @@
-//! What the operator is told about the role.
+//! Warnings for the operator about the role.
 
 use tokio_postgres::Client;
 
@@ -14,7 +14,8 @@ pub(super) async fn warnings(database: &Database) -> Vec<String> {
 const TEAM: &str = "the role of the agent may execute functions that do what it may not (`team`): \
     revoke EXECUTE from PUBLIC unless a statement of anybody may do that";
 
-/// What may write to the WAL, as the server names it. Its last parameter is there since PostgreSQL 17.
+/// Returns the functions that may write to the WAL, as the server names them. Their last parameter
+/// exists since PostgreSQL 17.
 async fn wal_functions(admin: &Client) -> String {
     let sql = "SELECT string_agg(oid::regprocedure::text, ', ' ORDER BY oid::regprocedure::text)
         FROM pg_proc WHERE proname = 'pg_logical_emit_message'";
@@ -56,7 +57,7 @@ async fn a_role_that_can_do_more_than_read_is_named() {
     let listed = "tables = ['orders', 'order_items', 'visits', 'staff', 'customers']";
     let expected = [
         TEAM,
-        "`customers` in `tables` is no table that the role of the agent may read",
+        "`customers` in `tables` is not a table that the role of the agent may read",
         "the role of the agent may write to `orders`: grant it only SELECT",
         "the role of the agent may read tables that are not in `tables` (`Back Office.Pay Roll`, \
          `secret`): revoke that, because the role is what protects them",
@@ -69,7 +70,7 @@ async fn a_role_that_can_do_more_than_read_is_named() {
     assert!(found[0].contains("`pg_read_server_files`"), "{found:?}");
 }
 
-/// The role of the guide, as it is created there.
+/// Creates the role as the guide does.
 #[tokio::test]
 async fn the_role_of_the_guide_can_only_read() {
     let shop = Shop::create().await;
@@ -95,7 +96,7 @@ async fn the_role_of_the_guide_can_only_read() {
     let sql = "SELECT set_config('temp_file_limit', '-1', true)";
     let error = query_error(&database, sql).await;
     assert!(error.contains("SQLSTATE 42501"), "{error}");
-    // What it advises against other calls of the same role.
+    // Its advice against other calls of the same role.
     let revoke = "REVOKE EXECUTE ON FUNCTION pg_stat_get_activity, pg_cancel_backend,
         pg_terminate_backend FROM PUBLIC";
     let sql = "SELECT pg_cancel_backend(pid) FROM pg_stat_get_activity(NULL)";

@@ -21,7 +21,7 @@ static SERVER: OnceCell<Server> = OnceCell::const_new();
 /// How many databases were created.
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
-/// Who connects without TLS sends the password, because SCRAM is slow in a build for tests.
+/// Clients without TLS send the password itself, because SCRAM is slow in a build for tests.
 const AUTHENTICATION: &str = "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n\
     host all all 127.0.0.1/32 password\n";
 
@@ -107,7 +107,7 @@ impl Server {
             std::fs::write(&path, content).unwrap();
             give_away(&path);
         }
-        // Nobody else takes it in between: the kernel hands out others first.
+        // No other process takes it in between: the kernel hands out other ports first.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);

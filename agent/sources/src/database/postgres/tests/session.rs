@@ -21,7 +21,7 @@ pub(super) async fn wait_until_gone(admin: &Client, role: &str) {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_ends_on_the_server() {
+async fn an_abandoned_call_ends_on_the_server() {
     let shop = Shop::create().await;
     let admin = shop.admin().await;
     let database = shop.source("narrow", &format!("{LISTED}\ntimeout = '60s'"));
@@ -44,7 +44,7 @@ async fn a_call_that_nobody_waits_for_ends_on_the_server() {
 }
 
 #[tokio::test]
-async fn each_call_has_a_connection_of_its_own() {
+async fn each_call_has_its_own_connection() {
     let shop = Shop::create().await;
     let admin = shop.admin().await;
     let database = shop.source("narrow", LISTED);

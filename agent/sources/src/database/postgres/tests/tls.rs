@@ -32,7 +32,7 @@ async fn the_certificate_of_the_server_is_verified() {
         let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
         let row = transaction.query_one(sql, &[]).await.unwrap();
         assert!(row.get::<_, bool>(0));
-        // What cancels is encrypted, too.
+        // The request to cancel is also encrypted.
         let admin = shop.admin().await;
         let sleeping = transaction.batch_execute("SELECT pg_sleep(600)");
         tokio::time::timeout(Duration::from_millis(100), sleeping)

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What must not appear in an answer.
+/// Texts that must not appear in an answer.
 const SECRETS: [&str; 4] = ["hunter", "Mallory", "password", "/tmp"];
 
 /// Makes sure that a statement is refused for a reason, and changes nothing.
@@ -126,7 +126,7 @@ async fn an_unlisted_table_cannot_be_read_in_any_place_of_a_statement() {
         "VALUES ((SELECT password FROM secret))",
         "WITH x AS (SELECT * FROM secret) SELECT * FROM x",
         "WITH x AS (SELECT password FROM secret) SELECT (SELECT password FROM x) FROM orders",
-        // What SQLite tells about these is the same as about the views.
+        // SQLite reports the same about these as about the views.
         "WITH staff AS (SELECT * FROM secret) SELECT * FROM staff",
         "WITH team AS (SELECT * FROM secret) SELECT * FROM team",
         "WITH team AS MATERIALIZED (SELECT * FROM secret) SELECT * FROM main.team, team",
@@ -139,7 +139,7 @@ async fn an_unlisted_table_cannot_be_read_in_any_place_of_a_statement() {
     let expected = "there is no table `secret` to read: the tables are `orders`, `Order_Items`, \
          `team`, `staff`, `broken`, `docs`";
     assert_eq!(error, expected);
-    // Nothing tells whether there is such a table.
+    // No answer reveals whether such a table exists.
     let error = query_error(&shop.database, "SELECT * FROM customers").await;
     assert_eq!(error, expected.replace("secret", "customers"));
 }
@@ -207,7 +207,7 @@ async fn dangerous_functions_are_not_available() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_too_deep_is_refused_at_once() {
+async fn statements_that_are_too_large_or_too_deep_are_refused_at_once() {
     let shop = Shop::new();
     for (sql, expected) in [
         ("SELECT randomblob(1000000000)", "more than 1 MiB"),

@@ -101,7 +101,7 @@ async fn use_memory_up() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_ends_soon() {
+async fn an_abandoned_call_ends_soon() {
     let shop = Shop::with_settings("tables = ['orders']\ntimeout = '60s'");
     for sql in slow_statements() {
         let calling = call(&shop.database, "query", json!({ "sql": sql }));

@@ -47,7 +47,7 @@ async fn a_program_that_does_not_answer_is_a_fault_of_the_agent() {
 }
 
 #[tokio::test]
-async fn what_a_process_says_for_the_log_is_cut() {
+async fn messages_of_a_process_for_the_log_are_truncated() {
     let folder = tempfile::tempdir().unwrap();
     let log = tempfile::NamedTempFile::new().unwrap();
     let subscriber = tracing_subscriber::fmt()

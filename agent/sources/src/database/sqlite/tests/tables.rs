@@ -108,18 +108,18 @@ async fn a_full_text_index_can_be_searched() {
 }
 
 #[tokio::test]
-async fn the_operator_is_told_of_tables_that_do_not_exist() {
+async fn the_operator_is_warned_of_tables_that_do_not_exist() {
     let shop = Shop::with_settings("tables = ['orders', 'custmers']");
     let database = &shop.database;
     let warnings = database
         .in_time("user", |slot| database.engine.warnings(slot))
         .await;
-    let expected = "`custmers` in `tables` is no table of the database";
+    let expected = "`custmers` in `tables` is not a table of the database";
     assert_eq!(warnings.unwrap(), [expected]);
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_unavailable() {
+async fn a_file_that_is_not_a_database_is_unavailable() {
     let shop = Shop::new();
     std::fs::write(shop.folder.path().join("shop.db"), "hunter2 ".repeat(1000)).unwrap();
     let error = query_error(&shop.database, "SELECT 1").await;

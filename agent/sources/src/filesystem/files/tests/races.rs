@@ -1,4 +1,4 @@
-//! What calls see while links take the place of files and folders.
+//! Calls while links take the place of files and folders.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn swap_for_links(host: &Host, is_over: &AtomicBool) {
     }
 }
 
-/// What the calls of a race have returned.
+/// The results of the calls of a race.
 #[derive(Debug, Default)]
 struct RaceCounts {
     successes: [usize; 2],

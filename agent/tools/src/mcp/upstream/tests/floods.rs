@@ -1,4 +1,4 @@
-//! Servers that send notifications, or lines that are no messages, without end.
+//! Servers that send notifications, or lines that are not messages, without end.
 
 use std::convert::Infallible;
 

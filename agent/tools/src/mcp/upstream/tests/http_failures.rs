@@ -1,4 +1,4 @@
-//! Servers over HTTP that cannot be used: what the operator and the model read of them.
+//! Servers over HTTP that cannot be used, and the errors for the operator and the model.
 
 use axum::Router;
 use axum::response::IntoResponse;
@@ -11,7 +11,7 @@ use super::*;
 /// A text that no message may have.
 const BODY: &str = "hush";
 
-/// What answers every request in the same way, and its URL.
+/// A server that answers every request in the same way, and its URL.
 struct Answering {
     url: String,
     _serving: AbortOnDropHandle<()>,
@@ -95,7 +95,7 @@ async fn the_status_that_a_server_answers_is_named_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_is_not_mcp_and_what_does_not_listen_are_told_apart() {
+async fn a_server_without_mcp_is_distinguished_from_one_that_does_not_listen() {
     let page = [(header::CONTENT_TYPE, "text/html")];
     let server = Answering::new((page, BODY)).await;
     let (message, remedy) = failure(&server.url).await;

@@ -10,11 +10,11 @@ const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0
 const tool = (name, annotations, description = `Does ${name}`) => ({
   name, description, annotations, inputSchema: { type: "object", properties: {} },
 });
-// What results have in MCP 2026-07-28.
+// Fields of results in MCP 2026-07-28.
 const COMPLETE = behaviour === "modern" ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {};
 const READ = { readOnlyHint: true };
 let listed = false;
-// What the notifications of the subscription carry, in MCP 2026-07-28.
+// The id that notifications of the subscription carry in MCP 2026-07-28.
 let subscription;
 let tools = [tool("read", READ), tool("write", { destructiveHint: false }), tool("wait", READ), tool("change", READ)];
 
@@ -39,12 +39,12 @@ if (behaviour === "malformed") {
   tools.push({ ...tool("wrong-pattern"), inputSchema: pattern });
 }
 
-// Requests without end, whose answers nobody reads.
+// Requests without end, whose answers are not read.
 const ping = () => {
   for (let id = 0; id < 200; id += 1) send({ id: `ping-${id}`, method: "ping" });
 };
 
-// Lines without end, from a process that does not notice that nobody reads them.
+// Lines without end, from a process that does not notice that its reader is gone.
 const flood = (line) => {
   const lines = `${line}\n`.repeat(100);
   for (;;) {
