@@ -52,15 +52,16 @@ pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Checks formatting, runs clippy, then checks the imports and what the SDK reads. The SDK is built
-/// first, because the bridge embeds it.
+/// Runs all checks, the fastest first. The SDK is built before clippy, because the bridge embeds it.
 ///
 /// # Errors
 ///
 /// Returns an error if a check fails.
 pub fn check(workspace: &Workspace) -> Result<()> {
-    sdk::ensure(workspace)?;
     format(workspace)?;
+    architecture::check(workspace)?;
+    english::check(workspace)?;
+    sdk::ensure(workspace)?;
     clippy(workspace)?;
     imports::check(workspace)?;
     clobbering::check(workspace)

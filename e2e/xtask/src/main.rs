@@ -32,7 +32,8 @@ enum Task {
     Sdk,
     /// Write the API reference of the npm package into target/api-reference
     Api,
-    /// Check formatting, run clippy, and check which file imports which and what the SDK reads
+    /// Check formatting, the names in ARCHITECTURE.md and the English, run clippy, and check which file
+    /// imports which and what the SDK reads
     Lint(lint::Options),
 }
 

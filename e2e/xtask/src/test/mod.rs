@@ -1,13 +1,12 @@
 //! `cargo xtask test`: every test of the project but those of native windows, from a fresh checkout.
 //!
-//! First, the tools that the tests need are installed (`tools`), then formatting, clippy,
-//! imports and reads are checked, then one call of cargo builds everything (`build`), so that no crate is
-//! compiled twice with different features. The test programs of that build, the documentation's
-//! examples and the SDK's own tests in a browser (`jobs`) run side by side (`schedule`, `runner`), but
-//! those whose inputs have not changed since they passed (`reuse`). The results in their output are
-//! counted (`counts`), what failed is repeated (`failures`), and the sums are the last line of the
-//! output (`report`). `quick` selects what runs before a commit. Windows of Slint are a separate step
-//! (`native_window`).
+//! First, the tools that the tests need are installed (`tools`), and the checks of `lint` run. Then
+//! one call of cargo builds everything (`build`), so that no crate is compiled twice with different
+//! features. The test programs of that build, the documentation's examples and the SDK's own tests in
+//! a browser (`jobs`) run side by side (`schedule`, `runner`), but those whose inputs have not changed
+//! since they passed (`reuse`). The results in their output are counted (`counts`), what failed is
+//! repeated (`failures`), and the sums are the last line of the output (`report`). `quick` selects what
+//! runs before a commit. Windows of Slint are a separate step (`native_window`).
 
 mod build;
 mod counts;
@@ -56,6 +55,8 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     let is_linted = options.includes(Suite::Lint);
     if is_linted {
         report.add_check(lint::format(workspace));
+        report.add_check(lint::architecture::check(workspace));
+        report.add_check(lint::english::check(workspace));
     }
     sdk::ensure_package(workspace)?;
     let tools = Tools::ensure(workspace, options)?;

@@ -30,7 +30,8 @@ pub struct Options {
 /// A group of checks or tests that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Suite {
-    /// Formatting, clippy, which file imports which, and what the SDK reads of pages
+    /// Formatting, clippy, which file imports which, what the SDK reads of pages, the names in
+    /// ARCHITECTURE.md, and the English of comments and documents
     Lint,
     /// Tests of the Rust crates, with the examples in their documentation
     Rust,
