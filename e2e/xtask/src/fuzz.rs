@@ -59,7 +59,9 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
     if targets.is_empty() {
         bail!("no target has this name: the targets are in e2e/fuzz/targets/__fuzz__");
     }
-    let program = ensure_cargo_bolero(workspace)?;
+    let features = ["--no-default-features", "--features", "libfuzzer"];
+    let program =
+        install::ensure_cargo_program(workspace, CARGO_BOLERO, &features, "e2e/xtask/src/fuzz.rs")?;
     for target in targets {
         step(&format!("fuzzing {}", target.test), || {
             target.search(workspace, &program, options.minutes)?;
@@ -78,22 +80,6 @@ fn compare_schema_texts(workspace: &Workspace, texts: u64, seed: u64) -> Result<
         .env("MCP_WEB_SCHEMA_CASES", texts.to_string())
         .env("MCP_WEB_SCHEMA_SEED", seed.to_string());
     run(&mut test, "the text and its schema are in the output")
-}
-
-fn ensure_cargo_bolero(workspace: &Workspace) -> Result<PathBuf> {
-    let home = workspace.tools().join("cargo-bolero");
-    step("installing cargo-bolero", || {
-        let source = workspace.path("e2e/xtask/src/fuzz.rs");
-        install::ensure(&home, &[source], || {
-            let mut install = cargo(workspace);
-            install
-                .args(["install", "--locked", CARGO_BOLERO, "--root"])
-                .arg(&home)
-                .args(["--no-default-features", "--features", "libfuzzer"]);
-            run(&mut install, "check that cargo reaches its registry")
-        })
-    })?;
-    Ok(home.join("bin/cargo-bolero"))
 }
 
 /// A target, and the folder that bolero uses for it.

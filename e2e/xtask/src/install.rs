@@ -1,13 +1,16 @@
-//! Installations that are repeated only when the files that describe them change.
+//! Installations that are repeated only when the files that describe them change, and programs that
+//! cargo installs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::Workspace;
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
-use crate::step::Outcome;
+use crate::process::{cargo, run};
+use crate::step::{Outcome, step};
 
 /// Runs `install` unless `home` contains what an earlier run installed from the same content of
 /// `sources`.
@@ -31,6 +34,29 @@ pub(crate) fn ensure(
     install()?;
     fs::write(&stamp, fingerprint)?;
     Ok(Outcome::Done(()))
+}
+
+/// Installs a program of the registry, given as `name@version`, and returns its path. `source` is the
+/// file that names the version.
+pub(crate) fn ensure_cargo_program(
+    workspace: &Workspace,
+    program: &str,
+    features: &[&str],
+    source: &str,
+) -> Result<PathBuf> {
+    let name = program.split('@').next().unwrap_or(program);
+    let home = workspace.tools().join(name);
+    step(&format!("installing {name}"), || {
+        ensure(&home, &[workspace.path(source)], || {
+            let mut install = cargo(workspace);
+            install
+                .args(["install", "--locked", program, "--root"])
+                .arg(&home)
+                .args(features);
+            run(&mut install, "check that cargo reaches its registry")
+        })
+    })?;
+    Ok(home.join("bin").join(name))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `fuzz`, `sdk`, `api` and
-//! `lint`.
+//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `fuzz`, `dependencies`, `sdk`,
+//! `api` and `lint`.
 //!
 //! Each command is a list of steps. A step prints what it does and how long it took, does nothing
 //! if its inputs have not changed since its last run, and fails with one sentence that describes
@@ -9,14 +9,15 @@
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
 //! [`api`], [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium` and `postgres`, which
-//! install what it needs), [`clients`] (with `client_table`), [`bench`](mod@bench) and [`fuzz`]. All
-//! of them use `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
+//! install what it needs), [`clients`] (with `client_table`), [`bench`](mod@bench), [`fuzz`] and
+//! [`dependencies`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod api;
 pub mod bench;
 pub mod clients;
 pub mod demo;
+pub mod dependencies;
 pub mod fuzz;
 pub mod lint;
 pub mod lowdefy;

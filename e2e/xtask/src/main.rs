@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Workspace, api, bench, clients, demo, fuzz, lint, lowdefy, sdk, test};
+use xtask::{Workspace, api, bench, clients, demo, dependencies, fuzz, lint, lowdefy, sdk, test};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's commands")]
@@ -28,6 +28,8 @@ enum Task {
     Bench(bench::Options),
     /// Search for inputs that break the targets in e2e/fuzz, and add new ones to their corpora
     Fuzz(fuzz::Options),
+    /// Check licences, sources and advisories of all dependencies, and find unused ones
+    Dependencies(dependencies::Options),
     /// Build the web SDK into target/sdk, and the host of Lowdefy apps into target/lowdefy
     Sdk,
     /// Write the API reference of the npm package into target/api-reference
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::Bench(options) => bench::run(&workspace, &options),
         Task::Fuzz(options) => fuzz::start(&workspace, &options),
+        Task::Dependencies(options) => dependencies::check(&workspace, &options),
         Task::Sdk => {
             sdk::ensure_package(&workspace).and_then(|()| lowdefy::ensure(&workspace).map(drop))
         }

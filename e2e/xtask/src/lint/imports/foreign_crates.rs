@@ -103,6 +103,7 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/bin",
             "e2e/xtask/src/bench.rs",
             "e2e/xtask/src/clients.rs",
+            "e2e/xtask/src/dependencies.rs",
             "e2e/xtask/src/fuzz.rs",
             "e2e/xtask/src/lint.rs",
             "e2e/xtask/src/main.rs",
