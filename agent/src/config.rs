@@ -25,6 +25,9 @@ use crate::model::ModelSettings;
 ///
 /// Each has a flag, an environment variable and a default; the flag takes precedence. Durations are
 /// written `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
+///
+/// The field, the key in the file, the flag and the variable have one name: `max_queries`,
+/// `max_queries = 8`, `--max-queries`, `MCP_WEB_AGENT_MAX_QUERIES`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Agent")]
 pub struct Config {

@@ -8,6 +8,9 @@
 //! `script` describes turns and faults, `formats` how each provider encodes them and what it
 //! requires of a request. `server` is the HTTP server, `exchange_log` records its requests and when
 //! each response ended, and `recording` records and replays conversations with real providers.
+//!
+//! Tests of single bytes and chunks are in the agent, with the `FakeProvider` of
+//! `agent/src/model/genai/tests/fake_provider.rs`.
 
 mod exchange_log;
 mod format;

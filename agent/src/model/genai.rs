@@ -5,7 +5,8 @@
 //! - [`request`] builds a request: caching, a forced tool, results of calls. [`thinking_effort`]
 //!   sets how much the model thinks, [`tool_names`] maps reserved names of tools, [`tool_schema`]
 //!   completes their schemas, and [`thinking_state`] stores what a provider requires to be sent
-//!   back.
+//!   back. A field that `ChatOptions` lacks goes into its `extra_body`, which `genai` does not send
+//!   to Ollama.
 //! - [`response_stream`] reads a response, within time limits. [`frame_inspector`] searches each
 //!   frame for the actual end of the response, because `genai` also reports an end when a stream
 //!   breaks off.

@@ -1,4 +1,7 @@
 //! The settings of the model that answers.
+//!
+//! Of the model's files, only this one may use `clap`, so the type of a setting that derives
+//! `ValueEnum` belongs here. The rule is in `e2e/xtask/src/lint/imports/foreign_crates.rs`.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,8 @@
 //! Builds the request for one turn.
+//!
+//! A field that the operator sets is sent to every server, which may then refuse the request. An
+//! optional field that the agent adds, such as a cache key, is sent only to the provider itself:
+//! compatible servers may reject it.
 
 use genai::Headers;
 use genai::chat::{
@@ -169,7 +173,6 @@ impl RequestBuilder {
         options.temperature = self.temperature;
         options.stop_sequences.clone_from(&self.stop_sequences);
         options.extra_headers = self.headers.clone();
-        // Compatible servers may reject fields that they do not support.
         if self.provider == Provider::Openai && self.is_official_api {
             options.prompt_cache_key = Some(cache_key(request.query.as_str()));
         }

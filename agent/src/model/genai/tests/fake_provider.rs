@@ -1,4 +1,6 @@
 //! A fake provider: a server that replies with given bytes, in chunks of a given size.
+//!
+//! It does not check requests. `MockProvider` in `e2e/src/mock_provider.rs` does, and streams scripts.
 
 use std::collections::VecDeque;
 use std::future::pending;
