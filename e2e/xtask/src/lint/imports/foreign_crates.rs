@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::import_graph::ImportGraph;
 
+const THIS_FILE: &str = "e2e/xtask/src/lint/imports/foreign_crates.rs";
+
 /// A rule for crates that belong together.
 pub(super) struct Rule {
     pub(super) crates: &'static [&'static str],
@@ -304,11 +306,14 @@ impl Rule {
             let Uses { first_line, count } = uses;
             let noun = if *count == 1 { "use" } else { "uses" };
             let reason = self.reason;
-            format!("{file}:{first_line} may not import {crate_name} ({count} {noun}). {reason}")
+            format!(
+                "{file}:{first_line} may not import {crate_name} ({count} {noun}). {reason} The files \
+                 that may are listed in {THIS_FILE}."
+            )
         });
         let crates = self.crates.join(" or ");
         let unused = unused.iter().map(|importer| {
-            format!("{importer} does not import {crates}: remove it from foreign_crates.rs")
+            format!("{importer} does not import {crates}: remove it from {THIS_FILE}")
         });
         forbidden.chain(unused).collect()
     }
