@@ -76,15 +76,16 @@ impl fmt::Display for Report {
                     "    {name}: not run, because nothing that it depends on has changed since {} passed",
                     counts.passed
                 )?;
-                continue;
+            } else {
+                writeln!(
+                    out,
+                    "    {name}: {counts} in {:.1} s",
+                    suite.duration.as_secs_f64()
+                )?;
             }
-            writeln!(
-                out,
-                "    {name}: {counts} in {:.1} s",
-                suite.duration.as_secs_f64()
-            )?;
+            let mark = if suite.is_reused { "reused: " } else { "" };
             for figures in &suite.figures {
-                writeln!(out, "        {figures}")?;
+                writeln!(out, "        {mark}{figures}")?;
             }
         }
         for failure in self.suites.iter().flat_map(|suite| &suite.failures) {
@@ -158,6 +159,7 @@ mod tests {
         });
         let text = report.to_string();
         assert!(text.contains("34 passed earlier and did not run again: they took 1 s\n"));
+        assert!(text.contains("has changed since 34 passed\n        reused: 7 checks\n"));
         assert_eq!(last_line(&report), "3 passed, 0 failed, 1 skipped");
     }
 

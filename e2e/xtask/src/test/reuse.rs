@@ -94,17 +94,18 @@ impl GreenResult {
     /// Returns the earlier run, with its duration, if all its tests passed with the same inputs.
     pub(super) fn load(&self) -> Option<SuiteRun> {
         let text = fs::read_to_string(&self.path).ok()?;
-        let [fingerprint, passed, seconds] = *text.lines().collect::<Vec<_>>() else {
+        let lines: Vec<_> = text.lines().collect();
+        let [fingerprint, passed, seconds, figures @ ..] = &*lines else {
             return None;
         };
         let (passed, seconds) = (passed.parse().ok()?, seconds.parse().ok()?);
-        (fingerprint == self.fingerprint).then(|| SuiteRun {
+        (*fingerprint == self.fingerprint).then(|| SuiteRun {
             name: self.name.clone(),
             counts: Counts {
                 passed,
                 ..Counts::default()
             },
-            figures: Vec::new(),
+            figures: figures.iter().map(|it| (*it).to_owned()).collect(),
             failures: Vec::new(),
             duration: Duration::from_secs_f64(seconds),
             is_reused: true,
@@ -137,7 +138,10 @@ impl GreenResult {
         );
         let duration: Duration = runs.iter().map(|run| run.duration).sum();
         let (passed, seconds) = (sum.passed, duration.as_secs_f64());
-        let text = format!("{}\n{passed}\n{seconds:.1}\n", self.fingerprint);
+        let mut text = format!("{}\n{passed}\n{seconds:.1}\n", self.fingerprint);
+        for figures in runs.iter().flat_map(|run| &run.figures) {
+            text.extend([figures.as_str(), "\n"]);
+        }
         let folder = self.path.parent().map_or(Ok(()), fs::create_dir_all);
         folder
             .and_then(|()| fs::write(&self.path, text))
@@ -157,7 +161,7 @@ mod tests {
                 failed,
                 skipped: 0,
             },
-            figures: Vec::new(),
+            figures: vec![format!("{passed} checks")],
             failures: Vec::new(),
             duration: Duration::from_secs(7),
             is_reused: false,
@@ -180,6 +184,7 @@ mod tests {
         let reused = result("a").load().unwrap();
         assert!(reused.is_reused);
         assert_eq!(reused.counts.passed, 5);
+        assert_eq!(reused.figures, ["4 checks", "1 checks"]);
         assert_eq!(reused.duration, Duration::from_secs(14));
         result("a").remove().unwrap();
         assert!(result("a").load().is_none(), "the tests run again");
