@@ -1,10 +1,10 @@
 //! Runs commands, with errors that describe what to do.
 
-use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::{env, fs};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::Workspace;
 
@@ -93,6 +93,48 @@ pub(crate) fn run_piped(from: &mut Command, into: &mut Command, advice: &str) ->
     check(from, from_status, advice)
 }
 
+/// Kills a child with its descendants: cargo does not end the programs that it runs.
+///
+/// The child stays in the process group of this program, because Ctrl-C in a terminal ends only one
+/// group. A process whose parent has already ended is not found.
+pub(crate) fn kill_with_descendants(child: &mut Child) -> Result<()> {
+    let pids = descendants(child.id())?;
+    child.kill()?;
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "kill -KILL \"$@\"", "kill"])
+        .args(pids.iter().map(u32::to_string))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    // The status is not checked: `kill` fails if one of them has ended meanwhile.
+    command.status()?;
+    Ok(())
+}
+
+/// Returns the ids of a process's descendants, from `/proc/PID/stat` (proc_pid_stat(5)).
+fn descendants(ancestor: u32) -> Result<Vec<u32>> {
+    let entries = fs::read_dir("/proc").context("run this on Linux")?;
+    let all: Vec<(u32, u32)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            // The second field, the name, may contain spaces; the parent is the second after it.
+            let (_, after_name) = stat.rsplit_once(')')?;
+            Some((pid, after_name.split_whitespace().nth(1)?.parse().ok()?))
+        })
+        .collect();
+    let mut found = Vec::new();
+    let mut parents = vec![ancestor];
+    while let Some(parent) = parents.pop() {
+        let children = all.iter().filter(|(_, its_parent)| *its_parent == parent);
+        let children: Vec<_> = children.map(|(pid, _)| *pid).collect();
+        found.extend_from_slice(&children);
+        parents.extend(children);
+    }
+    Ok(found)
+}
+
 fn check(command: &Command, status: ExitStatus, advice: &str) -> Result<()> {
     if status.success() {
         return Ok(());
@@ -122,6 +164,8 @@ fn short_name(command: &Command) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
+
     use super::*;
 
     #[test]
@@ -138,6 +182,21 @@ mod tests {
         let message = error.to_string();
         assert!(message.starts_with("`npm` does not start"), "{message}");
         assert!(message.ends_with("install Node 20"), "{message}");
+    }
+
+    /// The output ends when no process holds it any more.
+    #[test]
+    fn a_child_is_killed_with_its_descendants() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sh -c 'sleep infinity & echo started; wait'; true"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line, "started\n");
+        kill_with_descendants(&mut child).unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(output.read_line(&mut line).unwrap(), 0);
     }
 
     #[test]

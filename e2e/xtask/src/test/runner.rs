@@ -13,7 +13,7 @@ use super::counts::Counts;
 use super::failures::Failures;
 use super::tools::Tools;
 use crate::Workspace;
-use crate::process::cargo;
+use crate::process::{cargo, kill_with_descendants};
 use crate::wasm_toolchain::TARGET;
 
 /// The result of one run of tests.
@@ -123,7 +123,8 @@ pub(super) fn run_and_count(name: &str, command: Command, shown: Output) -> Suit
     })
 }
 
-/// As [`run_and_count`], but a command is ended when it has printed nothing for `max_silence`.
+/// As [`run_and_count`], but a command is killed with its descendants when it has printed nothing for
+/// `max_silence`.
 fn run_within(
     max_silence: Duration,
     name: &str,
@@ -174,7 +175,7 @@ fn run_within(
     };
     let mut failures = failures.into_vec();
     if is_silent {
-        child.kill()?;
+        kill_with_descendants(&mut child)?;
     }
     let is_success = child.wait()?.success();
     let problem = if is_silent {
