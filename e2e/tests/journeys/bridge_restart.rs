@@ -1,5 +1,5 @@
-//! The bridge stops and starts again on its port: without any action at page or client, the next
-//! call works.
+//! The bridge stops and starts again on its port. The next call works, without any action by page or
+//! client.
 
 use e2e::{Era, McpClient, StaticSite, TestBed, Transport, with_deadline};
 use serde_json::json;
@@ -7,17 +7,17 @@ use serde_json::json;
 use crate::{has, open_app};
 
 #[tokio::test]
-async fn after_a_crash_with_a_stdio_client_2025() {
+async fn a_stdio_client_of_2025_recovers_after_a_crash() {
     check_recovery(Era::Initialize, async |bed| bed.crash().await).await;
 }
 
 #[tokio::test]
-async fn after_a_crash_with_a_stdio_client_2026() {
+async fn a_stdio_client_of_2026_recovers_after_a_crash() {
     check_recovery(Era::Discover, async |bed| bed.crash().await).await;
 }
 
 #[tokio::test]
-async fn after_an_orderly_stop_with_a_stdio_client_2025() {
+async fn a_stdio_client_of_2025_recovers_after_an_orderly_stop() {
     check_recovery(Era::Initialize, async |bed| bed.stop().await).await;
 }
 
@@ -49,24 +49,24 @@ async fn check_recovery(era: Era, stop: impl AsyncFnOnce(&mut TestBed)) {
 }
 
 #[tokio::test]
-async fn after_a_crash_during_a_call_over_http() {
-    check_call_in_flight(Transport::Http, Era::Discover, async |bed| {
+async fn a_crash_fails_a_running_call_over_http() {
+    check_running_call_fails(Transport::Http, Era::Discover, async |bed| {
         bed.crash().await
     })
     .await;
 }
 
 #[tokio::test]
-async fn after_a_crash_during_a_call_over_stdio() {
-    check_call_in_flight(Transport::Stdio, Era::Initialize, async |bed| {
+async fn a_crash_fails_a_running_call_over_stdio() {
+    check_running_call_fails(Transport::Stdio, Era::Initialize, async |bed| {
         bed.crash().await
     })
     .await;
 }
 
 #[tokio::test]
-async fn after_an_orderly_stop_during_a_call_over_stdio() {
-    check_call_in_flight(Transport::Stdio, Era::Initialize, async |bed| {
+async fn an_orderly_stop_fails_a_running_call_over_stdio() {
+    check_running_call_fails(Transport::Stdio, Era::Initialize, async |bed| {
         bed.stop().await
     })
     .await;
@@ -75,7 +75,7 @@ async fn after_an_orderly_stop_during_a_call_over_stdio() {
 /// Checks that the caller gets an error, the handler is aborted, and nothing runs a second time.
 /// (Over HTTP, this uses 2026-07-28: rmcp's client of 2025-11-25 tries to resume its stream at the
 /// next bridge.)
-async fn check_call_in_flight(
+async fn check_running_call_fails(
     transport: Transport,
     era: Era,
     stop: impl AsyncFnOnce(&mut TestBed),

@@ -1,4 +1,4 @@
-//! A page is notified which AI clients are connected, so that it can show them to its user.
+//! A page is notified of the AI clients that are connected, so that it can show them to its user.
 
 use e2e::{Era, McpClient, StaticSite, TestBed, Transport};
 

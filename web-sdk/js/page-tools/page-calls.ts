@@ -127,8 +127,8 @@ export class PageCalls {
         // The actions may have made the page ask the person a question.
         if (!(await person.untilAnswered(context.signal))) {
           before?.free();
-          const told = { ...report, text: `${report.text.trimEnd()}\nthe page is not shown: ${personAskedMessage()}` };
-          return this.#result(core, told, "none", undefined, format, args, context);
+          const reportWithNote = { ...report, text: `${report.text.trimEnd()}\nthe page is not shown: ${personAskedMessage()}` };
+          return this.#result(core, reportWithNote, "none", undefined, format, args, context);
         }
         const shown = report.navigated !== undefined && view !== "none" ? "page" : view;
         return this.#result(core, report, shown, before, format, args, context);

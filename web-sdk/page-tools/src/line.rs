@@ -76,7 +76,7 @@ fn write_key(node: &Node) -> String {
         push(&join_text!["description=", quote(description)]);
     }
     if !node.options.is_empty() {
-        push(&join_text!["options=", quote(&options(node))]);
+        push(&join_text!["options=", quote(&option_labels(node))]);
     }
     if let Some(rows) = node.rows {
         push(&if rows.shown == rows.total {
@@ -107,7 +107,8 @@ fn write_key(node: &Node) -> String {
     line
 }
 
-fn options(node: &Node) -> String {
+/// Returns the labels of the first options, as one text.
+fn option_labels(node: &Node) -> String {
     let labels = node.options.iter().map(|choice| {
         let label = if choice.label.is_empty() {
             &choice.value
@@ -123,7 +124,7 @@ fn options(node: &Node) -> String {
     labels.join("|")
 }
 
-/// Returns a value as one text, also for a node that has children.
+/// Returns a value as one line of text, shortened like a name.
 pub(crate) fn joined_value(value: &NodeValue) -> String {
     let text = match value {
         NodeValue::One(text) => text.clone(),
@@ -168,11 +169,14 @@ fn is_block(text: &str) -> bool {
     has_char(text, '\n')
         && !text.ends_with('\n')
         && !has_char(text, '\r')
-        && !text.lines().next().is_none_or(is_blank_or_ragged)
-        && !text
+        && text
+            .lines()
+            .next()
+            .is_some_and(|line| !is_blank_or_ragged(line))
+        && text
             .lines()
             .last()
-            .is_none_or(|line| line.trim().is_empty())
+            .is_some_and(|line| !line.trim().is_empty())
         && text
             .lines()
             .all(|line| line.is_empty() || !line.trim().is_empty())

@@ -35,6 +35,7 @@ impl World {
             }
             CallerStep::Resume(call, round, keys) => {
                 self.with_bridge(|bridge| {
+                    // A call that has ended cannot be resumed.
                     let resumed = bridge.resume(&call, round, &keys, now);
                     resumed.unwrap_or_default()
                 });
@@ -62,7 +63,7 @@ impl World {
         }
     }
 
-    /// Acts on what the bridge emits.
+    /// Applies the outputs of the bridge to the network, the clients and the checker.
     pub(super) fn apply_outputs(&mut self, outputs: Vec<BridgeOutput>) {
         let now = self.queue.now();
         for output in outputs {
@@ -97,8 +98,11 @@ impl World {
                     self.trace(|| format!("{call} is handed over"));
                     self.checker.call_handed_over(&call);
                 }
-                // All documents of a schedule register the same definitions.
-                BridgeOutput::ValidateInput { call } => panic!("{call} has another tool"),
+                // Only a changed definition makes the bridge validate the input again, and all documents
+                // of a schedule register the same definitions.
+                BridgeOutput::ValidateInput { call } => {
+                    panic!("the definition of the tool of {call} has changed")
+                }
                 BridgeOutput::CallerEvent { .. }
                 | BridgeOutput::ListChanged(_)
                 | BridgeOutput::ResourceUpdated { .. } => {}
@@ -112,6 +116,7 @@ impl World {
         };
         let answers = !self.faults_enabled || self.random.percent(80);
         let span = self.random.span(6_000);
+        // A client of MCP 2026-07-28: its call ends with the requests, and it calls again to answer.
         if self.random.percent(50) {
             let Some((round, keys)) = bridge.park(call) else {
                 return;
@@ -122,13 +127,10 @@ impl World {
             }
             return;
         }
-        for key in bridge
-            .take_client_requests(call)
-            .into_iter()
-            .map(|asked| asked.key)
-        {
+        // A client of an older version answers each request while its call is open.
+        for request in bridge.take_client_requests(call) {
             if answers {
-                let step = CallerStep::Answer(call.clone(), key);
+                let step = CallerStep::Answer(call.clone(), request.key);
                 self.queue.schedule_after(span, Event::Caller(step));
             }
         }

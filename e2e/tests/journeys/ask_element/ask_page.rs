@@ -51,7 +51,7 @@ impl AskPage {
         page
     }
 
-    /// Waits until an expression is truthy, in which `box` is the inside of the element.
+    /// Waits until an expression is truthy. In it, `box` is the shadow root of the element.
     pub(super) async fn wait_for(&self, expression: &str) {
         let root = "document.querySelector('mcp-web-ask').shadowRoot";
         let condition = format!("((box) => {expression})({root})");
@@ -79,13 +79,14 @@ impl AskPage {
     /// Waits until the button with this name has the focus.
     pub(super) async fn wait_for_focus(&self, name: &str) {
         let focused = "box.activeElement?.textContent";
+        // A rejected promise counts as not yet true, and its reason is shown if the time runs out.
         self.wait_for(&format!(
             "{focused} === '{name}' || Promise.reject(box.activeElement?.outerHTML)"
         ))
         .await;
     }
 
-    /// Writes where the focus is.
+    /// Types text into the focused element.
     pub(super) async fn type_text(&self, text: &str) {
         let text = json!({ "text": text });
         self.browser.devtools("Input.insertText", text).await;

@@ -14,7 +14,7 @@ const JOURNEYS: [&str; 23] = [
     "ask_ai::a_day_is_planned_with_openai",
     "ask_ai::a_destructive_call_is_made_only_if_the_person_allows_it",
     "ask_element::a_question_is_answered_with_a_tool_of_the_page_and_followed_up",
-    "bridge_restart::after_a_crash_during_a_call_over_http",
+    "bridge_restart::a_crash_fails_a_running_call_over_http",
     "cancel::by_ending_the_request_over_http_2026",
     "cancel_while_asking::elicitation_over_http_2025",
     "connected_clients::an_http_client_of_2025_is_listed_while_connected",

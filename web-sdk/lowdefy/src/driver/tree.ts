@@ -9,7 +9,7 @@ import { describeBlock } from "./block-texts.ts";
 import { type BlockPart, itemParts, partsOf, tabsOf } from "./block-parts.ts";
 
 /** Events that the app itself triggers when a page or a block is shown. */
-const OWN_EVENTS: ReadonlySet<string> = new Set(["onInit", "onInitAsync", "onMount", "onMountAsync"]);
+const LIFECYCLE_EVENTS: ReadonlySet<string> = new Set(["onInit", "onInitAsync", "onMount", "onMountAsync"]);
 
 /** Menus that are drawn around the content of a page instead of in it. */
 const MENUS_AROUND: ReadonlySet<string> = new Set(["PageHeaderMenu", "PageSiderMenu"]);
@@ -122,7 +122,7 @@ function findWithParent(blocks: Blocks, blockId: string): { block: Block; parent
   return undefined;
 }
 
-/** Leaves out elements beyond a limit, and counts them. */
+/** Leaves out the elements beyond a limit. `elements` counts all elements, and `shown` those that are left. */
 function prune(nodes: readonly PageNode[], limit: number): { nodes: PageNode[]; elements: number; shown: number } {
   let elements = 0;
   let shown = 0;
@@ -138,5 +138,5 @@ function prune(nodes: readonly PageNode[], limit: number): { nodes: PageNode[]; 
   return { nodes: keep(nodes), elements, shown };
 }
 
-/** Returns the names of a block's events for its user, which a client may trigger. */
-export const eventsOf = (block: Block): string[] => Object.keys(block.Events.events).filter((name) => !OWN_EVENTS.has(name));
+/** Returns the names of a block's events that its user, and so a client, may trigger. */
+export const eventsOf = (block: Block): string[] => Object.keys(block.Events.events).filter((name) => !LIFECYCLE_EVENTS.has(name));

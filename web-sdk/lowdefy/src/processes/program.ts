@@ -5,7 +5,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/** Maximum processor time of a process in its lifetime: one that outlives its host and loops ends by itself. */
+/** Maximum processor time of a process in its lifetime. It ends a process that outlives its host in an endless loop. */
 export const MAX_LIFE_CPU_SECONDS = 600;
 /** The memory of a process besides its JavaScript heap: the program, its stack, buffers. */
 const MEMORY_BESIDES_HEAP_MB = 64;
@@ -30,7 +30,7 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
     "--disable-warning=ExperimentalWarning",
   ];
   const env = Object.fromEntries(PASSED_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-  // Signals of a terminal do not reach it: it ends with its channel.
+  // Detached, it receives no signals of a terminal. It ends when its channel closes.
   const child = spawn(...withLimits([process.execPath, ...options, program]), { env, stdio: ["ignore", "ignore", "pipe", "pipe"], detached: true, cwd: "/" });
   if (child.pid !== undefined) giveWayToHost(child.pid);
   return child;
@@ -39,8 +39,8 @@ export function startProgram(readable: readonly string[], memoryMb: number): Chi
 const SHELL = "/bin/sh";
 
 /**
- * Node has no function for the limits of a process, but every shell does. On a Linux with `setpriv`, the process also ends
- * with its host.
+ * Returns a command that starts the given one with limits. Node has no function for the limits of a process, but every
+ * shell has `ulimit`. On Linux with `setpriv`, the process also ends with its host.
  */
 function withLimits(command: readonly string[]): [string, string[]] {
   if (!existsSync(SHELL)) return [command[0]!, command.slice(1)];

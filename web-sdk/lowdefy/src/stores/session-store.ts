@@ -42,7 +42,7 @@ export type ChangedSession = NewSession & Pick<StoredSession, "revision" | "crea
  * access, so that nothing depends on the time at which `sweep` runs.
  *
  * Any number of processes may use one store. A save that is based on an older revision fails with `SessionConflict`, so
- * that no save overwrites one that its writer has not seen.
+ * that no process overwrites a save that it has not read.
  *
  * All failures are a `SessionStoreError`, except for invalid arguments of a program, which throw `TypeError`.
  */
@@ -89,7 +89,7 @@ export const SWEEP_INTERVAL_MS = 60_000;
  */
 export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
 
-/** Returns whether a session is active, expired or gone. Its age decides, counted from its last save. */
+/** Returns whether a session is active, expired or gone, by the time since its last save. */
 export function phaseAt(now: number, updatedAt: number, expiryMs: number): "active" | "expired" | "gone" {
   const age = now - updatedAt;
   if (age < expiryMs) return "active";
