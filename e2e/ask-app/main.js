@@ -61,10 +61,10 @@ const Table = z.object({
 
 /** Follows a query, and returns what the test looks at. */
 async function follow(query) {
-  const told = { events: [], text: "" };
+  const streamed = { events: [], text: "" };
   for await (const event of query) {
-    told.events.push(event.type);
-    if (event.type === "text") told.text += event.text;
+    streamed.events.push(event.type);
+    if (event.type === "text") streamed.text += event.text;
     if (event.type === "tool-arguments" && event.tool === "fill_form") {
       fill(event.arguments);
       state.textContent = "The AI fills in the form …";
@@ -73,7 +73,7 @@ async function follow(query) {
   }
   const { text, value, response, usage, toolCalls } = await query.result;
   state.textContent = "Done";
-  return { ...told, text, value, response, usage, toolCalls };
+  return { ...streamed, text, value, response, usage, toolCalls };
 }
 
 const conversations = new Map();

@@ -26,7 +26,7 @@ async function start(command, args, output, expected, env = {}) {
     child[output].resume();
     return { child, line };
   }
-  throw new Error(`${command} has ended before it said "${expected}"`);
+  throw new Error(`${command} has ended before it printed "${expected}"`);
 }
 
 /** Installs the packages as npm would, and writes an app with 100 fields and a list. */

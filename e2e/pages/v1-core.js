@@ -59,10 +59,10 @@ export class MCPWeb {
     }
   }
 
-  /** Asks the agent; `heard` receives each event in turn. Returns what cancels the query. */
-  query({ prompt, context = [], ...rest }, heard) {
+  /** Asks the agent, and calls `onEvent` for each event. Returns a function that cancels the query. */
+  query({ prompt, context = [], ...rest }, onEvent) {
     const uuid = crypto.randomUUID();
-    this.#queries.set(uuid, heard);
+    this.#queries.set(uuid, onEvent);
     this.#send({ type: "query", uuid, prompt, context, ...rest });
     return (reason) => {
       this.#queries.delete(uuid);
@@ -83,7 +83,7 @@ export class MCPWeb {
         userAgent: navigator.userAgent,
         timestamp: Date.now(),
       });
-    socket.onmessage = (event) => this.#heard(JSON.parse(event.data));
+    socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
     socket.onclose = () => {
       this.#authenticated = false;
       this.onchange?.();
@@ -99,7 +99,7 @@ export class MCPWeb {
     }
   }
 
-  async #heard(message) {
+  async #receive(message) {
     switch (message.type) {
       case "authenticated":
         this.#authenticated = true;

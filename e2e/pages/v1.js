@@ -76,11 +76,11 @@ document.querySelector("form").addEventListener("submit", (event) => {
 });
 
 const answer = document.querySelector("#answer");
-const told = [];
+const events = [];
 
-/** The text that the person sees for each event. */
-function say(event) {
-  told.push(event);
+/** Shows an event to the person, and stores it for the test. */
+function showEvent(event) {
+  events.push(event);
   answer.textContent = {
     query_accepted: () => "Thinking …",
     query_progress: () => event.message,
@@ -99,8 +99,8 @@ document.querySelector("#ask").addEventListener("click", () => {
       tools: [{ name: "add_item" }, { name: "list_items" }],
       restrictTools: true,
     },
-    say,
+    showEvent,
   );
 });
 show();
-Object.assign(globalThis, { app, told });
+Object.assign(globalThis, { app, events });

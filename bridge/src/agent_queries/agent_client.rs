@@ -403,7 +403,8 @@ mod tests {
             let refusal = serde_json::from_value(body).unwrap();
             rejected_query(StatusCode::from_u16(status).unwrap(), refusal)
         };
-        let said = |code: &str| serde_json::json!({ "error": code, "code": code, "message": "m" });
+        let refusal_body =
+            |code: &str| serde_json::json!({ "error": code, "code": code, "message": "m" });
         for (status, code, expected) in [
             (400, "ProtocolViolation", ErrorCode::ProtocolViolation),
             (400, "OriginNotAllowed", ErrorCode::AgentFailed),
@@ -411,11 +412,11 @@ mod tests {
             (413, "RequestTooLarge", ErrorCode::RequestTooLarge),
             (429, "QueryLimitExceeded", ErrorCode::QueryLimitExceeded),
         ] {
-            let error = refuse(status, said(code));
+            let error = refuse(status, refusal_body(code));
             assert_eq!((error.code, error.reason.as_deref()), (expected, Some("m")));
         }
         for status in [401, 403, 500] {
-            let error = refuse(status, said("ProtocolViolation"));
+            let error = refuse(status, refusal_body("ProtocolViolation"));
             assert_eq!(error.code, ErrorCode::AgentUnavailable);
             assert_ne!(error.reason.as_deref(), Some("m"));
         }

@@ -220,9 +220,9 @@ mod tests {
     #[test]
     fn progress_that_does_not_increase_is_dropped() {
         let mut progress = MonotonicProgress::default();
-        let heard = [1.0, 1.0, 0.5, 2.0, -1.0].map(|n| progress.on_page_report(report(n, None)));
-        let heard: Vec<_> = heard.iter().flatten().map(value).collect();
-        assert_eq!(heard, [1.0, 2.0]);
+        let sent = [1.0, 1.0, 0.5, 2.0, -1.0].map(|n| progress.on_page_report(report(n, None)));
+        let sent: Vec<_> = sent.iter().flatten().map(value).collect();
+        assert_eq!(sent, [1.0, 2.0]);
     }
 
     #[test]

@@ -442,14 +442,15 @@ mod tests {
             registration_id: "x".repeat(MAX_BYTES).as_str().into(),
             items: Vec::new(),
         };
-        for told in [
+        for message in [
             BridgeToPage::CallsAlive(alive),
             BridgeToPage::Subscriptions(wanted),
             BridgeToPage::Unregistered(gone),
         ] {
             let (line, mut outbox) = channel(256, PageAbilities::SDK, memory());
-            line.try_send(SocketCommand::Message(told.clone())).unwrap();
-            line.try_send(SocketCommand::Message(told)).unwrap_err();
+            line.try_send(SocketCommand::Message(message.clone()))
+                .unwrap();
+            line.try_send(SocketCommand::Message(message)).unwrap_err();
             assert!(is_aborted(&mut outbox));
         }
     }

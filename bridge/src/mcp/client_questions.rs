@@ -182,11 +182,11 @@ mod tests {
         let asked = || Question::open(&questions);
         let first = asked().id();
         let rest: Vec<_> = (0..MAX_WITHDRAWN).map(|_| asked().id()).collect();
-        let told = rest
+        let withdrawn = rest
             .iter()
             .map(|_| questions.next_withdrawn().now_or_never());
-        let told: Option<Vec<_>> = told.collect();
-        assert_eq!(told.as_ref(), Some(&rest));
+        let withdrawn: Option<Vec<_>> = withdrawn.collect();
+        assert_eq!(withdrawn.as_ref(), Some(&rest));
         assert!(!rest.contains(&first));
     }
 }

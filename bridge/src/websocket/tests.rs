@@ -52,13 +52,13 @@ async fn recv_all(bytes: &[u8]) -> Vec<Result<Frame, SocketError>> {
     let mut socket = new_socket(near);
     far.write_all(bytes).await.unwrap();
     drop(far);
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     loop {
         let next = socket.next().await;
         let is_last = next.is_err();
-        heard.push(next);
+        received.push(next);
         if is_last {
-            return heard;
+            return received;
         }
     }
 }

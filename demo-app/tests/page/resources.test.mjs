@@ -35,16 +35,16 @@ test("ids are completed by their beginning, or by the card's title and label", (
 
 test("a change notifies the board and its card, if they are registered", () => {
   const store = board();
-  const told = [];
+  const notified = [];
   const handles = new Map([
-    ["board://cards", { notifyUpdated: () => told.push("board") }],
-    ["board://cards/{id}", { notifyUpdated: (uri) => told.push(uri) }],
+    ["board://cards", { notifyUpdated: () => notified.push("board") }],
+    ["board://cards/{id}", { notifyUpdated: (uri) => notified.push(uri) }],
   ]);
   announceChanges(store, { handle: (name) => handles.get(name) });
   store.move("c1", "doing", 0, PERSON);
   handles.delete("board://cards/{id}");
   store.replace(emptyBoard());
-  assert.deepEqual(told, ["board", "board://cards/c1", "board"]);
+  assert.deepEqual(notified, ["board", "board://cards/c1", "board"]);
 });
 
 test("the day is planned with the open cards of one label", () => {

@@ -152,13 +152,13 @@ export async function walk({ client, connect, list, call, listChanged, lacks = {
   });
 
   await unless("list_changed", async () => {
-    const told = within(NEWS_DEADLINE, "news of changed tools", listChanged.next());
-    const heard = told.then(
+    const changed = within(NEWS_DEADLINE, "news of changed tools", listChanged.next());
+    const isNotified = changed.then(
       () => true,
       () => false,
     );
     await call("add_tool", { name: "second" });
-    return { heard: await heard, tools: await list() };
+    return { heard: await isNotified, tools: await list() };
   });
 
   await unless("progress", async () => {

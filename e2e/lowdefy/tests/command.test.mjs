@@ -76,12 +76,12 @@ test("--watch takes the files that change, and sessions continue", async (t) => 
   const file = join(config, "pages/order.yaml");
   const text = await readFile(file, "utf8");
   await writeFile(file, text.replaceAll("Save order", "Send order"));
-  await host.said("the app was built again");
+  await host.waitForLine("the app was built again");
   const page = textOf(await call("page_snapshot"));
   assert.match(page, /Send order/);
   assert.equal((await state()).state.customer, "Acme");
   await writeFile(file, `${text}\n  - nonsense: [`);
-  await host.said("the app stays as it was");
+  await host.waitForLine("the app stays as it was");
   assert.match(textOf(await call("page_snapshot")), /Send order/);
 });
 
@@ -115,7 +115,7 @@ test("without a token file, one token is made and the client's configuration is 
   const store = await makeFolder(t);
   await mkdir(store, { recursive: true });
   const command = runCommand(t, ["--config", APP, "--bridge", process.env.BRIDGE_URL, "--store", store], { env: secretsFor() });
-  await command.said(" at http");
+  await command.waitForLine(" at http");
   const configuration = JSON.parse(await readFile(join(store, "mcp.json"), "utf8"));
   const token = (await readFile(join(store, "token"), "utf8")).trim();
   assert.ok(JSON.stringify(configuration).includes(token));

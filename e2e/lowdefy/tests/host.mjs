@@ -70,15 +70,15 @@ export function runCommand(t, args, { env = {}, stdio = ["pipe", "pipe", "pipe"]
     child.kill("SIGKILL");
     return exited;
   });
-  /** Waits until the command has printed a text. */
-  const said = async (text) => {
-    const isSaid = () => lines.some((line) => line.includes(text));
-    while (!isSaid()) {
+  /** Waits until the command has printed a line with this text. */
+  const waitForLine = async (text) => {
+    const isPrinted = () => lines.some((line) => line.includes(text));
+    while (!isPrinted()) {
       const code = await Promise.race([new Promise((resolve) => listeners.add(resolve)), exited.then((code) => ({ code }))]);
-      if (code && !isSaid()) throw new Error(`the command has ended with ${code.code} before it said "${text}":\n${lines.join("\n")}`);
+      if (code && !isPrinted()) throw new Error(`the command has ended with ${code.code} before it printed "${text}":\n${lines.join("\n")}`);
     }
   };
-  return { child, lines, exited, said };
+  return { child, lines, exited, waitForLine };
 }
 
 /** A client of MCP over the standard input and output of the command. */
@@ -107,7 +107,7 @@ export async function startHost(t, { config = APP, store, token = makeToken(), d
   await writeFile(tokenFile, `# tokens of a test\n${[token].flat().join("\n")}\n`);
   const options = ["--config", config, "--bridge", BRIDGE_URL, "--store", folder, "--token-file", tokenFile, ...args];
   const command = runCommand(t, options, { env: { ...secretsFor(data), ...env }, stdio, shell });
-  if (command.child.stderr) await command.said("connected");
+  if (command.child.stderr) await command.waitForLine("connected");
   return { ...command, token, store: folder, call: caller(token), kill: (signal) => stop(command, signal) };
 }
 

@@ -95,7 +95,7 @@ test("a user who takes over their session ends no session of others", async (t) 
   const other = new McpWeb({ name: "other", bridgeUrl: process.env.BRIDGE_URL, authToken: tokens[0], sessionId });
   t.after(() => other.disconnect());
   await other.connect();
-  await host.said("user 1 of 2 has left");
+  await host.waitForLine("user 1 of 2 has left");
   assert.ok((await theirs.call("session_list")).structuredContent);
 });
 

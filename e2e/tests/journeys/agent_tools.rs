@@ -9,7 +9,7 @@ use e2e::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::ask_features::{AskBed, tell};
+use crate::ask_features::{AskBed, evaluate};
 
 /// Writes the files of an agent with a folder of notes and an MCP server.
 fn tools_folder(profile: &str) -> TempDir {
@@ -52,7 +52,7 @@ async fn the_dialog_of_the_sdk_asks_for_a_call_of_a_source_also_over_a_reload() 
     let bed = AskBed::start(script, &arguments).await;
     let browser = bed.open("Booking", bed.bridge.token()).await;
     // No client reads the events of the query.
-    tell(
+    evaluate(
         &browser,
         "void (app.asked = app.mcpWeb.query({ prompt: 'Write a note' }))",
     )
@@ -68,15 +68,15 @@ async fn the_dialog_of_the_sdk_asks_for_a_call_of_a_source_also_over_a_reload() 
     browser.press_button("Do not allow").await;
     browser.wait_for_surface("allowed.md").await;
     // The next document is also asked.
-    tell(&browser, "void location.reload()").await;
+    evaluate(&browser, "void location.reload()").await;
     browser
         .wait_for("window.app?.mcpWeb.openQueries.length === 1")
         .await;
     let attach = "void (app.asked = app.mcpWeb.attachQuery(app.mcpWeb.openQueries[0]))";
-    tell(&browser, attach).await;
+    evaluate(&browser, attach).await;
     browser.wait_for_surface("allowed.md").await;
     browser.press_button("Allow").await;
-    let result = tell(&browser, "app.asked.result").await;
+    let result = evaluate(&browser, "app.asked.result").await;
     assert_eq!(result["text"], "Written.");
     let calls = result["toolCalls"].as_array().unwrap();
     let sources: Vec<_> = calls.iter().map(|call| &call["source"]).collect();
@@ -113,7 +113,7 @@ async fn the_server_of_llama_cpp_calls_a_tool_of_an_mcp_server_for_a_page() {
         loop {
             let asked = "app.mcpWeb.query({ prompt: 'Say it', profile: 'anyone', \
                          tools: ['mcp-everything-echo'], restrictTools: true }).result";
-            let result: Value = tell(&browser, asked).await;
+            let result: Value = evaluate(&browser, asked).await;
             let call = result["toolCalls"][0].clone();
             if call["source"] == "mcp-everything" {
                 return call;

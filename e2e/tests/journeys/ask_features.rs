@@ -55,8 +55,8 @@ impl AskBed {
     }
 }
 
-/// Does something in the app, and returns what it reports.
-pub(crate) async fn tell(browser: &Browser, script: &str) -> Value {
+/// Evaluates an expression in the page, and returns its value.
+pub(crate) async fn evaluate(browser: &Browser, script: &str) -> Value {
     browser.eval(&format!("return {script}"), json!(null)).await
 }
 
@@ -68,12 +68,12 @@ async fn a_form_is_filled_in_while_the_arguments_are_written() {
     let script = Script::new([Turn::from_call("fill_form", arguments).pause_after(3)]);
     let bed = AskBed::start(script, &[]).await;
     let browser = bed.open("Booking", bed.bridge.token()).await;
-    tell(&browser, "void (app.done = app.fillIn())").await;
+    evaluate(&browser, "void (app.done = app.fillIn())").await;
     browser.wait_for("form.wishes.value.length > 10").await;
     browser.emulate(ColorScheme::Light, 800, 700).await;
     browser.screenshot("ask-form-half-filled").await;
     let form = "[form.name.value, form.guests.value, form.wishes.value]";
-    let half = tell(&browser, form).await;
+    let half = evaluate(&browser, form).await;
     assert_eq!((&half[0], &half[1]), (&json!("Ada"), &json!("4")));
     let written = half[2].as_str().unwrap();
     assert!(
@@ -82,12 +82,12 @@ async fn a_form_is_filled_in_while_the_arguments_are_written() {
     );
 
     bed.provider.resume_one();
-    let told = tell(&browser, "app.done").await;
-    assert_eq!(tell(&browser, form).await, json!(["Ada", "4", wishes]));
-    assert_eq!(told["response"]["arguments"]["guests"], 4);
+    let result = evaluate(&browser, "app.done").await;
+    assert_eq!(evaluate(&browser, form).await, json!(["Ada", "4", wishes]));
+    assert_eq!(result["response"]["arguments"]["guests"], 4);
     assert!(
-        told["usage"]["models"]["mock"]["input"].as_u64() > Some(0),
-        "{told}"
+        result["usage"]["models"]["mock"]["input"].as_u64() > Some(0),
+        "{result}"
     );
 }
 
@@ -99,12 +99,12 @@ async fn a_picture_that_a_tool_draws_reaches_the_provider() {
     ]);
     let bed = AskBed::start(script, &["--pictures", "on"]).await;
     let browser = bed.open("Booking", bed.bridge.token()).await;
-    let told = tell(
+    let result = evaluate(
         &browser,
         "app.ask({ prompt: 'Which tables are free?', attachments: [new File(['hi'], 'a.txt', { type: 'text/plain' })] })",
     )
     .await;
-    assert_eq!(told["text"], "Two are free.");
+    assert_eq!(result["text"], "Two are free.");
     let body = bed.body(1);
     let parts = body["messages"].as_array().unwrap().last().unwrap()["content"].clone();
     let url = parts[1]["image_url"]["url"].as_str().unwrap();
@@ -112,7 +112,7 @@ async fn a_picture_that_a_tool_draws_reaches_the_provider() {
     let scaled = format!(
         "fetch('{url}').then((it) => it.blob()).then(createImageBitmap).then(({{ width, height }}) => [width, height])"
     );
-    assert_eq!(tell(&browser, &scaled).await, json!([1568, 784]));
+    assert_eq!(evaluate(&browser, &scaled).await, json!([1568, 784]));
     let asked = bed.body(0)["messages"].to_string();
     for part in ["Booking", "Books tables of a restaurant", "a.txt", "It is "] {
         assert!(asked.contains(part), "{part}: {asked}");
@@ -125,9 +125,9 @@ async fn an_answer_fits_a_schema_of_zod() {
     let script = Script::new([Turn::from_call("answer", arguments)]);
     let bed = AskBed::start(script, &[]).await;
     let browser = bed.open("Booking", bed.bridge.token()).await;
-    let told = tell(&browser, "app.table()").await;
+    let result = evaluate(&browser, "app.table()").await;
     let expected = json!({ "number": 7, "name": "WINDOW", "note": "none" });
-    assert_eq!(told["value"], expected, "{told}");
+    assert_eq!(result["value"], expected, "{result}");
     let tools = bed.body(0)["tools"].clone();
     let mut functions = tools
         .as_array()
@@ -147,18 +147,18 @@ async fn calls_wait_for_the_user_also_over_a_reload() {
     ]);
     let bed = AskBed::start(script, &[]).await;
     let browser = bed.open("Booking", bed.bridge.token()).await;
-    tell(&browser, "void app.book()").await;
+    evaluate(&browser, "void app.book()").await;
     browser.wait_for("app.requests.length === 1").await;
     let denied = "app.requests[0].answer(false), app.requests[0].arguments.guests";
-    assert_eq!(tell(&browser, denied).await, 4);
+    assert_eq!(evaluate(&browser, denied).await, 4);
     browser.wait_for("app.requests.length === 2").await;
-    assert_eq!(tell(&browser, "app.booked").await, json!([]));
+    assert_eq!(evaluate(&browser, "app.booked").await, json!([]));
     // The next document gets the request, and its person answers it.
-    tell(&browser, "void location.reload()").await;
+    evaluate(&browser, "void location.reload()").await;
     browser
         .wait_for("window.app?.mcpWeb.openQueries.length === 1")
         .await;
-    let told = "void (app.told = (async () => {
+    let attach = "void (app.attached = (async () => {
         const query = app.mcpWeb.attachQuery(app.mcpWeb.openQueries[0]);
         const tools = [];
         for await (const event of query) {
@@ -171,10 +171,10 @@ async fn calls_wait_for_the_user_also_over_a_reload() {
         }
         return [tools, (await query.result).text, app.booked];
     })())";
-    tell(&browser, told).await;
+    evaluate(&browser, attach).await;
     browser.press_button("Book it").await;
-    let told = tell(&browser, "app.told").await;
-    assert_eq!(told, json!([["denied", "ok"], "Booked.", [5]]));
+    let result = evaluate(&browser, "app.attached").await;
+    assert_eq!(result, json!([["denied", "ok"], "Booked.", [5]]));
 }
 
 #[tokio::test]
@@ -195,10 +195,10 @@ async fn a_second_question_knows_the_first_and_none_of_other_users() {
     let mut bed = AskBed::start(script, &arguments).await;
     let ada = bed.open("Booking", bed.bridge.token()).await;
     assert_eq!(
-        tell(&ada, "app.say('c', 'Which table is free?')").await["text"],
+        evaluate(&ada, "app.say('c', 'Which table is free?')").await["text"],
         "Table seven."
     );
-    tell(&ada, "app.say('c', 'How many people fit there?')").await;
+    evaluate(&ada, "app.say('c', 'How many people fit there?')").await;
     let second = bed.body(1)["messages"].to_string();
     assert!(
         second.contains("Which table is free?") && second.contains("Table seven."),
@@ -210,10 +210,10 @@ async fn a_second_question_knows_the_first_and_none_of_other_users() {
     let bob = "the-token-of-bob-0123456789abcdef";
     for (app, token) in [("Mail", token.as_str()), ("Booking", bob)] {
         let other = bed.open(app, token).await;
-        assert_eq!(tell(&other, "app.list()").await, json!([]));
-        assert_eq!(tell(&other, "app.history('c')").await, json!([]));
-        tell(&other, "app.clear('c')").await;
-        tell(&other, "app.say('c', 'What was said?')").await;
+        assert_eq!(evaluate(&other, "app.list()").await, json!([]));
+        assert_eq!(evaluate(&other, "app.history('c')").await, json!([]));
+        evaluate(&other, "app.clear('c')").await;
+        evaluate(&other, "app.say('c', 'What was said?')").await;
         let asked = bed.provider.exchanges().last().unwrap().body.to_string();
         assert!(
             !asked.contains("Which table") && !asked.contains("Table seven"),
@@ -226,7 +226,7 @@ async fn a_second_question_knows_the_first_and_none_of_other_users() {
     let (endpoint, bridge) = (&bed.endpoint, &bed.bridge);
     bed.agent =
         AgentService::start(endpoint, bridge, &bed.provider, Format::OpenAi, &arguments).await;
-    let history = tell(&ada, "app.history('c')").await;
+    let history = evaluate(&ada, "app.history('c')").await;
     let expected = json!([
         { "role": "user", "text": "Which table is free?" },
         { "role": "assistant", "text": "Table seven.", "toolCalls": [] },
@@ -234,20 +234,20 @@ async fn a_second_question_knows_the_first_and_none_of_other_users() {
         { "role": "assistant", "text": "Six people.", "toolCalls": [] },
     ]);
     assert_eq!(history, expected);
-    tell(&ada, "app.say('c', 'And outside?')").await;
-    let list = tell(&ada, "app.list()").await;
+    evaluate(&ada, "app.say('c', 'And outside?')").await;
+    let list = evaluate(&ada, "app.list()").await;
     assert_eq!(
         (&list[0]["id"], &list[0]["queries"]),
         (&json!("c"), &json!(2)),
         "{list}"
     );
-    let history = tell(&ada, "app.history('c')").await;
+    let history = evaluate(&ada, "app.history('c')").await;
     assert_eq!(
         history[0]["text"], "How many people fit there?",
         "the limit is 2 queries"
     );
-    tell(&ada, "app.clear('c')").await;
-    assert_eq!(tell(&ada, "app.list()").await, json!([]));
+    evaluate(&ada, "app.clear('c')").await;
+    assert_eq!(evaluate(&ada, "app.list()").await, json!([]));
     let bob = bed.open("Booking", bob).await;
-    assert_eq!(tell(&bob, "app.list()").await[0]["queries"], 1);
+    assert_eq!(evaluate(&bob, "app.list()").await[0]["queries"], 1);
 }

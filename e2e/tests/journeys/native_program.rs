@@ -193,7 +193,7 @@ async fn a_program_that_is_killed_comes_back_as_the_same_session() {
     program.process.kill().await;
     let result = tokio::time::timeout(GRACE_TIMEOUT, call.result()).await;
     let result = serde_json::to_value(result.unwrap().unwrap()).unwrap();
-    println!("the caller heard of it after {:?}", killed.elapsed());
+    println!("the call failed after {:?}", killed.elapsed());
     assert_eq!(
         result["_meta"]["mcp-web/error"]["code"], "PageGone",
         "{result}"

@@ -115,7 +115,7 @@ async fn a_query_calls_two_tools_reports_progress_and_completes() {
     report("complete", json!({ "message": "Butter was missing" })).await;
     wait_for_text(&browser, "Butter was missing").await;
 
-    let events = browser.eval("return told", json!(null)).await;
+    let events = browser.eval("return events", json!(null)).await;
     let types: Vec<_> = events
         .as_array()
         .unwrap()

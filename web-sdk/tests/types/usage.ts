@@ -176,7 +176,7 @@ export const updates = () => [
   handle.update({ description: "changed" }),
 ];
 
-export function told(event: QueryEvent): string {
+export function describe(event: QueryEvent): string {
   switch (event.type) {
     case "text":
     case "thinking":
@@ -211,7 +211,7 @@ export async function asking(signal: AbortSignal | undefined): Promise<string | 
     },
     { signal },
   );
-  for await (const event of query) console.log(told(event));
+  for await (const event of query) console.log(describe(event));
   const attachOptions: AttachOptions = { signal, approvalDialog: false };
   for (const uuid of mcpWeb.openQueries) mcpWeb.attachQuery(uuid, attachOptions).cancel("enough");
   if (query.state === "failed") return query.uuid;

@@ -40,10 +40,10 @@ fn activity_carries_the_page_time_if_valid() {
         (json!("now"), None),
         (json!(null), None),
     ] {
-        let told = decode_lenient(&json!({ "type": "activity", "timestamp": timestamp }));
+        let decoded = decode_lenient(&json!({ "type": "activity", "timestamp": timestamp }));
         assert!(
-            matches!(told, Inbound::Activity(told) if told == at),
-            "{told:?}"
+            matches!(decoded, Inbound::Activity(time) if time == at),
+            "{decoded:?}"
         );
     }
     assert!(matches!(
@@ -214,17 +214,20 @@ const COMPAT_CODES: &str = "MissingAuthentication InvalidAuthentication InvalidS
 fn every_error_code_maps_to_the_closed_list() {
     let list: Vec<_> = COMPAT_CODES.split_whitespace().collect();
     for ours in ErrorCode::ALL {
-        let told = similar_code(*ours);
-        assert!(list.contains(&told.as_str()), "{ours} is mapped to {told}");
+        let similar = similar_code(*ours);
+        assert!(
+            list.contains(&similar.as_str()),
+            "{ours} is mapped to {similar}"
+        );
         if list.contains(&ours.as_str()) {
-            assert_eq!(*ours, told);
+            assert_eq!(*ours, similar);
         }
     }
 }
 
 #[test]
 fn close_frames_use_the_similar_codes() {
-    for (ours, told, code, reason) in [
+    for (ours, error, code, reason) in [
         (
             CloseCode::ServiceRestart,
             None,
@@ -257,7 +260,7 @@ fn close_frames_use_the_similar_codes() {
         ),
         (CloseCode::MessageTooBig, None, 1009, "why"),
     ] {
-        let closed = close_frame(CloseFrame::new(ours, "why"), told);
+        let closed = close_frame(CloseFrame::new(ours, "why"), error);
         assert_eq!((closed.code.code(), closed.reason.as_ref()), (code, reason));
     }
 }

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn too_long_log_data_is_replaced_and_texts_are_truncated() {
-        for (chars, told) in [(MAX_LOG_BYTES - 2, MAX_LOG_BYTES), (MAX_LOG_BYTES - 1, 49)] {
+        for (chars, expected_bytes) in [(MAX_LOG_BYTES - 2, MAX_LOG_BYTES), (MAX_LOG_BYTES - 1, 49)]
+        {
             let event = log_event(CallLog {
                 request_id: "c".into(),
                 level: LogLevel::Info,
@@ -71,7 +72,7 @@ mod tests {
             let CallerEvent::Log(log) = event else {
                 panic!()
             };
-            assert_eq!(log.data.get().len(), told, "{}", log.data);
+            assert_eq!(log.data.get().len(), expected_bytes, "{}", log.data);
             assert_eq!(log.logger.unwrap().chars().count(), MAX_TEXT_CHARS + 1);
         }
         let event = progress_event(CallProgress {

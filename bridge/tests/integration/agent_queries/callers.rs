@@ -113,12 +113,12 @@ async fn the_agent_of_a_direct_query_receives_the_same() {
     let mut page = connect_app(&bridge, "one", TOKEN, todo).await;
     page.send_json(query_message(UUID)).await;
     let request = agent.next_request().await;
-    let told = request.caller();
+    let expected = request.caller();
     request.respond(200);
     let open = http_client().put(format!("{}/query/direct", bridge.url()));
     let open = open.bearer_auth(TOKEN).json(&json!({}));
     let (status, answer) = send_for_json(open).await;
     assert_eq!(status, 200, "{answer}");
     let caller: QueryCaller = serde_json::from_value(answer["caller"].clone()).unwrap();
-    assert_eq!(caller, told);
+    assert_eq!(caller, expected);
 }

@@ -227,11 +227,11 @@ async fn a_page_cancel_closes_the_stream_and_is_sent_to_the_agent() {
 
 #[tokio::test]
 async fn the_page_gets_the_reason_of_an_agent_that_does_not_accept_its_query() {
-    let said = json!({ "error": "ProtocolViolation", "code": "ProtocolViolation",
+    let short = json!({ "error": "ProtocolViolation", "code": "ProtocolViolation",
         "message": "the context is malformed" });
     let endless = json!({ "code": "ProtocolViolation", "message": "x".repeat(20_000) });
     for (body, code, reason) in [
-        (said, "ProtocolViolation", "the context is malformed"),
+        (short, "ProtocolViolation", "the context is malformed"),
         (endless, "AgentFailed", "does not accept this query"),
     ] {
         let mut agent = MockAgent::start().await;

@@ -50,10 +50,10 @@ export async function withChromium(page, flags, run, results = Promise.withResol
   // The browser's leftovers after a kill are removed with its profile.
   const env = { ...process.env, TMPDIR: profile };
   const browser = spawn(program, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"], env });
-  let said = "";
-  browser.stderr.on("data", (text) => (said += text));
+  let stderr = "";
+  browser.stderr.on("data", (text) => (stderr += text));
   browser.on("error", results.reject);
-  const exited = once(browser, "exit").then(() => results.reject(new Error(`Chromium ended early: ${said}`)));
+  const exited = once(browser, "exit").then(() => results.reject(new Error(`Chromium ended early: ${stderr}`)));
   try {
     return await Promise.race([run(browser), results.promise]);
   } finally {

@@ -6,7 +6,7 @@ import { warningsFor } from "../../../js/mcp-web-dev-warnings.ts";
 const tool = (inputSchema) => ({ name: "t", description: "T", inputSchema });
 const object = (properties, more) => ({ type: "object", properties, ...more });
 
-const said = [
+const cases = [
   ["tool", { name: "x".repeat(41), description: "T" }, /over 40 characters/],
   ["tool", { name: "écho", description: "T" }, /see it changed/],
   ["tool", { name: "t" }, /no description/],
@@ -29,7 +29,7 @@ const said = [
   ["resource-template", { uriTemplate: "a:{b", name: "r" }, /not closed/],
   ["resource-template", { uriTemplate: "a:{b}/{?c,b}", name: "r" }, /"b" occurs in it twice/],
 ];
-for (const [kind, definition, advice] of said) {
+for (const [kind, definition, advice] of cases) {
   test(`${kind}: ${advice.source}`, () => {
     const [only, ...others] = warningsFor(kind, definition);
     assert.match(only, advice);

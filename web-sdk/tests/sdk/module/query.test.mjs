@@ -102,9 +102,9 @@ test("an answer is text, the call of the response tool, or a value of another ag
 });
 
 test("a failure has the advice of the bridge", () => {
-  const told = parseQueryFailure({ error: "Missing Agent URL", reason: "set `agent_url`", code: "AgentNotConfigured" }, McpWebError);
+  const error = parseQueryFailure({ error: "Missing Agent URL", reason: "set `agent_url`", code: "AgentNotConfigured" }, McpWebError);
   assert.deepEqual(
-    [told.code, told.message, told.remedy, told instanceof McpWebError],
+    [error.code, error.message, error.remedy, error instanceof McpWebError],
     ["AgentNotConfigured", "Missing Agent URL: set `agent_url`", "set `agent_url`", true],
   );
   assert.equal(parseQueryFailure({ error: "no model", code: "AgentFailed" }, McpWebError).message, "no model");
@@ -125,8 +125,8 @@ test("only an unobserved failure is written to the console", async () => {
   console.error = (line) => written.push(line);
   try {
     const failing = () => new PageQuery("u", Promise.reject(new Error("gone")), () => {});
-    const heard = failing();
-    await assert.rejects(heard.result);
+    const observed = failing();
+    await assert.rejects(observed.result);
     failing();
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(written, ["mcp-web: the query failed: gone"]);

@@ -31,12 +31,12 @@ async function check(options, changeOutside) {
   const before = updates;
   await changeOutside(["milk", "bread"]);
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(updates, before + 1, "the change was told once");
+  assert.equal(updates, before + 1, "the listener was called once for the change");
   assert.deepEqual([...(await getter.definition.handler({}))], ["milk", "bread"]);
   cleanup();
   await changeOutside([]);
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(updates, before + 1, "nothing is told any more");
+  assert.equal(updates, before + 1, "the listener is not called any more");
 }
 
 test("Zustand", async () => {

@@ -435,10 +435,10 @@ test("tools are added all or none, and listeners that throw fail no call", async
   assert.deepEqual(added, []);
   const errors = context.mock.method(console, "error", () => {});
   const created = createStateTools(options);
-  let heard = 0;
+  let notifications = 0;
   created.onChange(() => { throw new Error("broken"); });
-  created.onChange(() => heard++);
+  created.onChange(() => notifications++);
   await created.setters.handler({ value: 2 });
-  assert.equal(heard, 1);
+  assert.equal(notifications, 1);
   assert.equal(errors.mock.callCount(), 1);
 });

@@ -154,13 +154,13 @@ test("a generated token is stored per bridge, and storage that throws is ignored
 
 test("a listener that throws has no effect on others", () =>
   withPage({ autoConnect: false }, async (mcpWeb) => {
-    const heard = [];
+    const states = [];
     mcpWeb.onStatusChange(() => {
       throw new Error("mine");
     });
-    const stop = mcpWeb.onStatusChange(({ state }) => heard.push(state));
+    const stop = mcpWeb.onStatusChange(({ state }) => states.push(state));
     await mcpWeb.disconnect();
     stop();
     await mcpWeb.disconnect();
-    assert.deepEqual(heard, ["disconnected"]);
+    assert.deepEqual(states, ["disconnected"]);
   }));

@@ -6,8 +6,8 @@ import { browserTool, call, createPage, imported, importedNames, listed, schema,
 
 test("tools of the browser are offered, changed and removed with the browser", async () => {
   const { context, definitions, shared } = createPage();
-  const heard = [];
-  shared.options = { onImportsChange: (tools) => heard.push(tools.map(({ name, description }) => `${name}: ${description}`)) };
+  const changes = [];
+  shared.options = { onImportsChange: (tools) => changes.push(tools.map(({ name, description }) => `${name}: ${description}`)) };
   const controller = new AbortController();
   const annotations = { readOnlyHint: true, untrustedContentHint: true, consequentialHint: true };
   await context.registerTool(browserTool("a", { title: "A", annotations, inputSchema: schema }), { signal: controller.signal });
@@ -31,7 +31,7 @@ test("tools of the browser are offered, changed and removed with the browser", a
   context.remove("a");
   await listed(context);
   assert.deepEqual(importedNames(definitions), ["b"]);
-  assert.deepEqual(heard, [["a: Does a", "b: Does b"], ["a: New", "b: Does b"], ["b: Does b"]]);
+  assert.deepEqual(changes, [["a: Does a", "b: Does b"], ["a: New", "b: Does b"], ["b: Does b"]]);
   shared.options = false;
   context.remove("nothing");
   definitions.onChange();

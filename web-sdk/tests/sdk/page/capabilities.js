@@ -286,11 +286,11 @@ export default {
   },
 
   async "a cancelled call notifies its handler and its pending requests"() {
-    const heard = [];
+    const codes = [];
     const { bridge, mcpWeb } = await withTool(async (_, ctx) => {
-      ctx.signal.addEventListener("abort", () => heard.push(ctx.signal.reason.code));
-      await ctx.elicit({ message: "?", schema: { type: "object" } }).catch((error) => heard.push(error.code));
-      await ctx.listRoots().catch((error) => heard.push(error.code));
+      ctx.signal.addEventListener("abort", () => codes.push(ctx.signal.reason.code));
+      await ctx.elicit({ message: "?", schema: { type: "object" } }).catch((error) => codes.push(error.code));
+      await ctx.listRoots().catch((error) => codes.push(error.code));
     });
     const phases = [];
     mcpWeb.onCall(({ phase }) => phases.push(phase));
@@ -298,7 +298,7 @@ export default {
     await bridge.next("client-requests");
     bridge.say({ type: "call-cancel", requestId, code: "CallCancelled", reason: "the client cancelled" });
     await new Promise((resolve) => setTimeout(resolve));
-    equal(heard.sort(), ["CallCancelled", "CallCancelled", "CallCancelled"]);
+    equal(codes.sort(), ["CallCancelled", "CallCancelled", "CallCancelled"]);
     equal(phases, ["started", "cancelled"]);
     assert(!bridge.has("call-response") && !bridge.has("call-error"));
   },
@@ -385,14 +385,14 @@ export default {
   async "subscriptions are reported, and changes are sent"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
-    const heard = [];
-    const listen = { onSubscribe: () => heard.push("on"), onUnsubscribe: () => heard.push("off") };
+    const changes = [];
+    const listen = { onSubscribe: () => changes.push("on"), onUnsubscribe: () => changes.push("off") };
     const resource = mcpWeb.addResource({ uri: "a://r", name: "r", read: () => "", ...listen });
     await bridge.register();
     bridge.say({ type: "subscriptions", uris: ["a://r", "a://7"] });
     assert(resource.subscribed);
     bridge.say({ type: "subscriptions", uris: ["a://r"] });
-    equal(heard, ["on"]);
+    equal(changes, ["on"]);
     resource.notifyUpdated();
     mcpWeb.notifyResourceUpdated("a://7");
     mcpWeb.notifyResourceUpdated("a://7");
@@ -400,7 +400,7 @@ export default {
     equal((await bridge.next("resource-updated")).uri, "a://7");
     bridge.say({ type: "subscriptions", uris: [] });
     assert(!resource.subscribed && !bridge.has("resource-updated"));
-    equal(heard, ["on", "off"]);
+    equal(changes, ["on", "off"]);
   },
 
   async "an app is a tool with a page"() {

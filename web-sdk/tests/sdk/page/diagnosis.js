@@ -132,8 +132,8 @@ export default {
     bridge.say({ type: "authentication-failed", code: "OriginNotAllowed", error: "add the origin to allowed_origins" });
     await rejects(connected, { code: "OriginNotAllowed", message: "add the origin to allowed_origins" });
     surroundings({ socket: fails, origin: "https://app.example", answers: { "/sdk/mcp-web.js": () => new Response("") } });
-    const said = byName(await mcpWeb.diagnose())["origin at the bridge"];
-    assert(/^failed: OriginNotAllowed.*--allowed-origins loopback,https:\/\/app\.example/.test(said), said);
+    const outcome = byName(await mcpWeb.diagnose())["origin at the bridge"];
+    assert(/^failed: OriginNotAllowed.*--allowed-origins loopback,https:\/\/app\.example/.test(outcome), outcome);
   },
 
   async "a diagnosis contains only the kind, length and end of a token"() {
@@ -194,8 +194,8 @@ export default {
     bridge.say({ type: "registered", registrationId, items: [], errors: [{ index: 0, code: "DefinitionInvalid", message }] });
     await rejects(tool.registered, { code: "DefinitionInvalid" });
     const diagnosis = await mcpWeb.diagnose();
-    const said = byName(diagnosis).registration;
-    assert(/^failed: 0 of 1 registered; refused: tool "t" \(DefinitionInvalid: no such schema: \(the token\)\)/.test(said), said);
+    const outcome = byName(diagnosis).registration;
+    assert(/^failed: 0 of 1 registered; refused: tool "t" \(DefinitionInvalid: no such schema: \(the token\)\)/.test(outcome), outcome);
     assert(!JSON.stringify(diagnosis).includes(authToken));
     assert(byName(diagnosis).connection.startsWith("passed") && byName(diagnosis).websocket.startsWith("passed"));
   },

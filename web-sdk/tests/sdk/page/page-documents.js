@@ -103,9 +103,9 @@ export default {
     `<button id="s">Script</button><a id="l" href="/b?secret" target="_blank">Link</a><form action="/c" target="_blank"><button id="f">Form</button></form><a id="h" href="#x">Here</a>`,
     async (page) => {
       page.$("#s").addEventListener("click", () => window.open("/a"));
-      const said = async (selector) => (await page.click(selector)).warnings ?? [];
-      equal([(await said("#s")).length, (await said("#l")).length, (await said("#f")).length, (await said("#h")).length], [1, 1, 1, 0]);
-      assert((await said("#s"))[0].includes("did not open /a"));
+      const warningsOf = async (selector) => (await page.click(selector)).warnings ?? [];
+      equal([(await warningsOf("#s")).length, (await warningsOf("#l")).length, (await warningsOf("#f")).length, (await warningsOf("#h")).length], [1, 1, 1, 0]);
+      assert((await warningsOf("#s"))[0].includes("did not open /a"));
     },
   ),
   "a link to another program does not leave the page": withPage(`<a id="m" href="mailto:ada@example.com">Mail</a>`, async (page) => {

@@ -9,16 +9,16 @@ export default {
     const { bridge, query, asked } = await asking({ prompt: "Summarise the board" });
     equal(asked, { type: "query", uuid: query.uuid, prompt: "Summarise the board", context: [] });
     assert(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/.test(query.uuid), query.uuid);
-    const heard = read(query);
+    const received = read(query);
     equal(query.state, "waiting");
     say(bridge, query, "accepted");
     equal(query.state, "running");
-    const told = [text("Two "), { type: "tool-started", id: "1", tool: "list", arguments: {} }, text("cards")];
-    for (const content of told) progress(bridge, query, content);
+    const events = [text("Two "), { type: "tool-started", id: "1", tool: "list", arguments: {} }, text("cards")];
+    for (const content of events) progress(bridge, query, content);
     const toolCalls = [{ tool: "list", arguments: {}, result: [1, 2] }];
     complete(bridge, query, { result: "Two cards", toolCalls });
     equal(await query.result, { text: "Two cards", toolCalls });
-    equal([await heard, await read(query), query.state], [told, told, "complete"]);
+    equal([await received, await read(query), query.state], [events, events, "complete"]);
   },
 
   async "other agents report in their own text and JSON"() {
@@ -69,7 +69,7 @@ export default {
 
   async "arguments are read while they are streamed, and usage and approval are passed on"() {
     const { bridge, query } = await asking(undefined, undefined, { approvals: "app" });
-    const heard = read(query);
+    const received = read(query);
     say(bridge, query, "accepted");
     const deltas = ['{"title":"Mi', 'lk","tags":["a', '"]}'];
     deltas.forEach((delta, index) => progress(bridge, query, { type: "tool-arguments", id: "1", tool: "add", delta }, index + 1));
@@ -84,7 +84,7 @@ export default {
     const usage = { models: { m: { input: 5, output: 2, cached: 1, thinking: 0 } }, milliseconds: 12 };
     progress(bridge, query, { type: "usage", usage }, 5);
     complete(bridge, query, { result: "Done", usage });
-    const events = await heard;
+    const events = await received;
     equal(events.slice(0, 3).map((event) => event.arguments), [
       { title: "Mi" },
       { title: "Milk", tags: ["a"] },
@@ -219,18 +219,18 @@ export default {
 
   async "calls of the agent's own tools have their source and result"() {
     const { bridge, query } = await asking();
-    const heard = read(query);
+    const received = read(query);
     say(bridge, query, "accepted");
     const call = { id: "1", tool: "notes-read_file", source: "notes" };
-    const told = [
+    const events = [
       { type: "tool-started", ...call, arguments: { path: "a" } },
       { type: "tool-finished", ...call, result: "Buy milk", isError: false },
       { type: "tool-finished", ...call, isError: true, error: "too many calls", outcome: "rate_limited" },
     ];
-    for (const content of told) progress(bridge, query, content);
+    for (const content of events) progress(bridge, query, content);
     const toolCalls = [{ tool: "notes-read_file", source: "notes", arguments: { path: "a" }, result: "Buy milk" }];
     complete(bridge, query, { result: "Milk", toolCalls });
-    equal([await heard, await query.result], [told, { text: "Milk", toolCalls }]);
+    equal([await received, await query.result], [events, { text: "Milk", toolCalls }]);
   },
 
   async "a failure rejects the result and ends the loop, with the same error"() {

@@ -265,12 +265,12 @@ export default {
     const over = new AbortController();
     await register("shop", over.signal);
     const bridge = new Bridge();
-    const heard = Promise.withResolvers();
-    const mcpWeb = connectWebMcp({ name: "Shop", storage: "none", onImportsChange: heard.resolve });
+    const imported = Promise.withResolvers();
+    const mcpWeb = connectWebMcp({ name: "Shop", storage: "none", onImportsChange: imported.resolve });
     await bridge.accept();
     await mcpWeb.connect();
     equal((await bridge.register()).map(({ definition }) => definition.name), ["shop"]);
-    equal(await heard.promise, [{ name: "shop", description: "Does shop", isForm: false }]);
+    equal(await imported.promise, [{ name: "shop", description: "Does shop", isForm: false }]);
     equal((await bridge.tool("shop")).result, "shop");
     over.abort();
     await bridge.next("unregister");

@@ -91,16 +91,16 @@ impl Harness {
 
     /// The keys and failures of the responses that were sent to the page.
     fn client_responses(&self) -> Vec<(String, Option<ErrorCode>)> {
-        let heard = self.effects.iter().filter_map(|effect| match effect {
+        let messages = self.effects.iter().filter_map(|effect| match effect {
             Effect::Send {
-                message: BridgeToPage::ClientResponses(heard),
+                message: BridgeToPage::ClientResponses(message),
                 ..
-            } => Some(heard.responses.clone()),
+            } => Some(message.responses.clone()),
             _ => None,
         });
-        let heard = heard.flatten();
-        heard
-            .map(|heard| (heard.key, heard.error.map(|error| error.code)))
+        messages
+            .flatten()
+            .map(|response| (response.key, response.error.map(|error| error.code)))
             .collect()
     }
 }
@@ -151,13 +151,13 @@ fn a_missing_client_capability_fails_at_once_and_is_named() {
         scene.ask(vec![request]);
         assert!(!scene.has_client_requests());
         let Some(Effect::Send {
-            message: BridgeToPage::ClientResponses(heard),
+            message: BridgeToPage::ClientResponses(message),
             ..
         }) = scene.effects.first()
         else {
             panic!("{:?}", scene.effects)
         };
-        let error = heard.responses[0].error.as_ref().unwrap();
+        let error = message.responses[0].error.as_ref().unwrap();
         assert_eq!(error.code, ErrorCode::ClientCapabilityMissing);
         let data = error.data.as_ref().unwrap().get();
         assert_eq!(data, format!(r#"{{"requiredCapabilities":{missing}}}"#));
@@ -364,8 +364,8 @@ fn requests_per_call_are_limited_and_repeats_count() {
     }
     let refused = Some(ErrorCode::ClientRequestFailed);
     scene.ask(vec![elicitation("more"), elicitation("0")]);
-    let heard = ["more", "0"].map(|key| (key.to_owned(), refused));
-    assert_eq!(scene.client_responses(), heard);
+    let expected = ["more", "0"].map(|key| (key.to_owned(), refused));
+    assert_eq!(scene.client_responses(), expected);
     let long = "k".repeat(MAX_REQUEST_KEY_BYTES + 1);
     scene.ask(vec![elicitation(&long)]);
     assert_eq!(scene.client_responses(), [(long, refused)]);
@@ -404,13 +404,13 @@ fn client_response_bytes_are_limited_per_call() {
         ..accept_response("a")
     });
     scene.ask((0..4).map(|_| elicitation("a")).collect());
-    let heard: Vec<_> = scene
+    let errors: Vec<_> = scene
         .client_responses()
         .into_iter()
         .map(|(_, error)| error)
         .collect();
     let refused = Some(ErrorCode::ClientRequestFailed);
-    assert_eq!(heard, [None, None, refused, refused]);
+    assert_eq!(errors, [None, None, refused, refused]);
 }
 
 /// A parked completion would wait forever, because MCP clients cannot resume a completion.

@@ -13,7 +13,7 @@ fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
         ..TEST_LIMITS
     });
     let now = Harness::new().now;
-    let mut news = Vec::new();
+    let mut effect_counts = Vec::new();
     for page in 1..=PAGES {
         let session = format!("tab-{page}");
         let connection = ConnectionId(page);
@@ -24,15 +24,18 @@ fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
         let registration = RegistrationId::from("r");
         let session = SessionId::from(session.as_str());
         effects.extend(realm.items_registered(&session, connection, registration, tools, now));
-        let told = effects.iter().filter_map(|effect| match effect {
+        let receivers = effects.iter().filter_map(|effect| match effect {
             Effect::Send { connection, .. } => Some(*connection),
             _ => None,
         });
-        assert!(told.into_iter().all(|to| to == connection));
-        news.push(effects.len());
+        assert!(receivers.into_iter().all(|it| it == connection));
+        effect_counts.push(effects.len());
     }
     assert_eq!(realm.session_count() as u64, PAGES);
-    assert!(news.iter().all(|it| *it == news[0]), "{news:?}");
+    assert!(
+        effect_counts.iter().all(|it| *it == effect_counts[0]),
+        "{effect_counts:?}"
+    );
     assert_eq!(realm.published(Kind::Tool).len(), TOOLS);
 }
 

@@ -170,8 +170,8 @@ fn completing_before_acceptance_implies_acceptance() {
     scene.ask_agent(query_message(QUERY));
     scene.progress("one").unwrap();
     scene.complete().unwrap();
-    let told = ["accepted", "\"one\"", "complete \"done\" []"];
-    assert_eq!(scene.effect_log()[..3], told);
+    let expected = ["accepted", "\"one\"", "complete \"done\" []"];
+    assert_eq!(scene.effect_log()[..3], expected);
     // A refusal that arrives after the end of the query is ignored.
     let why = QueryError::new(ErrorCode::AgentUnavailable, "500", None);
     let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
@@ -185,8 +185,8 @@ fn a_query_that_is_not_accepted_has_only_a_failure() {
     scene.progress("one").unwrap();
     let why = QueryError::new(ErrorCode::AgentUnavailable, "500", None);
     let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
-    let told = ["failure AgentUnavailable", "ended q", "forgotten q"];
-    assert_eq!(scene.apply(effects).effect_log(), told);
+    let expected = ["failure AgentUnavailable", "ended q", "forgotten q"];
+    assert_eq!(scene.apply(effects).effect_log(), expected);
 }
 
 #[test]
@@ -197,10 +197,10 @@ fn progress_before_acceptance_is_bounded_and_the_newest_is_kept() {
         let long = format!("{n}{}", "x".repeat(100_000));
         scene.progress(&long).unwrap();
     }
-    let told = scene.accept().effect_log();
-    assert_eq!(told.len(), 4);
-    assert!(told[0] == "accepted" && told[1].contains("not kept any more"));
-    assert!(told[2].starts_with("\"8") && told[3].starts_with("\"9"));
+    let log = scene.accept().effect_log();
+    assert_eq!(log.len(), 4);
+    assert!(log[0] == "accepted" && log[1].contains("not kept any more"));
+    assert!(log[2].starts_with("\"8") && log[3].starts_with("\"9"));
 }
 
 #[test]
@@ -377,8 +377,8 @@ fn queries_end_with_the_bridge() {
     let mut scene = Harness::with_accepted_query();
     let effects = scene.realm.bridge_stopping(scene.now);
     // The id of the query is not released before the agent has confirmed the cancellation.
-    let told = ["failure BridgeStopping", "stop q"];
-    assert_eq!(scene.apply(effects).effect_log(), told);
+    let expected = ["failure BridgeStopping", "stop q"];
+    assert_eq!(scene.apply(effects).effect_log(), expected);
 }
 
 #[test]

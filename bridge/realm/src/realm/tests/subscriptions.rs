@@ -63,25 +63,25 @@ impl Harness {
     }
 
     fn updated_uris(&self) -> Vec<&str> {
-        let told = self.effects.iter().filter_map(|effect| match effect {
+        let uris = self.effects.iter().filter_map(|effect| match effect {
             Effect::ResourceUpdated {
                 client: CLIENT,
                 uri,
             } => Some(uri.as_str()),
             _ => None,
         });
-        told.collect()
+        uris.collect()
     }
 
     fn sent_subscriptions(&self) -> Vec<String> {
-        let mut told = self.effects.iter().filter_map(|effect| match effect {
+        let mut sent = self.effects.iter().filter_map(|effect| match effect {
             Effect::Send {
-                message: BridgeToPage::Subscriptions(told),
+                message: BridgeToPage::Subscriptions(message),
                 ..
-            } => Some(told.uris.clone()),
+            } => Some(message.uris.clone()),
             _ => None,
         });
-        told.next_back().unwrap_or_default()
+        sent.next_back().unwrap_or_default()
     }
 }
 

@@ -120,8 +120,8 @@ fn a_late_outcome_of_an_earlier_request_for_the_same_call_changes_nothing() {
         scene.request_approval("1");
         assert!(scene.approval_of_round_sent("1", 1, outcome).is_empty());
         assert_eq!(scene.approve("1"), ["approve q 1 true"]);
-        let told = scene.approval_of_round_sent("1", 2, Err(agent_failed("no")));
-        assert!(told[0].contains("answer again"), "{told:?}");
+        let log = scene.approval_of_round_sent("1", 2, Err(agent_failed("no")));
+        assert!(log[0].contains("answer again"), "{log:?}");
     }
 }
 
@@ -140,8 +140,8 @@ fn answers_that_nothing_waits_for_are_ignored() {
         // The connection of another session.
         (TAB, SECOND_CONNECTION, QUERY, "1"),
     ] {
-        let told = scene.answer_as(session, connection, uuid, call);
-        assert!(told.is_empty(), "{told:?}");
+        let log = scene.answer_as(session, connection, uuid, call);
+        assert!(log.is_empty(), "{log:?}");
     }
     assert_eq!(scene.approve("1"), ["approve q 1 true"]);
     scene.request_approval("3");
@@ -172,7 +172,7 @@ fn an_answer_that_does_not_arrive_is_a_note_and_can_be_repeated() {
     let mut scene = Harness::with_requests(&["1"]);
     for attempt in 1..=3 {
         assert_eq!(scene.approve("1"), ["approve q 1 true"]);
-        let told = scene.approval_sent("1", Err(agent_failed("Agent cannot be reached: no")));
+        let log = scene.approval_sent("1", Err(agent_failed("Agent cannot be reached: no")));
         let next = match attempt {
             3 => "the call will not run",
             _ => "answer again",
@@ -180,7 +180,7 @@ fn an_answer_that_does_not_arrive_is_a_note_and_can_be_repeated() {
         let note = format!(
             r#"{{"type":"note","text":"The answer did not reach the agent: Agent cannot be reached: no; {next}"}}"#
         );
-        assert_eq!(told, [note]);
+        assert_eq!(log, [note]);
     }
     assert!(scene.approve("1").is_empty());
 }
@@ -193,17 +193,17 @@ fn a_reloaded_page_is_sent_the_open_request_and_can_answer() {
     scene.request_approval("2");
     scene.connect_page(SECOND_CONNECTION, reloaded_hello());
     let requests = [request("1"), request("2")].map(|it| it.get().to_owned());
-    let told = scene.attach();
-    assert_eq!(told[..3], ["accepted", &requests[0], &requests[1]]);
+    let log = scene.attach();
+    assert_eq!(log[..3], ["accepted", &requests[0], &requests[1]]);
     for call in ["1", "2"] {
-        let told = scene.answer_as(TAB, SECOND_CONNECTION, QUERY, call);
-        assert_eq!(told, [format!("approve q {call} true")]);
+        let log = scene.answer_as(TAB, SECOND_CONNECTION, QUERY, call);
+        assert_eq!(log, [format!("approve q {call} true")]);
     }
     // A note that the page has not seen also waits for it.
     scene.disconnect(SECOND_CONNECTION, Disconnect::DocumentGone);
     assert!(scene.approval_sent("1", Err(agent_failed("no"))).is_empty());
     let third = ConnectionId(3);
     scene.connect_page(third, reloaded_hello());
-    let told = scene.attach_to(TAB, third);
-    assert!(told[3].contains("did not reach the agent"), "{told:?}");
+    let log = scene.attach_to(TAB, third);
+    assert!(log[3].contains("did not reach the agent"), "{log:?}");
 }

@@ -83,10 +83,10 @@ fn replayable_progress_is_bounded_and_a_note_marks_the_gap() {
         scene.progress(&long).unwrap();
     }
     scene.reload();
-    let told = scene.attach();
-    assert_eq!((told.len(), &*told[0]), (5, "accepted"));
-    assert!(told[1].contains("\"note\"") && told[1].contains("not kept"));
-    assert!(told[2].starts_with("\"8") && told[3].starts_with("\"9"));
+    let log = scene.attach();
+    assert_eq!((log.len(), &*log[0]), (5, "accepted"));
+    assert!(log[1].contains("\"note\"") && log[1].contains("not kept"));
+    assert!(log[2].starts_with("\"8") && log[3].starts_with("\"9"));
     assert_eq!(scene.progress_numbers(), [None, Some(9), Some(10)]);
 }
 

@@ -105,7 +105,7 @@ fn undelivered_messages_of_ended_queries_are_bounded_and_the_newest_is_kept() {
         scene.apply(effects);
     }
     scene.connect(SECOND_CONNECTION);
-    let told = scene.effect_log();
-    let completed: Vec<_> = told.iter().map(|it| &it[10..12]).collect();
+    let log = scene.effect_log();
+    let completed: Vec<_> = log.iter().map(|it| &it[10..12]).collect();
     assert_eq!(completed, ["q1"]);
 }

@@ -206,18 +206,18 @@ fn a_streaming_agent_is_drained_after_its_response_tool_was_called() {
         scene
     };
     let complete = r#"complete nothing ["echo", "other"]"#;
-    let told = [complete, "ended q", "forgotten q"];
+    let expected = [complete, "ended q", "forgotten q"];
     let mut scene = answered();
     scene.complete().unwrap();
-    assert_eq!(scene.effect_log(), told);
+    assert_eq!(scene.effect_log(), expected);
     let mut scene = answered();
     let lost = agent_failed("cut");
     let effects = scene.realm.agent_lost(&id(QUERY), lost, scene.now);
-    assert_eq!(scene.apply(effects).effect_log(), told);
+    assert_eq!(scene.apply(effects).effect_log(), expected);
     // The query also ends if the agent sends nothing more within the drain timeout.
     let mut scene = answered();
     scene.advance_to(1.0);
-    assert_eq!(scene.effect_log(), told);
+    assert_eq!(scene.effect_log(), expected);
     let mut scene = answered();
     scene.cancel_by_page();
     assert_eq!(scene.effect_log(), ["stop q"]);

@@ -155,11 +155,11 @@ impl QueryTracker {
         );
         assert!(
             !seen.final_message_delivered,
-            "{query} goes on after its end"
+            "a message of {query} was sent after its end"
         );
         assert!(
             !seen.cancelled_by_page,
-            "{query} is told after the page's cancel"
+            "a message of {query} was sent after the page's cancel"
         );
         seen.final_message_delivered = is_end;
         match message {

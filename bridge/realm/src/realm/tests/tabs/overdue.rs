@@ -88,11 +88,11 @@ fn a_call_has_not_run_when_two_pings_in_succession_were_answered_without_its_rec
         check: 1,
         request_ids: vec!["c".into()],
     };
-    let told = scene
+    let effects = scene
         .realm
         .calls_checked(&TAB.into(), FIRST_CONNECTION, asked);
     assert!(matches!(
-        &told[..],
+        &effects[..],
         [Effect::Send { message: BridgeToPage::CallsAlive(alive), .. }] if alive.ended.len() == 1
     ));
 }
