@@ -15,8 +15,8 @@ pub(super) fn is_valid_user(user: &str) -> bool {
     (1..=MAX_USER_BYTES).contains(&user.len())
 }
 
-/// Checks the name of a secret and the id of its user. The error quotes neither: who confuses the
-/// arguments of a command has written a value there.
+/// Checks the name of a secret and the id of its user. The error quotes neither: they may
+/// be the value, if the arguments of a command were confused.
 pub(super) fn check_owner(name: &str, user: Option<&str>) -> Result<(), SecretsError> {
     if !is_valid_name(name) {
         return Err(SecretsError::InvalidName);

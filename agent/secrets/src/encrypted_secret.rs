@@ -1,4 +1,4 @@
-//! A secret as the file has it: its value is encrypted, and bound to its name and its user.
+//! An entry of the file of secrets: its value is encrypted, and bound to its name and its user.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,21 +10,21 @@ use super::limits::MAX_SECRET_BYTES;
 use super::master_key::{AUTHENTICATION_TAG_BYTES, Ciphertext, MasterKey};
 use super::secret_text::SecretText;
 
-/// The version of the format, to which also every value is bound.
+/// The version of the format. Every value is also bound to it.
 pub(super) const FORMAT: u32 = 1;
 
-/// The beginning of what the value of a secret is bound to.
+/// The first part of the data to which the value of a secret is bound.
 const CONTEXT: &[u8] = b"mcp-web-agent secrets: value";
 
-/// The last second of the year 9999, after which dates have no text.
+/// The last second of the year 9999. Later dates cannot be formatted.
 const MAX_UNIX_SECONDS: u64 = 253_402_300_799;
 
-/// A secret as the file has it.
+/// An entry of the file of secrets.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EncryptedSecret {
     pub(super) name: String,
-    /// The user whose secret it is. One without a user is shared by all.
+    /// The user whose secret it is; `None` if all users share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) user: Option<String>,
     /// When the value was set, in seconds since 1970 in UTC.
@@ -68,7 +68,7 @@ impl EncryptedSecret {
         SystemTime::UNIX_EPOCH + Duration::from_secs(self.set_at)
     }
 
-    /// Returns whether everything but the value is as this module writes it.
+    /// Returns whether everything but the value has the form that this module writes.
     pub(super) fn is_well_formed(&self) -> bool {
         is_valid_name(&self.name)
             && self.user.as_deref().is_none_or(is_valid_user)
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_bound_to_all_that_is_beside_it() {
+    fn a_value_is_bound_to_all_other_fields_of_its_entry() {
         let key = new_key();
         let secret = encrypt("a", Some("ada"), &key);
         assert_eq!(secret.decrypt(&key).unwrap().expose(), "hush-hush");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn values_cannot_be_exchanged() {
+    fn the_values_of_two_entries_cannot_be_swapped() {
         let key = new_key();
         let mut one = encrypt("a", Some("ada"), &key);
         let mut other = encrypt("a", Some("bob"), &key);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_outside_of_the_calendar_has_a_date_in_it() {
+    fn times_outside_of_1970_to_9999_are_clamped() {
         let key = new_key();
         let set = |at| EncryptedSecret::encrypt("a", None, at, "b", &key).unwrap();
         let before = set(SystemTime::UNIX_EPOCH - Duration::from_secs(1));

@@ -1,7 +1,7 @@
 //! Stored secrets: the tokens that sources of tools and MCP servers need, of the agent or of a user.
 //!
 //! 1. [`master_key`] encrypts, and is never in the same file as the secrets.
-//! 2. [`encrypted_secret`] is a secret as the file has it: bound to its name and its user.
+//! 2. [`encrypted_secret`] is an entry of the file: bound to its name and its user.
 //! 3. [`store_file`] is the text of the file, which as a whole is also bound to the master key, so
 //!    that a removed entry is noticed. An older copy of the whole file is not recognized.
 //! 4. [`private_file`] reads, locks and replaces files that no other user may read.

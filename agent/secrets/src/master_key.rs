@@ -120,13 +120,13 @@ impl MasterKey {
         Ok(key)
     }
 
-    /// Parses 32 bytes as base64 or as hexadecimal digits. The same byte 32 times is not random.
+    /// Parses 32 bytes as base64 or as hexadecimal digits. Rejects 32 equal bytes, which are not random.
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let bytes = if text.len() == 2 * KEY_BYTES {
             parse_hex(text)?
         } else {
-            // One engine is for `+` and `/`, the other for `-` and `_`.
+            // The first engine accepts `+` and `/`, the second `-` and `_`.
             let text = text.strip_suffix('=').unwrap_or(text);
             let decode = |engine: &GeneralPurpose| -> Result<_, DecodeError> {
                 engine.decode(text).map(Zeroizing::new)
@@ -215,7 +215,7 @@ impl TryFrom<String> for KeyId {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let id = u32::from_str_radix(&text, 16).ok().map(Self);
-        // Of several ways to write a number, one is that of an id.
+        // A number can be written in several ways, but an id has only one text.
         id.filter(|id| id.to_string() == text)
             .ok_or("the id of the key is invalid")
     }

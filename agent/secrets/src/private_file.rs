@@ -40,7 +40,7 @@ pub enum PrivateFileError {
     /// The file to create exists already.
     #[error("{} exists already, and is left unchanged: choose another path", .0.display())]
     Exists(PathBuf),
-    /// The file cannot be locked, created or replaced. It has its old content then.
+    /// The file cannot be locked, created or replaced. It is unchanged.
     #[error(
         "{path} cannot be written: {error}. Its folder must exist, and this program must be allowed \
          to create files in it and to lock them", path = .0.display(), error = .1
@@ -140,7 +140,7 @@ pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Option<PrivateFile>,
 pub(super) fn check_folders(path: &Path) -> Result<(), PrivateFileError> {
     for path in [path, &resolve(path)?] {
         let folder = folder_of(path);
-        // Whoever reads or writes the file learns of other errors.
+        // Other errors are reported when the file is read or written.
         let is_open = |metadata: Metadata| has_mode_bits(&metadata, WRITE_BY_OTHERS);
         if folder.metadata().is_ok_and(is_open) {
             return Err(PrivateFileError::FolderWritableByOthers(folder.to_owned()));

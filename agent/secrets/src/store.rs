@@ -31,7 +31,7 @@ pub struct SecretStore {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretInfo {
     pub(crate) name: String,
-    /// The user whose secret it is. One without a user is shared by all.
+    /// The user whose secret it is; `None` if all users share it.
     pub(crate) user: Option<String>,
     pub(crate) set_at: SystemTime,
 }
@@ -44,7 +44,7 @@ struct State {
     version: Option<FileVersion>,
     /// When the file was found to have this version. `None` if the last check has failed.
     checked_at: Option<Instant>,
-    /// The last redactor, which may have other secrets.
+    /// The last redactor. Its secrets may be outdated.
     redactor: Option<Arc<SecretRedactor>>,
     is_redactor_current: bool,
 }
@@ -78,12 +78,12 @@ impl SecretStore {
     }
 
     /// Returns the secret of a user or, without one, the secret that is shared by all. The secret of
-    /// a user is never replaced by the shared one: who wants that calls [`Self::get_or_shared`].
+    /// a user is never replaced by the shared one; [`Self::get_or_shared`] does that.
     ///
     /// # Errors
     ///
     /// [`SecretsError`] when the name or the user is invalid, and when the file cannot be used any
-    /// more. An operator who takes a secret back must not be ignored because the file is broken.
+    /// more: a secret that the operator has removed must not stay in use because the file is broken.
     pub fn get(&self, name: &str, user: Option<&str>) -> Result<Option<SecretText>, SecretsError> {
         self.find(name, &[user], Instant::now())
     }
@@ -93,7 +93,7 @@ impl SecretStore {
     ///
     /// # Errors
     ///
-    /// As those of [`Self::get`].
+    /// The same errors as [`Self::get`].
     pub fn get_or_shared(
         &self,
         name: &str,
@@ -143,7 +143,7 @@ impl SecretStore {
     /// # Errors
     ///
     /// [`SecretsError`] when the name, the user or the value is invalid, when there are too many
-    /// secrets, and when the file cannot be replaced. It has its old content then.
+    /// secrets, and when the file cannot be replaced. The file is unchanged after an error.
     pub fn set(
         &self,
         name: &str,
@@ -172,7 +172,7 @@ impl SecretStore {
     /// # Errors
     ///
     /// [`SecretsError`] when the name or the user is invalid, and when the file cannot be replaced.
-    /// It has its old content then.
+    /// The file is unchanged after an error.
     pub fn remove(&self, name: &str, user: Option<&str>) -> Result<bool, SecretsError> {
         check_owner(name, user)?;
         let (lock, mut state) = self.begin_write()?;
@@ -186,12 +186,12 @@ impl SecretStore {
     }
 
     /// Encrypts all secrets under a new master key. Stores that other processes have opened with the
-    /// old key have errors from then on, and must be opened with the new one.
+    /// old key return errors from then on, and must be opened with the new one.
     ///
     /// # Errors
     ///
-    /// [`SecretsError`] when the new key is the current one, and when the file cannot be replaced. It
-    /// is as a whole encrypted under the old key then.
+    /// [`SecretsError`] when the new key is the current one, and when the file cannot be replaced.
+    /// After an error, all secrets are still encrypted under the old key.
     pub(crate) fn rotate(&self, new_key: MasterKey) -> Result<(), SecretsError> {
         let (lock, mut state) = self.begin_write()?;
         if new_key.id() == state.key.id() {
@@ -210,9 +210,9 @@ impl SecretStore {
         Ok(())
     }
 
-    /// Returns what replaces the values of all secrets in texts. Values that this store has replaced
-    /// or removed since the last call are still among them: a program may have them in use. While the
-    /// file cannot be used, it has the values that were known before.
+    /// Returns the redactor, which replaces the values of all secrets in texts. It also replaces values
+    /// that this store has changed or removed since the last call, because a program may still use
+    /// them. While the file cannot be used, it has the values that were known before.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use super::error::SecretsError;
 use super::limits::{MAX_FILE_BYTES, MAX_SECRETS};
 use super::master_key::{Ciphertext, KeyId, MasterKey};
 
-/// The beginning of what the authentication tag of a file is over.
+/// The first part of the data that the authentication tag of a file covers.
 const CONTEXT: &[u8] = b"mcp-web-agent secrets: file";
 
 /// The part of a file that every version has.
@@ -25,13 +25,13 @@ struct FileFormat {
 struct FileContent {
     format: u32,
     key_id: KeyId,
-    /// An empty text, bound to all secrets.
+    /// An empty text, encrypted so that its authentication tag covers all secrets.
     authentication: Ciphertext,
-    /// Sorted, so that there is one of a name and a user.
+    /// Sorted by name and user, each pair at most once.
     secrets: Vec<EncryptedSecret>,
 }
 
-/// Parses a file, whose path is for errors, and checks that it is as the owner of the key wrote it.
+/// Parses a file, and checks that a holder of the key has written it. Errors name `path`.
 pub(super) fn parse(
     bytes: &[u8],
     key: &MasterKey,
@@ -56,7 +56,7 @@ pub(super) fn parse(
     if key.decrypt(&content.authentication, &data).is_none() {
         return Err(SecretsError::Changed(path.to_owned()));
     }
-    // Only a fault of this program can be the reason: it has the key.
+    // The tag is right, so a program with the key has written the entry: this one has a bug.
     if secrets.len() > MAX_SECRETS
         || !secrets.iter().all(EncryptedSecret::is_well_formed)
         || !secrets.is_sorted_by(|one, next| one.owner() < next.owner())
@@ -66,7 +66,7 @@ pub(super) fn parse(
     Ok(secrets)
 }
 
-/// Returns the text of a file, whose path is for errors.
+/// Returns the text of a file. Errors name `path`.
 pub(super) fn to_bytes(
     secrets: &[EncryptedSecret],
     key: &MasterKey,
@@ -106,8 +106,8 @@ fn authenticated_data(secrets: &[EncryptedSecret]) -> Vec<u8> {
     data
 }
 
-/// Says where a text is wrong. The messages of the parser quote the text, which may be a secret when
-/// the path is that of another file.
+/// Describes where a text is malformed. The messages of the parser are not used: they quote the text,
+/// which may be a secret if the path is that of another file.
 fn describe(error: &serde_json::Error) -> String {
     let problem = match error.classify() {
         Category::Eof => "it ends too early",

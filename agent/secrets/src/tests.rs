@@ -443,7 +443,7 @@ fn a_rotation_that_fails_changes_nothing() {
     let harness = Harness::with_secrets();
     let store = harness.open();
     let before = harness.bytes();
-    // Not even root can write the temporary file then.
+    // With that, not even root can write the temporary file.
     let temporary = harness.folder.path().join("secrets.json.tmp");
     fs::create_dir(&temporary).unwrap();
     let error = store.rotate(harness.new_key()).unwrap_err();

@@ -1,5 +1,5 @@
-//! The results of calls as the model has them, for a reader that shows them: the progress has only
-//! the errors.
+//! The results of calls as the model receives them, for a reader that shows them. The progress only
+//! has the errors.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,4 @@
-//! Calls that wait for somebody outside of the query: for the approval of a person, or for a result
-//! that the client must send.
+//! Calls that wait for the approval of a person, or for a result that the client must send.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

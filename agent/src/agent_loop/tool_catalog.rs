@@ -24,7 +24,7 @@ pub(super) struct ToolCatalog {
 #[derive(Debug)]
 pub(super) struct ToolInfo {
     pub(super) registered_name: String,
-    /// The name by which who executes the tool knows it.
+    /// The name under which the executor of the tool knows it.
     pub(super) call_name: String,
     pub(super) own_timeout: Option<Duration>,
     pub(super) class: ToolClass,

@@ -294,7 +294,7 @@ impl RunEncoder {
         })
     }
 
-    /// The run was cancelled, and somebody reads its stream still.
+    /// The run was cancelled, and its stream still has a reader.
     pub(crate) fn cancelled(&mut self, reason: &str) {
         if self.run.is_versioned {
             self.close_all();

@@ -72,7 +72,7 @@ impl Console {
         }
     }
 
-    /// Prints a text to stdout, which ends with a line break then.
+    /// Prints a text to stdout. One line break follows the text.
     pub(super) fn print(&mut self, text: impl AsRef<str>) -> Result<(), CommandError> {
         let text = text.as_ref();
         let text = visible_text(text.strip_suffix('\n').unwrap_or(text));

@@ -123,7 +123,7 @@ impl EventSink {
             };
             let reported = timeout(FINAL_REPORT_TIMEOUT, report_outcome(&reporter, &outcome)).await;
             if !matches!(reported, Ok(Ok(()))) {
-                // The bridge may have ended the query itself, and needs no report then.
+                // If the bridge has ended the query itself, it needs no report.
                 tracing::debug!("the bridge did not accept the outcome of a query");
             }
         };

@@ -204,8 +204,8 @@ fn log_end(permit: &QueryPermit, model: &str, outcome: &QueryOutcome, usage: &Qu
     );
 }
 
-/// Logs why a query has failed. The message may quote the conversation: it is for the page, and for
-/// whoever asks for it with the level `debug`.
+/// Logs why a query has failed. The message may quote the conversation, so it is only sent to the
+/// page, and logged at the level `debug`.
 fn log_failure(query: &QueryId, failure: &AgentFailure) {
     let cause = failure.log_message.as_deref();
     tracing::warn!(%query, code = %failure.code, cause, "a query has failed");

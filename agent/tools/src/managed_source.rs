@@ -1,4 +1,4 @@
-//! A source with its state: started when it is needed first, once for all who wait.
+//! A source with its state. It is started when it is first needed, once for all waiting calls.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ pub struct OfferedTool {
     pub name: String,
     /// The name that the patterns of profiles mean: that of the source, and that within it.
     pub full_name: String,
-    /// The tool as its source has it.
+    /// The tool as its source defines it.
     pub tool: SourceTool,
     pub(super) source: Arc<ManagedSource>,
 }

@@ -67,7 +67,7 @@ pub struct ServersFile {
 /// A server in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEntry {
-    /// The name of the server. It may be invalid: the definition is an error then.
+    /// The name of the server. If it is invalid, the definition is an error.
     pub name: String,
     /// The definition of the server, or a message for the operator about its error.
     pub definition: Result<ServerDefinition, String>,

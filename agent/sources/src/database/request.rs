@@ -27,7 +27,7 @@ pub(super) enum Request {
 pub(super) struct Query {
     pub(super) sql: String,
     pub(super) params: Vec<Parameter>,
-    /// The most rows of the answer.
+    /// Maximum number of rows in the answer.
     pub(super) limit: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Parameter {
     Text(String),
 }
 
-/// A number as its bits: as decimal digits it would be parsed with another last bit now and then.
+/// A number as its bits, because parsing its decimal digits may change the last bit.
 mod bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -28,7 +28,7 @@ struct Row {
     /// Additional lines of the profile of the user.
     profile: &'static str,
     arguments: Value,
-    /// Whether the page lets a person approve the calls of all tools, who does not.
+    /// Whether the page asks a person to approve all calls, and the person refuses.
     is_refused: bool,
     /// The calls of the source that the user has made before.
     calls_before: usize,

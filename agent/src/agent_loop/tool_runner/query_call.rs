@@ -213,7 +213,7 @@ impl CallSteps for QueryCall<'_> {
         let state = self.runner.input.state;
         state.meter.count_call();
         if let CallTarget::Client(_) = self.target {
-            // It is open before it is reported: who reads the report wants to know who makes the call.
+            // It is opened before it is reported: a reader of the report asks who makes the call.
             let id = self.indexed.number.to_string();
             self.client_result = Some(state.client_calls.open(&id));
         }

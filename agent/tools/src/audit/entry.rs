@@ -73,7 +73,7 @@ impl CallEntry {
         self.bytes = bytes;
     }
 
-    /// Returns the line. Whoever reads it in a terminal or an editor sees all of its characters.
+    /// Returns the line. All of its characters are visible in a terminal or an editor.
     pub(super) fn to_line(&self) -> String {
         // The entry consists of strings and numbers: encoding it cannot fail.
         let json = serde_json::to_string(self).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The file of an audit log, which is opened for each write: whoever rotates logs may rename it.
+//! The file of an audit log. It is opened for each write, because a program that rotates logs may
+//! rename it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

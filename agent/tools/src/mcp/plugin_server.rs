@@ -42,7 +42,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a source to the client at the other end of two streams, until the input ends or
 /// `stopping` completes. `input_closed` completes when the other end of the input is closed, even
-/// if the input has not been read to its end. All calls have ended then.
+/// if the input has not been read to its end. All calls have ended when this returns.
 pub async fn serve_plugin(
     source: ServedSource,
     input: impl AsyncRead + Send + Unpin + 'static,

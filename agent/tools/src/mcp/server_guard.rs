@@ -68,7 +68,7 @@ mod unix {
             thread::sleep(EXIT_TIMEOUT);
             #[cfg(target_os = "linux")]
             super::linux::end_descendants();
-            // The process is the leader of its group unless somebody else than an agent has started it.
+            // The process leads its group unless something other than an agent has started it.
             if getpgrp() == getpid() {
                 let _ = kill_process_group(getpgrp(), Signal::KILL);
             } else if let Some(server) = server {

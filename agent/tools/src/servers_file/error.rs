@@ -33,7 +33,7 @@ pub enum EditError {
     TooManyServers(PathBuf),
 }
 
-/// Why a file cannot be saved. It has its old content then.
+/// Why a file cannot be saved. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
     /// Another program has changed, created or removed the file since it was loaded.

@@ -69,7 +69,7 @@ fn write_copy(temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Gives a file the owner and the group of another one, so that a service can still read a file that
-/// root edits. Users other than root may not do so, and the file is theirs then.
+/// root edits. Users other than root may not do so: the file becomes theirs.
 #[cfg(unix)]
 fn copy_owner(file: &File, metadata: &std::fs::Metadata) {
     use std::os::unix::fs::{MetadataExt, fchown};

@@ -1,4 +1,4 @@
-//! Sources are started when they are needed first, once for all who wait.
+//! Sources are started when they are first needed, once for all waiting calls.
 
 use std::sync::atomic::Ordering;
 

@@ -156,7 +156,7 @@ where
 }
 
 impl OpenConnection {
-    /// Requests that the server stops what it does: on another connection, as the protocol has it.
+    /// Requests that the server stops the statement. The protocol requires another connection for this.
     async fn cancel(&self) -> Result<(), tokio_postgres::Error> {
         let Ok(stream) = self.address.connect().await else {
             // The server will see that its connection has ended.

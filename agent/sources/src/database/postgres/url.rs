@@ -42,7 +42,7 @@ impl PostgresUrl {
             config.application_name("mcp-web-agent");
         }
         if config.get_ssl_mode() == SslMode::Prefer {
-            // It would do without encryption when somebody in between asks for that.
+            // With `prefer`, an attacker between client and server could turn encryption off.
             config.ssl_mode(if address.is_local() {
                 SslMode::Disable
             } else {

@@ -20,7 +20,7 @@ struct Client {
     source: Arc<SlowSource>,
     input: DuplexStream,
     output: Lines<BufReader<DuplexStream>>,
-    /// Closes the input for the server, while it does not read.
+    /// Reports the end of the input to the server, also while it does not read.
     close: Option<oneshot::Sender<()>>,
     stop: Option<oneshot::Sender<()>>,
     server: JoinHandle<Result<(), String>>,
@@ -149,7 +149,7 @@ async fn requests_are_read_while_fewer_than_sixty_four_are_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_only_sends_is_not_read_for_ever() {
+async fn the_server_stops_reading_from_a_client_that_does_not_read() {
     let mut client = Client::initialized().await;
     let mut sent = 0;
     let sending = async {
@@ -159,8 +159,8 @@ async fn a_client_that_only_sends_is_not_read_for_ever() {
         }
     };
     let sending = timeout(Duration::from_secs(60), sending);
-    assert!(sending.await.is_err(), "the server reads all");
-    // Two full pipes, what is read at once, and the open requests.
+    assert!(sending.await.is_err(), "the server never stops reading");
+    // Those in two full pipes, those that are read at once, and the open ones.
     assert!(sent < 5000, "{sent} requests were read");
     for _ in 0..MAX_OPEN_REQUESTS {
         assert!(client.recv().await["result"]["tools"].is_array());

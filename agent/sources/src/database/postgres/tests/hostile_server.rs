@@ -1,4 +1,4 @@
-//! Servers that are silent, gone, or send what they should not.
+//! Servers that are silent, gone, or send malformed or endless data.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ async fn a_silent_server_is_unavailable_after_three_seconds() {
 }
 
 #[tokio::test]
-async fn a_server_may_not_send_more_than_an_answer_needs() {
+async fn a_server_that_sends_too_much_is_disconnected() {
     let (listener, database) = listen().await;
     let flood = async {
         let (mut stream, _) = listener.accept().await.unwrap();
@@ -54,7 +54,7 @@ async fn a_server_may_not_send_more_than_an_answer_needs() {
     };
     let (error, sent) = tokio::join!(query_error(&database, "SELECT 1"), flood);
     assert_eq!(error, UNAVAILABLE);
-    // Some are in the buffers of the system.
+    // The buffers of the system hold some of the bytes.
     assert!(sent < 2 * MAX_RECEIVED_BYTES, "{sent}");
 }
 
@@ -72,8 +72,8 @@ async fn an_error_of_a_statement_may_be_long() {
     }
 }
 
-/// Lets a client in: AuthenticationOk, BackendKeyData and ReadyForQuery.
-async fn let_in(stream: &mut tokio::net::TcpStream) {
+/// Completes the login of a client: AuthenticationOk, BackendKeyData and ReadyForQuery.
+async fn accept_login(stream: &mut tokio::net::TcpStream) {
     stream.write_all(b"R\0\0\0\x08\0\0\0\0").await.unwrap();
     let key = b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02";
     stream.write_all(key).await.unwrap();
@@ -82,12 +82,12 @@ async fn let_in(stream: &mut tokio::net::TcpStream) {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_sends_a_byte_a_minute_ends_no_later_than_a_silent_one() {
-    for is_in in [false, true] {
+    for is_logged_in in [false, true] {
         let (listener, database) = listen().await;
-        let dripping = async {
+        let slow_server = async {
             let (mut stream, _) = listener.accept().await.unwrap();
-            if is_in {
-                let_in(&mut stream).await;
+            if is_logged_in {
+                accept_login(&mut stream).await;
             }
             for byte in b"R\0\0\0\x08\0\0\0\0".iter().cycle() {
                 tokio::time::sleep(Duration::from_secs(60)).await; // sleep: a server that sends a byte a minute
@@ -99,16 +99,16 @@ async fn a_server_that_sends_a_byte_a_minute_ends_no_later_than_a_silent_one() {
         let start = tokio::time::Instant::now();
         let error = tokio::select! {
             error = query_error(&database, "SELECT 1") => error,
-            () = dripping => unreachable!("the client has gone"),
+            () = slow_server => unreachable!("the client has gone"),
         };
-        let expected = if is_in {
+        let expected = if is_logged_in {
             "the call took too long"
         } else {
             UNAVAILABLE
         };
         assert!(error.starts_with(expected), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
-        assert_eq!(start.elapsed().as_secs(), if is_in { 60 } else { 3 });
+        assert_eq!(start.elapsed().as_secs(), if is_logged_in { 60 } else { 3 });
     }
 }
 
@@ -126,7 +126,7 @@ async fn notices_without_end_and_a_result_that_is_cut_off_end_a_call() {
         let (listener, database) = listen().await;
         let serving = async {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let_in(&mut stream).await;
+            accept_login(&mut stream).await;
             // The client may have gone before it has read all.
             let _ = stream.write_all(&sent).await;
         };
@@ -136,13 +136,13 @@ async fn notices_without_end_and_a_result_that_is_cut_off_end_a_call() {
     }
 }
 
-/// A server that lets everybody in, and answers nothing.
+/// The server accepts any login, and answers nothing.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_has_a_slot_for_two_more_seconds() {
+async fn a_server_that_never_answers_holds_a_slot_for_two_more_seconds() {
     let (listener, database) = listen().await;
     let server = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        let_in(&mut stream).await;
+        accept_login(&mut stream).await;
         let (mut cancelling, _) = listener.accept().await.unwrap();
         let mut request = Vec::new();
         cancelling.read_to_end(&mut request).await.unwrap();

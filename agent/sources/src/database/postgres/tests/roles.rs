@@ -22,7 +22,7 @@ async fn wal_functions(admin: &Client) -> String {
     admin.query_one(sql, &[]).await.unwrap().get(0)
 }
 
-/// Revokes what everybody may do in a new database, and should not.
+/// Revokes the functions that every role may call in a new database, but should not.
 pub(super) async fn revoke_wal_functions(admin: &Client) {
     let functions = wal_functions(admin).await;
     let revoke = format!("REVOKE EXECUTE ON FUNCTION {functions} FROM PUBLIC");

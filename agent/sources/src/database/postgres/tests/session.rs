@@ -1,4 +1,4 @@
-//! Connections: that each call has its own, and that they end.
+//! Each call has its own connection, which ends with it.
 
 use tokio::time::timeout;
 use tokio_postgres::Client;
