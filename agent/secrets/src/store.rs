@@ -210,9 +210,9 @@ impl SecretStore {
         Ok(())
     }
 
-    /// Returns the redactor, which replaces the values of all secrets in texts. It also replaces values
-    /// that this store has changed or removed since the last call, because a program may still use
-    /// them. While the file cannot be used, it has the values that were known before.
+    /// Returns the redactor, which replaces the values of all secrets in texts. It also replaces
+    /// values that this store has changed or removed since the last call, because a program may
+    /// still use them. While the file cannot be used, it has the values that were known before.
     ///
     /// # Errors
     ///

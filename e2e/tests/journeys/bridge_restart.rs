@@ -1,5 +1,5 @@
-//! The bridge stops and starts again on its port. The next call works, without any action by page or
-//! client.
+//! The bridge stops and starts again on its port. The next call works, without any action by page
+//! or client.
 
 use e2e::{Era, McpClient, StaticSite, TestBed, Transport, with_deadline};
 use serde_json::json;

@@ -148,8 +148,8 @@ pub(crate) fn content(node: &Node) -> Content {
     }
 }
 
-/// Returns a text as a scalar. Values are always quoted, so that a number is not read as plain
-/// text.
+/// Returns a text as a scalar. The value of a field is always quoted, other text only where YAML
+/// requires it.
 pub(crate) fn scalar(text: &str, is_value: bool) -> Content {
     if is_block(text) {
         return Content::Block(text.lines().map(str::to_owned).collect());

@@ -60,7 +60,7 @@ impl Socket {
 
     /// Returns the number of bytes that the browser still has to transmit.
     pub(super) fn buffered_bytes(&self) -> u32 {
-        // This function is needed anyway, and a separate binding would be a noticeable part of the
+        // `codec::number` is needed anyway. A separate binding would be a noticeable part of the
         // download.
         codec::number(&self.socket, "bufferedAmount").unwrap_or_default() as u32
     }

@@ -35,7 +35,7 @@ impl World {
             }
             CallerStep::Resume(call, round, keys) => {
                 self.with_bridge(|bridge| {
-                    // A call that has ended cannot be resumed.
+                    // No call waits for these answers if it has ended.
                     let resumed = bridge.resume(&call, round, &keys, now);
                     resumed.unwrap_or_default()
                 });
@@ -98,8 +98,8 @@ impl World {
                     self.trace(|| format!("{call} is handed over"));
                     self.checker.call_handed_over(&call);
                 }
-                // Only a changed definition makes the bridge validate the input again, and all documents
-                // of a schedule register the same definitions.
+                // The input is validated again only if the tool of a new document has another
+                // definition, and all documents of a schedule register the same ones.
                 BridgeOutput::ValidateInput { call } => {
                     panic!("the definition of the tool of {call} has changed")
                 }
@@ -116,7 +116,8 @@ impl World {
         };
         let answers = !self.faults_enabled || self.random.percent(80);
         let span = self.random.span(6_000);
-        // A client of MCP 2026-07-28: its call ends with the requests, and it calls again to answer.
+        // A client of MCP 2026-07-28: its call ends with the requests, and it calls again to
+        // answer.
         if self.random.percent(50) {
             let Some((round, keys)) = bridge.park(call) else {
                 return;

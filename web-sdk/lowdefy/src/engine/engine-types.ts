@@ -46,6 +46,7 @@ export interface BlockMeta {
 /** The outcome of an event, which never throws. */
 export interface EventResult {
   success: boolean;
+  /** Whether the event did not run because it was debounced. */
   bounced: boolean;
   error?: { error?: { error?: unknown; type?: string } };
 }
