@@ -23,14 +23,33 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 /// A browser that needs longer to be emptied, because a page hangs, is not used again.
 const RESET_WITHIN: Duration = Duration::from_secs(10);
 
+/// An idle browser whose empty tab needs longer to run a script is not used again.
+const ALIVE_WITHIN: Duration = Duration::from_secs(10);
+
 /// Takes a browser with one empty tab, nothing stored, and no permissions that a test has set.
 pub(super) async fn take() -> Chromium {
-    let idle = IDLE.lock().expect("no holder panics").pop();
-    if let Some(chromium) = idle {
-        return chromium;
+    while let Some(chromium) = take_idle() {
+        if is_alive(&chromium).await {
+            return chromium;
+        }
     }
+    start().await
+}
+
+fn take_idle() -> Option<Chromium> {
+    IDLE.lock().expect("no holder panics").pop()
+}
+
+async fn start() -> Chromium {
     let started = RUNTIME.spawn(Chromium::start(&[], None));
     started.await.expect("Chromium starts")
+}
+
+/// Returns whether a browser, with its driver and the process of its tab, can still be used: each of
+/// them may have been killed when the system had no memory left.
+async fn is_alive(chromium: &Chromium) -> bool {
+    let answer = chromium.client.execute("return 1", Vec::new());
+    matches!(timeout(ALIVE_WITHIN, answer).await, Ok(Ok(_)))
 }
 
 /// Ends the pages of a browser, and keeps it for the next test, which gets its permit.
@@ -67,9 +86,12 @@ async fn reset(chromium: &Chromium) -> Result<(), CmdError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Browser;
-    use crate::StaticSite;
+    use rustix::process::{Signal, kill_process};
     use serde_json::json;
+
+    use super::super::Browser;
+    use super::{is_alive, start};
+    use crate::StaticSite;
 
     const STORE: &str = "document.cookie = 'a=1; max-age=1000';
         localStorage.a = sessionStorage.a = 1;
@@ -106,5 +128,20 @@ mod tests {
         assert_eq!(browser.console().await.len(), 0);
         browser.goto(site.url()).await;
         assert_eq!(browser.eval(STORED, json!(null)).await, fresh);
+    }
+
+    #[tokio::test]
+    async fn a_browser_whose_tab_or_process_was_killed_is_not_alive() {
+        for killed in ["--type=renderer", "--user-data-dir"] {
+            let chromium = start().await;
+            assert!(is_alive(&chromium).await);
+            let processes = chromium.driver.descendants(killed);
+            assert!(!processes.is_empty(), "{killed}");
+            for process in processes {
+                // It may have ended with another one.
+                let _ = kill_process(process, Signal::KILL);
+            }
+            assert!(!is_alive(&chromium).await, "{killed}");
+        }
     }
 }
