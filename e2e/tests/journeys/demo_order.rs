@@ -5,6 +5,14 @@ use serde_json::{Value, json};
 
 use crate::{configured_token, has};
 
+/// Collects the rows that are marked from now on: a mark is removed after some seconds.
+const COLLECT_MARKED_ROWS: &str = "
+    window.markedRows = new Set();
+    new MutationObserver((changes) => {
+        for (const { target } of changes) if (target.matches('.is-touched')) markedRows.add(target);
+    }).observe(document.body, { subtree: true, attributeFilter: ['class'] });
+";
+
 #[tokio::test]
 async fn inspector_orders_copies_2025() {
     order_copies(Era::Initialize, ColorScheme::Light, "order-2025").await;
@@ -25,6 +33,7 @@ async fn order_copies(era: Era, scheme: ColorScheme, screenshot: &str) {
         "{tools:?}"
     );
 
+    browser.eval(COLLECT_MARKED_ROWS, json!(null)).await;
     let result = interact(
         &inspector,
         json!([
@@ -55,9 +64,8 @@ async fn order_copies(era: Era, scheme: ColorScheme, screenshot: &str) {
         text.contains("The order was not sent: one field is not right yet."),
         "{text}"
     );
-    let marked = "document.querySelectorAll('.is-touched .touched-by').length";
-    let marked = browser.eval(&format!("return {marked}"), json!(null)).await;
-    assert!(marked.as_u64().unwrap() >= 10, "{marked} rows are marked");
+    let marked = browser.eval("return markedRows.size", json!(null)).await;
+    assert!(marked.as_u64().unwrap() >= 10, "{marked} rows were marked");
     browser.screenshot(screenshot).await;
 
     let result = interact(
