@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::checks::{is_valid_name, is_valid_user};
+use super::cipher::{AUTHENTICATION_TAG_BYTES, Ciphertext};
 use super::error::SecretsError;
 use super::limits::MAX_SECRET_BYTES;
-use super::master_key::{AUTHENTICATION_TAG_BYTES, Ciphertext, MasterKey};
+use super::master_key::MasterKey;
 use super::secret_text::SecretText;
 
 /// The version of the format. Every value is also bound to it.

@@ -1,6 +1,6 @@
 //! Stored secrets: the tokens that sources of tools and MCP servers need, of the agent or of a user.
 //!
-//! 1. [`master_key`] encrypts, and is never in the same file as the secrets.
+//! 1. [`cipher`] encrypts under the [`master_key`], which is never in the same file as the secrets.
 //! 2. [`encrypted_secret`] is an entry of the file: bound to its name and its user.
 //! 3. [`store_file`] is the text of the file, which as a whole is also bound to the master key, so
 //!    that a removed entry is noticed. An older copy of the whole file is not recognized.
@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod checks;
+mod cipher;
 mod commands;
 mod encoded_forms;
 mod encrypted_secret;

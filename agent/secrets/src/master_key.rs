@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use base64::{DecodeError, Engine, engine::GeneralPurpose};
-use chacha20poly1305::aead::{Aead, Generate, Payload};
-use chacha20poly1305::{Key, KeyInit, XChaCha20Poly1305, XNonce};
+use chacha20poly1305::Key;
+use chacha20poly1305::aead::Generate;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
@@ -17,13 +17,10 @@ use super::private_file::{self, PrivateFileError};
 /// The environment variable with the master key.
 pub const MASTER_KEY_VARIABLE: &str = "MCP_WEB_AGENT_MASTER_KEY";
 
-const KEY_BYTES: usize = 32;
+pub(super) const KEY_BYTES: usize = 32;
 
 /// The maximum size of a file with a master key, in bytes.
 const MAX_KEY_FILE_BYTES: usize = 1024;
-
-/// The size of the authentication tag at the end of a ciphertext, in bytes.
-pub(super) const AUTHENTICATION_TAG_BYTES: usize = 16;
 
 /// Prefix that is hashed before a key for its id, so that the hash is useful for nothing else.
 const KEY_ID_CONTEXT: &[u8] = b"mcp-web-agent secrets: id of a master key, version 1\0";
@@ -35,17 +32,6 @@ pub struct MasterKey(Box<Zeroizing<[u8; KEY_BYTES]>>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KeyId(u32);
-
-/// Bytes that a [`MasterKey`] has encrypted.
-#[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Ciphertext {
-    #[serde(with = "base64_text")]
-    pub(super) nonce: Vec<u8>,
-    /// The encrypted bytes and the authentication tag.
-    #[serde(with = "base64_text")]
-    pub(super) ciphertext: Vec<u8>,
-}
 
 /// Why no master key could be loaded. No message contains a key.
 #[derive(Debug, thiserror::Error)]
@@ -139,7 +125,7 @@ impl MasterKey {
         (bytes.len() == KEY_BYTES && is_random).then(|| Self::from_bytes(&bytes))
     }
 
-    fn from_bytes(bytes: &[u8]) -> Self {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         let mut key = Box::new(Zeroizing::new([0; KEY_BYTES]));
         key.copy_from_slice(bytes);
         Self(key)
@@ -152,43 +138,9 @@ impl MasterKey {
         KeyId(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
     }
 
-    /// Encrypts bytes under a new random nonce. Only who has the same associated data can decrypt
-    /// them.
-    pub(super) fn encrypt(
-        &self,
-        plaintext: &[u8],
-        associated_data: &[u8],
-    ) -> io::Result<Ciphertext> {
-        let nonce = XNonce::try_generate().map_err(io::Error::other)?;
-        let payload = Payload {
-            msg: plaintext,
-            aad: associated_data,
-        };
-        let ciphertext = self.cipher().encrypt(&nonce, payload);
-        Ok(Ciphertext {
-            nonce: nonce.to_vec(),
-            ciphertext: ciphertext.map_err(io::Error::other)?,
-        })
-    }
-
-    /// Decrypts bytes. Returns `None` if they, their nonce or the associated data are not those of
-    /// the encryption, or the key is another one.
-    pub(super) fn decrypt(
-        &self,
-        encrypted: &Ciphertext,
-        associated_data: &[u8],
-    ) -> Option<Zeroizing<Vec<u8>>> {
-        let nonce = XNonce::try_from(encrypted.nonce.as_slice()).ok()?;
-        let payload = Payload {
-            msg: &encrypted.ciphertext,
-            aad: associated_data,
-        };
-        let plaintext = self.cipher().decrypt(&nonce, payload).ok()?;
-        Some(Zeroizing::new(plaintext))
-    }
-
-    fn cipher(&self) -> XChaCha20Poly1305 {
-        XChaCha20Poly1305::new(<&Key>::from(&**self.0))
+    /// Returns the bytes of the key.
+    pub(super) fn as_bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
     }
 }
 
@@ -230,29 +182,6 @@ fn parse_hex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
         bytes.push(byte?);
     }
     Some(bytes)
-}
-
-/// Bytes as base64 in JSON.
-mod base64_text {
-    use std::borrow::Cow;
-
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<u8>, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        // Of several texts for the same bytes, the engine accepts the one that it writes.
-        let decoded = STANDARD.decode(text.as_bytes());
-        decoded.map_err(|_| Error::custom("this is not base64"))
-    }
 }
 
 #[cfg(test)]
@@ -357,22 +286,5 @@ mod tests {
         for text in ["+1234567", "ABCDEF01", "1", "", "123456789"] {
             assert!(KeyId::try_from(text.to_owned()).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn only_the_same_key_and_associated_data_decrypt() {
-        let key = MasterKey::from_bytes(&BYTES);
-        let encrypted = key.encrypt(b"hush", b"a").unwrap();
-        assert_eq!(*key.decrypt(&encrypted, b"a").unwrap(), b"hush");
-        assert!(key.decrypt(&encrypted, b"b").is_none());
-        let other = MasterKey::from_bytes(&[7; KEY_BYTES]);
-        assert!(other.decrypt(&encrypted, b"a").is_none());
-        let again = key.encrypt(b"hush", b"a").unwrap();
-        assert_ne!(again.nonce, encrypted.nonce);
-        let short_nonce = Ciphertext {
-            nonce: vec![0; 12],
-            ..encrypted
-        };
-        assert!(key.decrypt(&short_nonce, b"a").is_none());
     }
 }

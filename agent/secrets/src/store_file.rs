@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use sha2::{Digest, Sha256};
 
+use super::cipher::Ciphertext;
 use super::encrypted_secret::{EncryptedSecret, FORMAT, push_part};
 use super::error::SecretsError;
 use super::limits::{MAX_FILE_BYTES, MAX_SECRETS};
-use super::master_key::{Ciphertext, KeyId, MasterKey};
+use super::master_key::{KeyId, MasterKey};
 
 /// The first part of the data that the authentication tag of a file covers.
 const CONTEXT: &[u8] = b"mcp-web-agent secrets: file";
