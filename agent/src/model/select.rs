@@ -102,27 +102,20 @@ fn key(
     }
 }
 
-/// Returns the name of the model. The defaults call tools well at a moderate price.
+/// Returns the name of the model.
 fn model_name(settings: &ModelSettings, provider: Provider) -> Result<String, AgentFailure> {
     if let Some(model) = &settings.model {
         return Ok(model.clone());
     }
-    let default = match provider {
-        Provider::Anthropic => "claude-sonnet-5",
-        // A compatible server has none of OpenAI's models.
-        Provider::Openai if settings.base_url.is_some() => {
-            return Err(AgentFailure::new(
-                ErrorCode::ModelRequestRefused,
-                "there is a base URL, but no model that its server should use",
-            )
-            .with_remedy("name it with --model"));
-        }
-        Provider::Openai => "gpt-5.4-mini",
-        Provider::Gemini => "gemini-3.8-flash",
-        Provider::Ollama => "qwen3",
-        Provider::Commands => "",
-    };
-    Ok(default.to_owned())
+    // A compatible server has none of OpenAI's models.
+    if provider == Provider::Openai && settings.base_url.is_some() {
+        return Err(AgentFailure::new(
+            ErrorCode::ModelRequestRefused,
+            "there is a base URL, but no model that its server should use",
+        )
+        .with_remedy("name it with --model"));
+    }
+    Ok(provider.default_model().to_owned())
 }
 
 #[cfg(test)]

@@ -146,6 +146,17 @@ impl Provider {
         }
     }
 
+    /// Returns the model that is used if none is named: one that calls tools well at a moderate price.
+    pub(crate) fn default_model(self) -> &'static str {
+        match self {
+            Self::Anthropic => "claude-sonnet-5",
+            Self::Openai => "gpt-5.4-mini",
+            Self::Gemini => "gemini-3.8-flash",
+            Self::Ollama => "qwen3",
+            Self::Commands => "",
+        }
+    }
+
     /// Returns the name of the provider in settings and labels.
     pub fn name(self) -> &'static str {
         match self {
