@@ -5,11 +5,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::running_queries::QueryOwner;
+use super::running_queries::{FRONTENDS_SHARE, QueryOwner};
 use bridge_edge::TokenHash;
-
-/// The bodies of all frontends together have one in so many bytes: the bridge always has the rest.
-const FRONTENDS_SHARE: usize = 2;
 
 /// The bodies of one user, or of one frontend, have one in so many bytes.
 const OWNER_SHARE: usize = 8;

@@ -68,9 +68,9 @@ impl QueriesConfig {
     }
 }
 
-/// Queries of all frontends together are at most one in so many: the bridge always has the rest for its
-/// pages.
-const FRONTENDS_SHARE: usize = 2;
+/// All frontends together use at most one of this many parts of the queries, and of the memory for
+/// bodies: the bridge always has the rest for its pages.
+pub(super) const FRONTENDS_SHARE: usize = 2;
 
 #[derive(Default)]
 struct QueryTable {
