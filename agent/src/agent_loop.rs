@@ -53,7 +53,7 @@ use agent_tools::AgentFailure;
 pub(crate) use client_result::ClientResult;
 pub(crate) use input::QueryInput;
 pub(crate) use local_time::check as check_local_time;
-pub(crate) use prompt::SystemPrompts;
+pub(crate) use prompt::{MAX_SYSTEM_BYTES, SystemPrompts};
 use run::AgentLoop;
 pub(crate) use run::FinalAnswer;
 pub(crate) use state::QueryState;

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_loop::SystemPrompts;
+use crate::agent_loop::{MAX_SYSTEM_BYTES, SystemPrompts};
 use crate::agui::SuspendedRuns;
 use crate::bridge::AgentBridge;
 use crate::config::{BridgeUrl, Config};
@@ -27,10 +27,6 @@ use crate::queries::{BodyMemory, QueriesConfig, RunningQueries};
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The maximum length of the operator's text in the system prompt, in bytes. Every turn of every query
-/// sends it.
-const MAX_SYSTEM_BYTES: usize = 64 * 1024;
 
 /// Why an agent cannot start. The message describes what to change.
 #[derive(Debug, thiserror::Error)]

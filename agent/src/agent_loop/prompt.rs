@@ -10,6 +10,10 @@ use super::context::delimit;
 use super::local_time;
 use super::tool_catalog::ToolCatalog;
 
+/// The maximum length of the operator's text in the system prompt, in bytes. Every turn of every query
+/// sends it.
+pub(crate) const MAX_SYSTEM_BYTES: usize = 64 * 1024;
+
 /// The system prompt without the operator's text.
 const SYSTEM_PROMPT: &str = "\
 You work inside a web app, for the person who is using it. Your tools are the app's own: a call acts \
