@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_tools::{
-    AgentFailure, CallOutput, SourceContext, SourceMeta, SourceTool, ToolClass, ToolEffect,
-    ToolSource, builtin_tool, parse_arguments,
+    CallOutput, SourceContext, SourceMeta, SourceTool, ToolClass, ToolEffect, ToolSource,
+    builtin_tool, parse_arguments,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -209,10 +209,6 @@ impl ToolSource for Filesystem {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
-        async { Ok(()) }.boxed()
-    }
-
     fn tools(&self) -> Arc<[SourceTool]> {
         Arc::clone(&self.tools)
     }
@@ -238,10 +234,6 @@ impl ToolSource for Filesystem {
 
     fn prompt(&self) -> Option<Cow<'_, str>> {
         Some(self.prompt.as_str().into())
-    }
-
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        async {}.boxed()
     }
 }
 

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use agent_secrets::SecretStore;
 use agent_tools::text::shorten;
 use agent_tools::{
-    AgentFailure, CallOutput, SourceContext, SourceMeta, SourceTool, ToolClass, ToolEffect,
-    ToolSource, builtin_tool, parse_arguments,
+    CallOutput, SourceContext, SourceMeta, SourceTool, ToolClass, ToolEffect, ToolSource,
+    builtin_tool, parse_arguments,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -376,10 +376,6 @@ impl ToolSource for Github {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
-        async { Ok(()) }.boxed()
-    }
-
     fn tools(&self) -> Arc<[SourceTool]> {
         Arc::clone(&self.tools)
     }
@@ -396,9 +392,5 @@ impl ToolSource for Github {
 
     fn prompt(&self) -> Option<Cow<'_, str>> {
         Some(self.prompt.as_str().into())
-    }
-
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        async {}.boxed()
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_schema::Validator;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -21,9 +22,12 @@ pub trait ToolSource: Send + Sync + Debug {
     /// Returns the name and the kind of the source.
     fn meta(&self) -> &SourceMeta;
 
-    /// Prepares the source, within [`START_TIMEOUT`](crate::timeouts::START_TIMEOUT). It is called again after a failure, but never
-    /// twice at the same time.
-    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>>;
+    /// Prepares the source, within [`START_TIMEOUT`](crate::timeouts::START_TIMEOUT). It is called
+    /// again after a failure, but never twice at the same time. By default, there is nothing to
+    /// prepare.
+    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
+        async { Ok(()) }.boxed()
+    }
 
     /// Returns the tools that the source has at the moment: the same list as long as it has not
     /// changed.
@@ -51,8 +55,10 @@ pub trait ToolSource: Send + Sync + Debug {
     /// [`MAX_SOURCE_PROMPT_BYTES`] are used.
     fn prompt(&self) -> Option<Cow<'_, str>>;
 
-    /// Ends everything that the source has started.
-    fn stop(&self) -> BoxFuture<'_, ()>;
+    /// Ends everything that the source has started. By default, there is nothing to end.
+    fn stop(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
 }
 
 /// Maximum length of the text about a source in the system prompt, in bytes.

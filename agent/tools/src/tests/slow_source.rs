@@ -50,10 +50,6 @@ impl ToolSource for SlowSource {
         &self.meta
     }
 
-    fn start(&self) -> BoxFuture<'_, Result<(), AgentFailure>> {
-        async { Ok(()) }.boxed()
-    }
-
     fn tools(&self) -> Arc<[SourceTool]> {
         let class = ToolClass {
             effect: ToolEffect::Read,
@@ -84,9 +80,5 @@ impl ToolSource for SlowSource {
 
     fn prompt(&self) -> Option<Cow<'_, str>> {
         Some("é".repeat(MAX_SOURCE_PROMPT_BYTES).into())
-    }
-
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        async {}.boxed()
     }
 }
