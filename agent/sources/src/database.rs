@@ -3,7 +3,8 @@
 //! The SQL is written by a language model that may follow the orders of a stranger, so it is not
 //! trusted.
 //!
-//! - [`settings`] has the settings of the operator, [`allowed_tables`] the tables.
+//! - [`settings`] has the settings of the operator, [`allowed_tables`] the tables, and [`limits`] the
+//!   limits without a setting.
 //! - [`request`] is a call of a tool; [`answer`] is its text for the model, and [`error`] is why a
 //!   call fails.
 //! - [`sqlite`] and [`postgres`] read the two kinds of databases. [`password`] is for the second.
@@ -11,6 +12,7 @@
 mod allowed_tables;
 mod answer;
 mod error;
+mod limits;
 #[cfg(feature = "postgres")]
 mod password;
 #[cfg(feature = "postgres")]
@@ -38,22 +40,16 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
 use error::DatabaseError;
+use limits::{MAX_CALLS_PER_USER, MAX_CONCURRENT_CALLS, MAX_PARAMETERS};
 #[cfg(feature = "postgres")]
 use password::Password;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
-use request::{MAX_PARAMETERS, Request, Slot};
+use request::{Request, Slot};
 pub use settings::DatabaseSettings;
 use settings::DatabaseUrl;
 use sqlite::Sqlite;
 pub use sqlite::{READ_ARGUMENT, read_for_agent};
-
-/// How many calls of a source run at the same time. A connection is opened for each, and a hostile
-/// statement can use a processor until its time is over.
-const MAX_CONCURRENT_CALLS: usize = 4;
-
-/// How many of them may be those of one user, so that others need not wait for a hostile statement.
-const MAX_CALLS_PER_USER: usize = 2;
 
 /// The user for whom the source is started.
 const NO_USER: &str = "";
@@ -279,10 +275,6 @@ impl ToolSource for Database {
 
     fn prompt(&self) -> Option<Cow<'_, str>> {
         Some(self.prompt.as_str().into())
-    }
-
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        async {}.boxed()
     }
 }
 

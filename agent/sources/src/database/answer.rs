@@ -4,13 +4,8 @@ use serde::Serialize;
 #[cfg(feature = "postgres")]
 use serde_json::value::RawValue;
 
-use super::error::{DatabaseError, MAX_ANSWER_BYTES, MAX_COLUMNS};
-
-/// Maximum length of a value, in bytes. A longer one is cut.
-pub(super) const MAX_VALUE_BYTES: usize = 4096;
-
-/// The maximum length of the name of a column. That of an expression is its whole text.
-const MAX_COLUMN_NAME_BYTES: usize = 128;
+use super::error::DatabaseError;
+use super::limits::{MAX_ANSWER_BYTES, MAX_COLUMN_NAME_BYTES, MAX_COLUMNS, MAX_VALUE_BYTES};
 
 /// The note after a value that was cut.
 const CUT_NOTE: &str = "… [cut: the value is longer]";

@@ -2,11 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of columns of an answer.
-pub(super) const MAX_COLUMNS: usize = 256;
-
-/// The maximum length of an answer, in bytes.
-pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
+use super::limits::{MAX_ANSWER_BYTES, MAX_COLUMNS};
 
 /// Why a call has failed. The texts for the model describe the error and name valid values. None of
 /// them has a path of the host, a password or a value of a table.

@@ -7,12 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::DatabaseError;
-
-/// The maximum length of a statement, in bytes: many times what a model writes.
-pub(super) const MAX_SQL_BYTES: usize = 64 * 1024;
-
-/// The maximum number of parameters of a statement.
-pub(super) const MAX_PARAMETERS: usize = 100;
+use super::limits::MAX_SQL_BYTES;
 
 /// The request of a call.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,9 +6,7 @@ use agent_tools::text::shorten_bytes;
 use tokio_postgres::error::SqlState;
 
 use super::super::error::DatabaseError;
-
-/// Maximum length of a message of the server, in bytes.
-const MAX_MESSAGE_BYTES: usize = 300;
+use super::super::limits::MAX_ERROR_BYTES;
 
 /// An error while a statement runs. Its message may quote a value of a table: `invalid input syntax for
 /// type integer: "…"`, also of one that is not listed. So it is not given to the model.
@@ -36,7 +34,7 @@ pub(super) fn log_text(error: &tokio_postgres::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     };
-    shorten_bytes(&text, MAX_MESSAGE_BYTES)
+    shorten_bytes(&text, MAX_ERROR_BYTES)
 }
 
 /// Returns the error for a statement that the server cannot prepare. Its message depends on the
@@ -47,7 +45,7 @@ pub(super) fn prepare_error(error: tokio_postgres::Error) -> DatabaseError {
         Some(error) if error.message().contains("multiple commands") => {
             DatabaseError::SeveralStatements
         }
-        Some(error) => DatabaseError::Sql(shorten_bytes(error.message(), MAX_MESSAGE_BYTES)),
+        Some(error) => DatabaseError::Sql(shorten_bytes(error.message(), MAX_ERROR_BYTES)),
         None => error.into(),
     }
 }

@@ -5,8 +5,9 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Column, Row, Statement, Transaction};
 
 use super::super::allowed_tables::AllowedTables;
-use super::super::answer::{Cell, MAX_VALUE_BYTES, QueryAnswer};
-use super::super::error::{DatabaseError, MAX_COLUMNS};
+use super::super::answer::{Cell, QueryAnswer};
+use super::super::error::DatabaseError;
+use super::super::limits::{MAX_COLUMNS, MAX_VALUE_BYTES};
 use super::super::request::Query;
 use super::error::prepare_error;
 use super::locked_tables::TableLocks;

@@ -9,7 +9,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::super::error::DatabaseError;
-use super::super::request::{MAX_PARAMETERS, MAX_SQL_BYTES};
+use super::super::limits::{MAX_PARAMETERS, MAX_SQL_BYTES};
 use super::cancellation::Cancellation;
 
 /// The time for which a statement waits while another program has locked the file. Waiting is not

@@ -4,10 +4,8 @@ use rusqlite::ErrorCode;
 
 use super::super::allowed_tables::AllowedTables;
 use super::super::error::DatabaseError;
+use super::super::limits::MAX_ERROR_BYTES;
 use super::authorizer::{Authorizer, Refusal};
-
-/// Maximum length of a message of SQLite, in bytes: it may quote a part of the statement.
-const MAX_MESSAGE_BYTES: usize = 300;
 
 impl From<rusqlite::Error> for DatabaseError {
     fn from(error: rusqlite::Error) -> Self {
@@ -34,7 +32,7 @@ fn message(error: rusqlite::Error) -> String {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message,
         other => other.to_string(),
     };
-    message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+    message.truncate(message.floor_char_boundary(MAX_ERROR_BYTES));
     message
 }
 

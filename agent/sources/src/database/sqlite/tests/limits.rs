@@ -1,7 +1,6 @@
 //! The limits of an answer.
 
-use super::super::super::error::{MAX_ANSWER_BYTES, MAX_COLUMNS};
-use super::super::super::request::{MAX_PARAMETERS, MAX_SQL_BYTES};
+use super::super::super::limits::{MAX_ANSWER_BYTES, MAX_COLUMNS, MAX_PARAMETERS, MAX_SQL_BYTES};
 use super::*;
 
 const NUMBERS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
