@@ -98,15 +98,7 @@ mod tests {
 
     use super::*;
     use agent_tools::ToolHints;
-
-    fn tool(name: &str, description: &str) -> ServerTool {
-        ServerTool {
-            name: name.to_owned(),
-            description: Some(description.to_owned()),
-            input_schema: json!({ "type": "object" }),
-            annotations: ToolHints::default(),
-        }
-    }
+    use agent_tools::testing::server_tool as tool;
 
     #[test]
     fn numbers_have_a_plural() {

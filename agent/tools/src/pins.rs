@@ -170,19 +170,8 @@ impl Pins {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::server_tool::ToolHints;
-
-    fn tool(name: &str, description: &str) -> ServerTool {
-        ServerTool {
-            name: name.to_owned(),
-            description: Some(description.to_owned()),
-            input_schema: json!({ "type": "object" }),
-            annotations: ToolHints::default(),
-        }
-    }
+    use crate::testing::server_tool as tool;
 
     #[test]
     fn pins_are_kept_in_a_file_and_edited_ones_are_ignored() {

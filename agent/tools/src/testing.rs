@@ -14,15 +14,15 @@ use std::time::Duration;
 
 use bridge_protocol::QueryCaller;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use toml::Spanned;
 
 use crate::audit::CallEntry;
 use crate::metrics::Metrics;
 use crate::pipeline::{self, CallSteps};
 use crate::{
-    Approval, AuditLog, CallLimits, CallOutput, OfferedTool, ProfileEntry, Records, SourceAccess,
-    SourceLimits, Sources, ToolProfile, ToolSource,
+    Approval, AuditLog, CallLimits, CallOutput, OfferedTool, ProfileEntry, Records, ServerTool,
+    SourceAccess, SourceLimits, Sources, ToolHints, ToolProfile, ToolSource,
 };
 pub use fake_source::{FakeSource, Start};
 
@@ -31,6 +31,16 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How many calls of one user a source runs at the same time.
 pub(crate) const MAX_CALLS_PER_USER: usize = 2;
+
+/// Creates a tool of an MCP server, whose arguments are any object.
+pub fn server_tool(name: &str, description: &str) -> ServerTool {
+    ServerTool {
+        name: name.to_owned(),
+        description: Some(description.to_owned()),
+        input_schema: json!({ "type": "object" }),
+        annotations: ToolHints::default(),
+    }
+}
 
 /// Creates the sources of an agent, with the profiles of a text as a file of `tools_file` has them.
 pub fn sources(profiles: &str, sources: Vec<Arc<dyn ToolSource>>) -> Arc<Sources> {

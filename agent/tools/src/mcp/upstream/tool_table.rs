@@ -205,19 +205,8 @@ fn short_list(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::ToolHints;
-
-    fn tool(name: &str, description: &str) -> ServerTool {
-        ServerTool {
-            name: name.to_owned(),
-            description: Some(description.to_owned()),
-            input_schema: json!({ "type": "object" }),
-            annotations: ToolHints::default(),
-        }
-    }
+    use crate::testing::server_tool as tool;
 
     fn listed(tools: &[ServerTool]) -> Listed {
         Listed {
