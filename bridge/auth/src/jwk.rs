@@ -6,7 +6,8 @@ use jsonwebtoken::jwk::{Jwk, KeyOperations, PublicKeyUse};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::verification_key::{Algorithm, VerificationKey};
+use crate::algorithm::Algorithm;
+use crate::verification_key::VerificationKey;
 
 /// The keys of a JWK Set.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use crate::algorithm::Algorithm;
 use crate::base64url::decode_base64url;
 use crate::claims::ClaimRules;
 use crate::error::AuthError;
@@ -16,7 +17,7 @@ use crate::jwks::Jwks;
 use crate::jwt_settings::JwtSettings;
 use crate::principal::Principal;
 use crate::scopes::{Scope, Scopes};
-use crate::verification_key::{Algorithm, KeyLookupError, VerificationKey, select_key};
+use crate::verification_key::{KeyLookupError, VerificationKey, select_key};
 use crate::verified_cache::VerifiedTokenCache;
 
 /// Verifies signed tokens.
@@ -208,7 +209,8 @@ impl JwtHeader {
             return Err(invalid_token("it demands extensions (`crit`)"));
         }
         let algorithm = fields.alg.parse().map_err(|()| {
-            invalid_token("it is not signed with HS256, RS256, ES256 or EdDSA (`alg`)")
+            let allowed = Algorithm::alternatives();
+            invalid_token(&format!("it is not signed with {allowed} (`alg`)"))
         })?;
         Ok(Self {
             algorithm,

@@ -2,14 +2,15 @@
 //!
 //! 1. [`bearer_token`] finds the token of a request.
 //! 2. [`Authenticator`] checks it. [`opaque`] compares opaque tokens by their hashes; [`jwt`]
-//!    verifies signed tokens: [`verification_key`] has the keys, which [`jwk`] parses and [`jwks`]
-//!    fetches, [`claims`] validates the claims of a token, and [`verified_cache`] caches the tokens
+//!    verifies signed tokens: [`algorithm`] has the algorithms, [`verification_key`] the keys,
+//!    which [`jwk`] parses and [`jwks`] fetches, [`claims`] validates the claims of a token, and [`verified_cache`] caches the tokens
 //!    that were valid.
 //! 3. The result is a [`Principal`]: its realm ([`RealmId`]), subject, [`Scopes`] and expiry.
 //!
 //! An agent that answers a query has a [`query_token`] instead, which is valid until the query
 //! ends. Tokens are hashed on arrival, and no `Debug` output and no error contains one.
 
+pub mod algorithm;
 mod base64url;
 mod bearer;
 pub mod claims;

@@ -1,12 +1,12 @@
 //! Keys that verify signed tokens, each for one algorithm.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use jsonwebtoken::DecodingKey;
-use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk};
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
 
+use crate::algorithm::Algorithm;
 use crate::base64url::decode_base64url;
 
 /// RFC 7518 section 3.3 demands at least 2048 bits; the library supports up to 4096.
@@ -17,63 +17,6 @@ const POINT_BYTES: usize = 32;
 
 /// RFC 7518 section 3.2 demands a secret that is at least as long as the hash.
 const MIN_SECRET_BYTES: usize = 32;
-
-/// The algorithms of RFC 7518 and RFC 8037 that a token may be signed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    Hs256,
-    Rs256,
-    Es256,
-    EdDsa,
-}
-
-impl Algorithm {
-    /// The name of the algorithm, as in `alg`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hs256 => "HS256",
-            Self::Rs256 => "RS256",
-            Self::Es256 => "ES256",
-            Self::EdDsa => "EdDSA",
-        }
-    }
-
-    /// Returns the only algorithm for which a key of this kind is used.
-    pub fn from_jwk(jwk: &Jwk) -> Option<Self> {
-        match &jwk.algorithm {
-            AlgorithmParameters::OctetKey(_) => Some(Self::Hs256),
-            AlgorithmParameters::RSA(_) => Some(Self::Rs256),
-            AlgorithmParameters::EllipticCurve(ec) if ec.curve == EllipticCurve::P256 => {
-                Some(Self::Es256)
-            }
-            AlgorithmParameters::OctetKeyPair(ed) if ed.curve == EllipticCurve::Ed25519 => {
-                Some(Self::EdDsa)
-            }
-            _ => None,
-        }
-    }
-
-    /// The algorithm as the `jsonwebtoken` crate names it.
-    pub const fn to_jsonwebtoken(self) -> jsonwebtoken::Algorithm {
-        match self {
-            Self::Hs256 => jsonwebtoken::Algorithm::HS256,
-            Self::Rs256 => jsonwebtoken::Algorithm::RS256,
-            Self::Es256 => jsonwebtoken::Algorithm::ES256,
-            Self::EdDsa => jsonwebtoken::Algorithm::EdDSA,
-        }
-    }
-}
-
-impl FromStr for Algorithm {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        let all = [Self::Hs256, Self::Rs256, Self::Es256, Self::EdDsa];
-        all.into_iter()
-            .find(|algorithm| algorithm.as_str() == name)
-            .ok_or(())
-    }
-}
 
 /// A key and the only algorithm that it may be used with. The constructors set both together, so
 /// that no public key can be used as the secret of HS256.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use reqwest::Url;
 
+use crate::algorithm::Algorithm;
 use crate::jwk::parse_jwk_set;
-use crate::verification_key::{Algorithm, VerificationKey};
+use crate::verification_key::VerificationKey;
 use bridge_edge::http_client;
 use bridge_edge::http_client::{is_loopback, last_cause};
 

@@ -166,6 +166,7 @@ pub(super) const RULES: &[Rule] = &[
         importers: &[
             "bridge/auth/src/jwt.rs",
             "bridge/auth/src/jwk.rs",
+            "bridge/auth/src/algorithm.rs",
             "bridge/auth/src/verification_key.rs",
             "e2e/src/token_issuer.rs",
         ],
