@@ -2,11 +2,11 @@
 //!
 //! [`tool_result`] is the result of a tool call: either the page's JSON text, forwarded without
 //! parsing it ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
-//! [`arguments`] are those of a tool call. [`tool_call`] has what a call is checked for before and after its page, [`content_blocks`]
-//! validates the blocks of a page, [`encoded_size`] measures encoded JSON, and [`segments`] is the
-//! body that is sent. [`prompt_arguments`],
-//! [`page_object`] and [`completion_values`] are for the other requests, and [`request_error`] is why a
-//! request has no result, with the one table of JSON-RPC errors.
+//! [`arguments`] are those of a tool call, and [`tool_call`] builds its result. [`schema_violation`]
+//! has the failures of arguments and results that do not fit a schema. [`content_blocks`] validates
+//! the blocks of a page, [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is
+//! sent. [`prompt_arguments`], [`page_object`] and [`completion_values`] are for the other requests.
+//! [`request_error`] is why a request has no result, with the one table of JSON-RPC errors.
 
 pub mod arguments;
 pub mod built_result;
@@ -17,6 +17,7 @@ pub mod page_object;
 pub mod passthrough;
 pub mod prompt_arguments;
 pub mod request_error;
+pub mod schema_violation;
 pub mod segments;
 pub mod tool_call;
 pub mod tool_result;

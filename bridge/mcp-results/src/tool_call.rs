@@ -1,44 +1,12 @@
-//! The checks of a tool call: of its arguments before the page receives them, and of the page's
-//! answer before the client receives it.
+//! The result of a tool call from its page's answer, or from the reason why it reaches no page.
 
 use bridge_protocol::{ErrorCode, Kind};
 use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::{CallFailure, PageAnswer, RoutingError};
-use bridge_schema::ValidationFailure;
 use serde_json::{Map, json};
 
 use crate::request_error::RequestError;
-use crate::tool_result::{CallToolResult, parse_error_message};
-
-/// The failure of a call whose arguments cannot be passed on.
-pub fn invalid_arguments(message: String) -> CallFailure {
-    CallFailure::new(ErrorCode::InvalidArguments, message)
-}
-
-/// The failure of a call whose arguments are not valid against the tool's input schema.
-pub fn input_schema_violation(tool: &SharedTool, violation: &ValidationFailure) -> CallFailure {
-    invalid_arguments(match violation {
-        ValidationFailure::Unreadable(error) => {
-            format!("the arguments must be an object that can be read: {error}")
-        }
-        violation => {
-            let name = tool.name();
-            format!("the arguments of `{name}` do not fit its input schema: {violation}")
-        }
-    })
-}
-
-/// The failure of a call whose result is not valid against the tool's output schema.
-pub fn output_schema_violation(tool: &SharedTool, violation: &ValidationFailure) -> CallFailure {
-    if let ValidationFailure::Unreadable(error) = violation {
-        return unusable_result(tool, &parse_error_message(error));
-    }
-    let message = format!(
-        "the result of `{}` does not fit its output schema: {violation}",
-        tool.name()
-    );
-    CallFailure::new(ErrorCode::InvalidResult, message)
-}
+use crate::tool_result::CallToolResult;
 
 /// Builds the result for the client from the page's answer. It is not validated yet.
 ///
@@ -65,7 +33,8 @@ pub fn build_result(tool: &SharedTool, answer: PageAnswer) -> Result<CallToolRes
     Ok(result)
 }
 
-fn unusable_result(tool: &SharedTool, error: &str) -> CallFailure {
+/// The failure of a call whose result cannot be passed on.
+pub(crate) fn unusable_result(tool: &SharedTool, error: &str) -> CallFailure {
     let message = format!(
         "the result of `{}` cannot be passed on: {error}",
         tool.name()

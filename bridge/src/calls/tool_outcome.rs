@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
-use bridge_mcp_results::tool_call::{build_result, output_schema_violation};
+use bridge_mcp_results::schema_violation::output_schema_violation;
+use bridge_mcp_results::tool_call::build_result;
 use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_raw_json::RawJson;
 use bridge_realm::definition::SharedTool;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::budget::{WorkError, WorkLength, WorkOrder};
 use crate::hub::Hub;
 use bridge_auth::RealmId;
-use bridge_mcp_results::tool_call::input_schema_violation;
+use bridge_mcp_results::schema_violation::input_schema_violation;
 use bridge_mcp_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::CallFailure;

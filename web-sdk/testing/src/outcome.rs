@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bridge_mcp_results::completion_values::CompletionValues;
 use bridge_mcp_results::page_object;
 use bridge_mcp_results::request_error::RequestError;
-use bridge_mcp_results::tool_call::{
-    build_result, input_schema_violation, invalid_arguments, output_schema_violation,
+use bridge_mcp_results::schema_violation::{
+    input_schema_violation, invalid_arguments, output_schema_violation,
 };
+use bridge_mcp_results::tool_call::build_result;
 use bridge_mcp_results::tool_result::{CallToolResult, StructuredContent};
 use bridge_protocol::ErrorCode;
 use bridge_realm::definition::tool::SharedTool;
