@@ -11,8 +11,8 @@
 //!    length. [`cost`] refuses a schema that expands too far, and counts the steps of a validation
 //!    before it begins. The cost of single keywords is in [`keyword_cost`].
 //! 4. [`Validator`] refuses a value that would cost too much, validates only cheap ones on a thread
-//!    that serves sockets ([`Effort`]), and reports violations in bounded text.
-//!
+//!    that serves sockets ([`Effort`]), and reports violations in bounded text
+//!    ([`ValidationFailure`]).
 //! 5. Text is validated without parsing it where the schema allows that ([`text_validator`]).
 //!
 //! No other crate of the project uses the `jsonschema` crate. It has no I/O and starts no threads.
@@ -29,10 +29,12 @@ pub mod subschemas;
 #[cfg(test)]
 mod tests;
 mod text_validator;
+mod validation_failure;
 mod validator;
 pub mod value_count;
 pub mod walk;
 
 pub use effort::Effort;
 pub use text_validator::TextVerdict;
-pub use validator::{ValidationFailure, Validator, Violation};
+pub use validation_failure::{ValidationFailure, Violation};
+pub use validator::Validator;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::cost::MAX_COST;
 use crate::effort::Effort;
 use crate::tests::keyword_table::validator;
-use crate::validator::ValidationFailure;
+use crate::validation_failure::ValidationFailure;
 
 /// Each schema with a value that is expensive to validate.
 fn hostile_cases() -> Vec<(&'static str, Value, Value)> {

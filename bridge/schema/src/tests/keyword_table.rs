@@ -4,7 +4,8 @@
 use crate::dialect;
 use serde_json::{Map, Value, json};
 
-use crate::validator::{MAX_VIOLATIONS, ValidationFailure, Validator};
+use crate::validation_failure::ValidationFailure;
+use crate::validator::{MAX_VIOLATIONS, Validator};
 
 /// A test case: the name of the feature, the schema of the argument `v` (whose `$defs` are moved to
 /// the root), valid values, and invalid values with the path below `v` and the keyword that reports

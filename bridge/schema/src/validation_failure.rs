@@ -1,0 +1,110 @@
+//! The reasons why a value was not accepted, and their texts.
+
+use std::fmt;
+
+use jsonschema::ValidationError;
+
+use crate::cost::MAX_COST;
+use crate::value_count::MAX_VALUES;
+
+/// The maximum length of each path, rule and message.
+const MAX_TEXT_CHARS: usize = 240;
+
+/// The reason why a value was not accepted.
+#[derive(Debug)]
+pub enum ValidationFailure {
+    /// The schema itself is not valid.
+    InvalidSchema(String),
+    /// The text cannot be parsed. The reason is the parser's.
+    Unreadable(String),
+    /// The text has more than [`MAX_VALUES`] values.
+    TooManyValues,
+    /// The value is too large or nested too deeply to be validated against this schema.
+    TooCostly,
+    /// The value violates the schema. The list is empty if collecting the violations would cost too
+    /// much.
+    InvalidValue {
+        violations: Vec<Violation>,
+        /// Whether there are more violations than are listed.
+        has_more: bool,
+    },
+}
+
+/// A violation: the value at `path` violates `rule` (both are JSON pointers).
+#[derive(Debug)]
+pub struct Violation {
+    pub path: String,
+    pub rule: String,
+    pub message: String,
+}
+
+impl From<ValidationError<'_>> for Violation {
+    fn from(error: ValidationError<'_>) -> Self {
+        Self {
+            path: truncate(&pointer_or_root(&error.instance_path().to_string())),
+            rule: truncate(&error.schema_path().to_string()),
+            message: truncate(&error.masked_with("the value").to_string()),
+        }
+    }
+}
+
+impl fmt::Display for ValidationFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValidationFailure::InvalidSchema(error) => {
+                write!(f, "the tool's schema is not valid: {error}")
+            }
+            ValidationFailure::Unreadable(error) => write!(f, "it cannot be read: {error}"),
+            ValidationFailure::TooManyValues => write!(
+                f,
+                "the value has more than {MAX_VALUES} values in it, which are too many to be \
+                 checked: make it smaller"
+            ),
+            ValidationFailure::TooCostly => write!(
+                f,
+                "the value is too large or nested too deeply to be checked against this schema \
+                 (more than {MAX_COST} steps): make it smaller"
+            ),
+            ValidationFailure::InvalidValue {
+                violations,
+                has_more,
+            } => {
+                if violations.is_empty() {
+                    return write!(f, "it is too large to say where: try with less data");
+                }
+                for (n, violation) in violations.iter().enumerate() {
+                    let separator = if n == 0 { "" } else { "; " };
+                    write!(f, "{separator}{violation}")?;
+                }
+                write!(f, "{}", if *has_more { "; and more" } else { "" })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            rule,
+            message,
+        } = self;
+        write!(f, "at {path}: {message} (rule {rule})")
+    }
+}
+
+fn pointer_or_root(pointer: &str) -> String {
+    if pointer.is_empty() {
+        "/".to_owned()
+    } else {
+        pointer.to_owned()
+    }
+}
+
+/// Truncates a text, because schemas may have long names and lists.
+pub(crate) fn truncate(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
