@@ -1,8 +1,8 @@
 //! MCP: the bridge's own sessions and calls, and rmcp for the methods that reach no page.
 //!
 //! Only this module knows rmcp. `endpoint` authenticates a request and passes it on by its method:
-//! `json_rpc_message` parses it, `checked_request` and `accept_header` check it. rmcp rejects a request
-//! that fails a check and states the reason (`rmcp_services`, `rmcp_rejection`).
+//! `json_rpc_message` parses it, `checked_request`, `protocol_version` and `accept_header` check it. rmcp
+//! rejects a request that fails a check and states the reason (`rmcp_services`, `rmcp_rejection`).
 //!
 //! Pages answer `tools/call` (`tools_call`, `param_headers`) and the methods of
 //! `prompts_and_resources`. `page_call` is their common part, `call_input` has their parameters,
@@ -42,6 +42,7 @@ mod notifier;
 mod page_call;
 mod param_headers;
 mod prompts_and_resources;
+mod protocol_version;
 mod request_context;
 mod request_digest;
 mod request_kind;

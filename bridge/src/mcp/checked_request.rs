@@ -10,7 +10,6 @@ use base64::prelude::BASE64_STANDARD;
 use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
 use bridge_protocol::{LogLevel, SessionId};
-use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName};
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
@@ -19,19 +18,16 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::accept_header::accepts_only_events;
-use super::headers::session_id_header;
+use super::headers::{METHOD, session_id_header, single_header};
 use super::json_rpc_message::{Params, json_string};
+use super::protocol_version::{MODERN_VERSION, has_sessions, known_version, protocol_version};
 use super::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
 use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
 use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
 
-const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
 const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
-
-const MODERN_VERSION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 /// A request that has passed the checks.
 pub(super) struct CheckedRequest<'a> {
@@ -159,40 +155,6 @@ pub(super) fn find_session(
     session.ok_or(Refused::SessionNotFound)
 }
 
-/// Returns the value of `MCP-Protocol-Version`, which is empty if it is not text.
-fn protocol_version(headers: &HeaderMap) -> Option<&str> {
-    let version = headers.get(PROTOCOL_VERSION_HEADER)?;
-    Some(version.to_str().unwrap_or_default())
-}
-
-/// Returns the value of `MCP-Protocol-Version`, if it is not a version of MCP.
-pub(super) fn unknown_version(headers: &HeaderMap) -> Option<&str> {
-    let version = headers.get(PROTOCOL_VERSION_HEADER)?.to_str().ok()?;
-    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
-    known
-        .all(|known| known.as_str() != version)
-        .then_some(version)
-}
-
-/// Whether the headers agree with a request to open a session of this version.
-pub(super) fn allow_initialize(headers: &HeaderMap, requested: &ProtocolVersion) -> bool {
-    match protocol_version(headers) {
-        None => true,
-        Some(version) => {
-            let is_known = ProtocolVersion::KNOWN_VERSIONS.contains(requested);
-            let is_named = requested.has_initialize()
-                || single_header(headers, METHOD_HEADER) == Some("initialize");
-            version == requested.as_str() && is_known && is_named
-        }
-    }
-}
-
-fn has_sessions(version: &str) -> bool {
-    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
-    let known = known.find(|known| known.as_str() == version);
-    known.is_some_and(ProtocolVersion::has_initialize)
-}
-
 /// Returns the client of a request that contains all that is needed: each of MCP 2026-07-28, and one of
 /// an older revision that describes its client in the same way. Returns `None` for a request to a
 /// session.
@@ -206,15 +168,13 @@ fn stateless_client(
     let Some(version) = version else {
         return Ok(None);
     };
-    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
-    let known = known.find(|known| known.as_str() == version);
-    let known = known.filter(|_| protocol_version(headers) == Some(version));
+    let known = known_version(version).filter(|_| protocol_version(headers) == Some(version));
     let known = known.ok_or(Refused::ByRmcp)?;
     if *known != MODERN_VERSION {
         return Ok(parse_client(mcp, params, known.clone()).map(Arc::new));
     }
     let is_named =
-        single_header(headers, METHOD_HEADER) == Some(method) && is_named(headers, method, params);
+        single_header(headers, METHOD) == Some(method) && is_named(headers, method, params);
     let capabilities = params.meta.client_capabilities.map_or("", RawValue::get);
     let info = params.meta.client_info.map_or("", RawValue::get);
     let parse = || parse_client(mcp, params, MODERN_VERSION);
@@ -266,13 +226,6 @@ pub(super) fn decode_header(value: &str) -> Option<Cow<'_, str>> {
     };
     let bytes = BASE64_STANDARD.decode(encoded).ok()?;
     Some(String::from_utf8(bytes).ok()?.into())
-}
-
-/// Returns the value of a header that occurs once.
-fn single_header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let only = values.next()?;
-    values.next().is_none().then(|| only.to_str().ok())?
 }
 
 fn parse_log_level(raw: &RawValue) -> Option<LogLevel> {

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::accept_header::{accepts_events, accepts_only_events};
-use super::checked_request::{CheckedRequest, Refused, find_session, unknown_version};
+use super::checked_request::{CheckedRequest, Refused, find_session};
 use super::client_questions::Answer;
 use super::headers::{LAST_EVENT_ID, session_id_header};
 use super::http_response::{
@@ -31,6 +31,7 @@ use super::http_response::{
 };
 use super::json_rpc_message::{Message, json_string, request_key};
 use super::json_rpc_response::EncodedResponse;
+use super::protocol_version::unknown_version;
 use super::request_kind::RequestKind;
 use super::rmcp_rejection::with_json_body;
 use super::service::McpService;

@@ -11,11 +11,11 @@ use rmcp::ServerHandler;
 use rmcp::model::{InitializeRequestParams, InitializeResult};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::checked_request::allow_initialize;
 use super::headers::SESSION_ID;
 use super::http_response::{single_event, single_response, with_guard};
 use super::json_rpc_message::params_of;
 use super::json_rpc_response::{EncodedResponse, encode_error, encode_result};
+use super::protocol_version::allow_initialize;
 use super::requesting_client::RequestingClient;
 use super::rmcp_conversions;
 use super::rmcp_handler::refusal_to_error;
