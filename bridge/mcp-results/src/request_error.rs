@@ -55,6 +55,10 @@ pub struct JsonRpcError {
     pub data: Option<Value>,
 }
 
+/// The body is not JSON (JSON-RPC 2.0, section 5.1).
+pub const PARSE_ERROR: i32 = -32700;
+/// The body is JSON, but not a message (JSON-RPC 2.0, section 5.1).
+pub const INVALID_REQUEST: i32 = -32600;
 /// JSON-RPC 2.0, section 5.1.
 const INVALID_PARAMS: i32 = -32602;
 /// JSON-RPC 2.0, section 5.1.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use bridge_mcp_results::request_error::INVALID_REQUEST;
 use bridge_protocol::{ClientInfo, ConnectedClient};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -221,7 +222,7 @@ pub(crate) fn event_stream(
 
 /// The only event of a stream that cannot be opened: a JSON-RPC error.
 pub(crate) fn error_event(message: &str) -> Bytes {
-    let error = serde_json::json!({ "code": -32600, "message": message });
+    let error = serde_json::json!({ "code": INVALID_REQUEST, "message": message });
     Bytes::from(encode_event(
         &serde_json::json!({ "jsonrpc": "2.0", "error": error }),
     ))

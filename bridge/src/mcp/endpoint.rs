@@ -9,6 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
+use bridge_mcp_results::request_error::{INVALID_REQUEST, PARSE_ERROR};
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
 use bridge_schema::value_count::{self, MAX_VALUES};
@@ -479,8 +480,10 @@ enum InvalidMessage {
 impl InvalidMessage {
     fn json(self) -> Json<Value> {
         let (code, message) = match self {
-            InvalidMessage::ParseError(error) => (-32700, format!("the body is not JSON: {error}")),
-            InvalidMessage::InvalidRequest(message) => (-32600, message.into_owned()),
+            InvalidMessage::ParseError(error) => {
+                (PARSE_ERROR, format!("the body is not JSON: {error}"))
+            }
+            InvalidMessage::InvalidRequest(message) => (INVALID_REQUEST, message.into_owned()),
         };
         let error = json!({ "code": code, "message": message });
         Json(json!({ "jsonrpc": "2.0", "id": null, "error": error }))

@@ -2,15 +2,13 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use bridge_mcp_results::request_error::INVALID_REQUEST;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde_json::json;
 
 /// The longest text of an error, in bytes. rmcp quotes nothing longer than the name of a header.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
-
-/// The code for a body that is JSON and not a message (JSON-RPC 2.0 section 5.1).
-const INVALID_REQUEST: i32 = -32600;
 
 /// Gives an error the body of a JSON-RPC error without an id. rmcp explains it in plain text, and
 /// without a content type.
