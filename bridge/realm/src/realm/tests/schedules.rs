@@ -166,6 +166,23 @@ impl ScheduleRun {
         Some(effects)
     }
 
+    fn register(
+        &mut self,
+        tab: u8,
+        number: u64,
+        items: Vec<Result<SharedDefinition, RegistrationFailure>>,
+    ) -> Effects {
+        let connection = self.connection(tab);
+        let registration = RegistrationId(number.to_string());
+        self.realm.items_registered(
+            &Self::session(tab),
+            connection,
+            registration,
+            items,
+            self.now,
+        )
+    }
+
     fn pick_call(&self, call: u8) -> Option<(CallId, u8)> {
         let index = usize::from(call).checked_rem(self.calls.len())?;
         Some(self.calls[index].clone())
@@ -246,16 +263,7 @@ impl ScheduleRun {
             Step::Register { tab, tools } => {
                 let resources = tools.iter().take(1).map(|n| Ok(resource(*n)));
                 let tools = tools.iter().map(|n| Ok(tool(&format!("t{n}"))));
-                let items = tools.chain(resources).collect();
-                let registration = RegistrationId(number.to_string());
-                let connection = self.connection(tab);
-                self.realm.items_registered(
-                    &Self::session(tab),
-                    connection,
-                    registration,
-                    items,
-                    self.now,
-                )
+                self.register(tab, number, tools.chain(resources).collect())
             }
             Step::Unregister { tab, tool } => self.realm.items_unregistered(
                 &Self::session(tab),
@@ -319,16 +327,7 @@ impl ScheduleRun {
             }
             Step::RegisterChanged { tab } => {
                 let definition = r#"{"name":"t0","description":"changed"}"#.to_owned();
-                let items = parse_definition(Kind::Tool, definition);
-                let registration = RegistrationId(number.to_string());
-                let connection = self.connection(tab);
-                self.realm.items_registered(
-                    &Self::session(tab),
-                    connection,
-                    registration,
-                    items,
-                    self.now,
-                )
+                self.register(tab, number, parse_definition(Kind::Tool, definition))
             }
             Step::Validate { call, valid } => {
                 let Some((id, _)) = self.pick_call(call) else {
