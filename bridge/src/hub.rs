@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
 use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
-use bridge_realm::definition::DefinitionRegistry;
+use bridge_realm::definition::{DefinitionCheck, DefinitionRegistry};
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
     AgentEffect, ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm,
@@ -99,9 +99,10 @@ pub(crate) const NO_MEMORY_FOR_NEWCOMERS: &str = "the memory of the bridge is in
     later, or raise `max_memory_bytes`";
 
 impl Hub {
+    /// Creates a hub without realms. `check` is applied to each definition that a page registers.
     pub(crate) fn new(
         mut config: Config,
-        definitions: DefinitionRegistry,
+        check: DefinitionCheck,
         agent: Arc<dyn AgentPort>,
     ) -> Arc<Self> {
         let budgets = Budgets::new(&mut config);
@@ -109,7 +110,7 @@ impl Hub {
             session_id_leases: Arc::default(),
             counters: Counters::default(),
             budgets,
-            definitions,
+            definitions: DefinitionRegistry::new(check, limits::definition_limits(&config)),
             result_store: ResultStore::new(&config.results),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),

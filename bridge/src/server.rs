@@ -9,7 +9,6 @@ use std::time::Duration;
 use bridge_edge::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
 };
-use bridge_realm::definition::DefinitionRegistry;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -67,13 +66,13 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
     let address = listener.local_addr().map_err(bind_error)?;
 
     checked.authenticator.start();
-    let definitions = DefinitionRegistry::new(
-        mcp::check_definition,
-        config.page_limits.max_definition_bytes,
-    );
     let tokens_are_self_made = !checked.authenticator.has_configured_tokens();
     let agent_queries = Arc::new(AgentQueries::new(&config, tokens_are_self_made));
-    let hub = Hub::new(config, definitions, Arc::clone(&agent_queries) as _);
+    let hub = Hub::new(
+        config,
+        mcp::check_definition,
+        Arc::clone(&agent_queries) as _,
+    );
     agent_queries.set_hub(&hub);
     if hub.config.agent.run_agent {
         agent_queries.start_agent(address);

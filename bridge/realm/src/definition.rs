@@ -17,7 +17,9 @@ pub mod tool;
 mod uri_template;
 
 pub use definition_error::DefinitionError;
-pub use definition_registry::{DefinitionCheck, DefinitionRegistry, SharedDefinition};
+pub use definition_registry::{
+    DefinitionCheck, DefinitionLimits, DefinitionRegistry, SharedDefinition,
+};
 pub use published_item::{PublishedItem, Template};
 pub use tool::{SESSION_ARGUMENT, SharedTool};
 pub use uri_template::{MAX_URI_BYTES, UriTemplate};

@@ -10,14 +10,14 @@ mod connection_events;
 mod simulated_client;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 use web_time::Instant;
 
 use bridge_protocol::{CallContext, CallId, ClientRequest, ClientResponse, Kind, SessionId};
 use serde_json::value::RawValue;
 
-use crate::definition::{DefinitionRegistry, SharedDefinition, SharedTool};
+use crate::definition::{DefinitionLimits, DefinitionRegistry, SharedDefinition, SharedTool};
 use crate::page_messages::PageMessageLimits;
 use crate::realm::{
     CallFailure, CallOutcome, CallerEvent, ClientId, ConnectionId, Effect, Effects, NewCall, Now,
@@ -30,10 +30,6 @@ pub use connection::TokenLifetime;
 /// The close code that the peer of a WebSocket sees when there was no close frame (RFC 6455 section
 /// 7.1.5).
 pub const ABNORMAL_CLOSURE: u16 = 1006;
-
-/// Shared by all bridges, because the pages of all schedules register the same few tools.
-static DEFINITIONS: LazyLock<DefinitionRegistry> =
-    LazyLock::new(|| DefinitionRegistry::new(|_, _| Ok(()), 1_000_000));
 
 /// An output of the bridge.
 #[derive(Debug)]
@@ -117,6 +113,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct InMemoryBridge {
     realm: Realm,
+    definitions: DefinitionRegistry,
     limits: PageMessageLimits,
     id: String,
     start: Instant,
@@ -136,8 +133,12 @@ impl InMemoryBridge {
         unix_ms: u64,
         token_lifetime: TokenLifetime,
     ) -> Self {
+        let definition_limits = DefinitionLimits {
+            max_bytes: realm_limits.definition_bytes_per_session,
+        };
         Self {
             realm: Realm::new(realm_limits),
+            definitions: DefinitionRegistry::new(|_, _| Ok(()), definition_limits),
             limits,
             id: id.to_owned(),
             start: Instant::now(),

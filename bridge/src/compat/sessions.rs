@@ -288,12 +288,11 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::web::session_pool::SWEEP_INTERVAL;
-    use bridge_realm::definition::DefinitionRegistry;
 
     async fn sessions() -> (Arc<Hub>, CompatSessions, Principal) {
         let hub = Hub::new(
             Config::default(),
-            DefinitionRegistry::new(|_, _| Ok(()), 1000),
+            |_, _| Ok(()),
             Arc::<crate::agent_queries::AgentQueries>::default(),
         );
         let sessions = CompatSessions::new(&hub);

@@ -1,6 +1,7 @@
-//! The limits of the realms, from the configuration.
+//! The limits of realms, of pages' messages and of definitions, from the configuration.
 
 use bridge_realm::PageMessageLimits;
+use bridge_realm::definition::DefinitionLimits;
 use bridge_realm::realm::{QueryLimits, RealmLimits};
 
 use crate::config::Config;
@@ -36,6 +37,13 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
             query_ids_are_credentials: config.query_ids_are_credentials(),
         },
         notify_every_change: config.compatibility.compat.is_some(),
+    }
+}
+
+/// The limits of definitions, as far as they apply before a realm receives them.
+pub(crate) fn definition_limits(config: &Config) -> DefinitionLimits {
+    DefinitionLimits {
+        max_bytes: config.page_limits.max_definition_bytes,
     }
 }
 

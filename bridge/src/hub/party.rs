@@ -95,7 +95,6 @@ mod tests {
     use std::sync::Arc;
 
     use bridge_auth::RealmId;
-    use bridge_realm::definition::DefinitionRegistry;
     use futures_util::FutureExt;
 
     use super::*;
@@ -105,9 +104,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_bytes_of_waiting_work_of_an_address_are_limited() {
-        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);
         let agent = Arc::<AgentQueries>::default();
-        let hub = Hub::new(Config::default(), definitions, agent);
+        let hub = Hub::new(Config::default(), |_, _| Ok(()), agent);
         let tokens = ["a", "b", "c", "d", "e"].map(RealmId::from_token);
         let occupied =
             tokens.map(|realm| occupy(&hub.budgets.cpu_pool, realm, WorkLength::Long, 0));

@@ -48,7 +48,6 @@ pub(crate) fn tool_list_work<'a>(
 
 #[cfg(test)]
 mod tests {
-    use bridge_realm::definition::DefinitionRegistry;
     use futures_util::FutureExt;
     use serde_json::json;
     use serde_json::value::RawValue;
@@ -66,10 +65,9 @@ mod tests {
 
     #[tokio::test]
     async fn long_definitions_are_parsed_in_the_pool_when_they_are_used() {
-        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);
         let hub = Hub::new(
             Config::default(),
-            definitions,
+            |_, _| Ok(()),
             Arc::<AgentQueries>::default(),
         );
         let [a, b] = ["a", "b"].map(RealmId::from_token);

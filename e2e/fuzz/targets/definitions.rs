@@ -5,7 +5,7 @@ mod schema;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{Definition as Sent, Kind};
-use bridge_realm::definition::{DefinitionRegistry, SharedDefinition};
+use bridge_realm::definition::{DefinitionLimits, DefinitionRegistry, SharedDefinition};
 use bridge_schema::{Effort, ValidationFailure, Validator, dialect};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,9 @@ use schema::{DRAFTS, any_schema, any_value};
 /// machine may run other tests at the same time.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-const MAX_DEFINITION_BYTES: usize = 64 * 1024;
+const LIMITS: DefinitionLimits = DefinitionLimits {
+    max_bytes: 64 * 1024,
+};
 
 /// An upgraded schema accepts the same values as the original one in its own draft.
 #[test]
@@ -72,7 +74,7 @@ fn published_definitions_can_be_registered_again() {
             let Ok(raw) = RawValue::from_string(text) else {
                 return;
             };
-            let registry = DefinitionRegistry::new(|_, _| Ok(()), MAX_DEFINITION_BYTES);
+            let registry = DefinitionRegistry::new(|_, _| Ok(()), LIMITS);
             let started = Instant::now();
             let Some(definition) = register(&registry, kind, raw) else {
                 return;

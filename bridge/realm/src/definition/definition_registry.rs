@@ -131,6 +131,13 @@ impl Internable for SharedTool {
 /// reason.
 pub type DefinitionCheck = fn(Kind, &Map<String, Value>) -> Result<(), String>;
 
+/// The limits of a [`DefinitionRegistry`].
+#[derive(Clone, Copy, Debug)]
+pub struct DefinitionLimits {
+    /// The largest definition in bytes: the limit for all definitions of a page.
+    pub max_bytes: usize,
+}
+
 /// All live definitions by content: a thousand tabs of one app share one copy.
 #[derive(Debug)]
 pub struct DefinitionRegistry {
@@ -141,14 +148,12 @@ pub struct DefinitionRegistry {
     check: DefinitionCheck,
     /// Whether a tool with arguments in headers was ever registered.
     has_header_arguments: AtomicBool,
-    /// The largest definition in bytes: the limit for all definitions of a page.
-    max_bytes: usize,
+    limits: DefinitionLimits,
 }
 
 impl DefinitionRegistry {
-    /// Creates an empty registry. `check` is applied to each new definition, and `max_bytes` limits
-    /// its size.
-    pub fn new(check: DefinitionCheck, max_bytes: usize) -> Self {
+    /// Creates an empty registry. `check` is applied to each new definition.
+    pub fn new(check: DefinitionCheck, limits: DefinitionLimits) -> Self {
         Self {
             tools: Interner::default(),
             prompts: Interner::default(),
@@ -156,7 +161,7 @@ impl DefinitionRegistry {
             templates: Interner::default(),
             check,
             has_header_arguments: AtomicBool::new(false),
-            max_bytes,
+            limits,
         }
     }
 
@@ -166,9 +171,10 @@ impl DefinitionRegistry {
     }
 
     /// Parses the definitions of one registration; each succeeds or fails on its own. In all, at
-    /// most `max_bytes` of them are parsed, because a page may not have more.
+    /// most `max_bytes` of them are parsed, because a page may not have more. `Session::register`
+    /// enforces that for the definitions of several registrations.
     pub fn parse(&self, sent: &[Sent]) -> Vec<Result<SharedDefinition, RegistrationFailure>> {
-        let mut remaining = self.max_bytes;
+        let mut remaining = self.limits.max_bytes;
         sent.iter()
             .enumerate()
             .map(|(index, sent)| {
@@ -191,7 +197,7 @@ impl DefinitionRegistry {
     /// Checks the size before the definition is parsed, because parsing takes time and stack.
     /// `remaining` is the number of bytes that may still be parsed.
     fn check_size(&self, raw: &RawValue, remaining: &mut usize) -> Result<(), DefinitionError> {
-        let (bytes, max_bytes) = (raw.get().len(), self.max_bytes);
+        let (bytes, max_bytes) = (raw.get().len(), self.limits.max_bytes);
         if let Some(rest) = remaining.checked_sub(bytes) {
             *remaining = rest;
             return Ok(());

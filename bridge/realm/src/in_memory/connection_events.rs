@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 
 use super::connection::InMemoryConnection;
-use super::{ABNORMAL_CLOSURE, BridgeOutput, DEFINITIONS, InMemoryBridge, connection_id};
+use super::{ABNORMAL_CLOSURE, BridgeOutput, InMemoryBridge, connection_id};
 use crate::page_messages;
 use crate::page_messages::PageEvent;
 use crate::realm::{ConnectionId, Disconnect, Now, PageAbilities, PageHello, ProbeAnswer};
@@ -253,7 +253,7 @@ impl InMemoryBridge {
         message: PageToBridge,
         now: Now,
     ) -> Vec<BridgeOutput> {
-        match PageEvent::from_message(message, &self.limits, &DEFINITIONS) {
+        match PageEvent::from_message(message, &self.limits, &self.definitions) {
             Ok(event) => self.on_event(connection, event, now),
             Err(closing) => self.close(connection, closing.code, now),
         }

@@ -22,8 +22,8 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::definition::DefinitionRegistry;
 use crate::definition::tool::SharedTool;
+use crate::definition::{DefinitionLimits, DefinitionRegistry};
 use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 
 pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
@@ -88,8 +88,14 @@ pub(super) fn page_hello(session: &str) -> PageHello {
     }
 }
 
-static DEFINITIONS: LazyLock<DefinitionRegistry> =
-    LazyLock::new(|| DefinitionRegistry::new(|_, _| Ok(()), 1_000_000));
+static DEFINITIONS: LazyLock<DefinitionRegistry> = LazyLock::new(|| {
+    DefinitionRegistry::new(
+        |_, _| Ok(()),
+        DefinitionLimits {
+            max_bytes: 1_000_000,
+        },
+    )
+});
 
 pub(super) fn tool(name: &str) -> SharedDefinition {
     let definition = format!(r#"{{"name":"{name}"}}"#);

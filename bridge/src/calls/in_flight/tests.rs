@@ -19,7 +19,6 @@ use crate::config::Config;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_mcp_results::arguments::Arguments;
 use bridge_mcp_results::tool_result::CallToolResult;
-use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{CallerEvent, ConnectionId, PageAbilities, PageAnswer, PageHello};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -67,10 +66,9 @@ const SESSION: &str = "tab";
 
 impl Page {
     fn connect() -> Self {
-        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);
         let hub = Hub::new(
             Config::default(),
-            definitions,
+            |_, _| Ok(()),
             Arc::<AgentQueries>::default(),
         );
         let realm = RealmId::from_token("token");

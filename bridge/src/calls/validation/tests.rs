@@ -1,6 +1,5 @@
 use bridge_protocol::ErrorCode;
 use bridge_raw_json::RawJson;
-use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -14,10 +13,9 @@ use crate::config::Config;
 use bridge_mcp_results::arguments::Arguments;
 
 fn hub() -> Arc<Hub> {
-    let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);
     Hub::new(
         Config::default(),
-        definitions,
+        |_, _| Ok(()),
         Arc::<AgentQueries>::default(),
     )
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 fn parse(kind: Kind, definition: Value) -> Result<SharedDefinition, RegistrationFailure> {
     let definition = RawValue::from_string(definition.to_string()).unwrap();
-    DefinitionRegistry::new(|_, _| Ok(()), 10_000)
+    DefinitionRegistry::new(|_, _| Ok(()), DefinitionLimits { max_bytes: 10_000 })
         .parse(&[Sent { kind, definition }])
         .remove(0)
 }
@@ -153,7 +153,10 @@ fn errors_truncate_long_names() {
 
 #[test]
 fn definitions_over_the_limit_are_named_but_not_parsed() {
-    let registry = DefinitionRegistry::new(|_, _| panic!("it is parsed"), 1_000);
+    let registry = DefinitionRegistry::new(
+        |_, _| panic!("it is parsed"),
+        DefinitionLimits { max_bytes: 1_000 },
+    );
     let registered = |definition: &str| {
         let sent = Sent {
             kind: Kind::Tool,
@@ -171,7 +174,7 @@ fn definitions_over_the_limit_are_named_but_not_parsed() {
 
 #[test]
 fn a_registration_parses_no_more_bytes_than_a_page_may_have() {
-    let registry = DefinitionRegistry::new(|_, _| Ok(()), 1_000);
+    let registry = DefinitionRegistry::new(|_, _| Ok(()), DefinitionLimits { max_bytes: 1_000 });
     let tool = |name: &str, bytes: usize| Sent {
         kind: Kind::Tool,
         definition: RawValue::from_string(
@@ -189,7 +192,8 @@ fn a_registration_parses_no_more_bytes_than_a_page_may_have() {
 
 #[test]
 fn equal_definitions_share_one_allocation() {
-    let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
+    let definitions =
+        DefinitionRegistry::new(|_, _| Ok(()), DefinitionLimits { max_bytes: 10_000 });
     let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
     let sent = Sent {
         kind: Kind::Tool,
@@ -226,7 +230,8 @@ fn unused_definitions_are_removed_before_housekeeping() {
 
 #[test]
 fn a_compacted_tool_is_shared_by_all_holders() {
-    let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
+    let definitions =
+        DefinitionRegistry::new(|_, _| Ok(()), DefinitionLimits { max_bytes: 10_000 });
     let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
     let kind = Kind::Tool;
     let sent = [Sent { kind, definition }];

@@ -146,13 +146,14 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::definition::DefinitionRegistry;
+    use crate::definition::{DefinitionLimits, DefinitionRegistry};
 
     fn prompt(name: usize, registration: u64) -> SessionItem {
         let definition = RawValue::from_string(format!(r#"{{"name":"{name}"}}"#)).unwrap();
         let kind = Kind::Prompt;
         let mut parsed =
-            DefinitionRegistry::new(|_, _| Ok(()), 1_000).parse(&[Sent { kind, definition }]);
+            DefinitionRegistry::new(|_, _| Ok(()), DefinitionLimits { max_bytes: 1_000 })
+                .parse(&[Sent { kind, definition }]);
         SessionItem {
             definition: parsed.remove(0).unwrap(),
             registration,

@@ -52,6 +52,9 @@ impl Session {
     /// Registers an item, or replaces the one of the same kind and name at its position. Returns
     /// whether this changes what clients see. `total` is [`Session::definition_bytes`] and is
     /// updated, so that a batch computes it once.
+    ///
+    /// `max_definition_bytes` limits all definitions of the page here. `DefinitionRegistry::parse`
+    /// enforces the same limit for one message, before it is parsed.
     pub(in crate::realm) fn register(
         &mut self,
         index: usize,
