@@ -16,9 +16,9 @@ mod monitoring;
 mod network;
 mod page_limits;
 mod page_timings;
+mod result_text_limit;
 mod results;
 mod tabs;
-mod text_limit;
 mod tokens;
 
 use bridge_edge::LOOPBACK;
@@ -40,9 +40,9 @@ pub use monitoring::{Audit, Monitoring};
 pub use network::Network;
 pub use page_limits::PageLimits;
 pub use page_timings::PageTimings;
+pub(crate) use result_text_limit::{TextLimit, TextLimitRule, TextUnit};
 pub use results::Results;
 pub use tabs::Tabs;
-pub(crate) use text_limit::{TextLimit, TextLimitRule, TextUnit};
 pub use tokens::Tokens;
 
 /// Settings of a bridge.

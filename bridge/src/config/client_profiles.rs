@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::text_limit::CLAUDE_CODE_TEXT_CHARS;
+use super::result_text_limit::CLAUDE_CODE_TEXT_CHARS;
 
 /// The limits of the AI client that makes a call. A field is `None` where only the limits of the
 /// bridge apply.

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
 use super::client_profiles::{ClientProfile, Profile, Profiles};
-use super::text_limit::MIN_TEXT_CHARS;
+use super::result_text_limit::MIN_TEXT_CHARS;
 
 const PROFILE_KEYS: [&str; 5] = [
     "name",
