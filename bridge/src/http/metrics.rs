@@ -1,6 +1,6 @@
 //! The route `/metrics`: what the bridge counts, for a Prometheus server.
 
-mod exposition;
+mod bridge_metrics;
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use http::header::CONTENT_TYPE;
 use crate::compat::CompatService;
 use crate::mcp::McpService;
 use crate::web::{AppState, Problem, client_address};
-use exposition::Exposition;
+use bridge_metrics::BridgeMetrics;
 
 /// The state of the route.
-struct Metrics {
+struct MetricsRoute {
     state: AppState,
     /// The hash of `metrics_token`. A comparison of hashes takes no time that depends on how much of
     /// a token is right.
     token: TokenHash,
-    exposition: Exposition,
+    metrics: BridgeMetrics,
 }
 
 /// Returns the route, or no routes if `metrics_token` is not set.
@@ -38,10 +38,10 @@ pub(super) fn routes(
     let Some(token) = &state.hub.config.monitoring.metrics_token else {
         return Router::new();
     };
-    let metrics = Metrics {
+    let route = MetricsRoute {
         state: state.clone(),
         token: TokenHash::from_token(token.expose()),
-        exposition: Exposition::new(
+        metrics: BridgeMetrics::new(
             state.clone(),
             mcp.clone(),
             compat.cloned(),
@@ -50,27 +50,27 @@ pub(super) fn routes(
     };
     Router::new()
         .route("/metrics", get(metrics_text))
-        .with_state(Arc::new(metrics))
+        .with_state(Arc::new(route))
 }
 
 /// Serves `GET /metrics` in the text format of OpenMetrics.
 async fn metrics_text(
-    State(metrics): State<Arc<Metrics>>,
+    State(route): State<Arc<MetricsRoute>>,
     request: Request,
 ) -> Result<Response, Problem> {
     let headers = request.headers();
     let token = bearer_token(headers, None, false);
     match token.as_deref().map(TokenHash::from_token) {
-        Some(token) if token == metrics.token => {
-            let content_type = [(CONTENT_TYPE, exposition::CONTENT_TYPE)];
-            Ok((content_type, metrics.exposition.encode()).into_response())
+        Some(token) if token == route.token => {
+            let content_type = [(CONTENT_TYPE, bridge_metrics::CONTENT_TYPE)];
+            Ok((content_type, route.metrics.encode()).into_response())
         }
         Some(_) => {
             let address = client_address(request.extensions());
             let refused = AuthError::invalid(
                 "this is not `metrics_token`, with which alone metrics may be read",
             );
-            Err(metrics.state.token_refused(address, refused))
+            Err(route.state.token_refused(address, refused))
         }
         None => Err(Problem::new(
             ErrorCode::MissingAuthentication,

@@ -181,7 +181,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Only the format of metrics is theirs: what is counted does not depend on who reads it.",
         importers: &[
             "agent/tools/src/metrics.rs",
-            "bridge/src/http/metrics/exposition.rs",
+            "bridge/src/http/metrics/bridge_metrics.rs",
         ],
     },
     Rule {

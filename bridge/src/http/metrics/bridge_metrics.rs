@@ -1,4 +1,5 @@
-//! The metrics of a bridge in the text format of OpenMetrics 1.0, which Prometheus reads.
+//! The metrics of a bridge, with their names and labels, in the text format of OpenMetrics 1.0, which
+//! Prometheus reads.
 //!
 //! No label has a value that a page or a client can choose: the number of time series is bounded.
 
@@ -25,7 +26,7 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 const PREFIX: &str = "mcp_web";
 
 /// The metrics of one bridge.
-pub(super) struct Exposition(Registry);
+pub(super) struct BridgeMetrics(Registry);
 
 /// Reads the counters and computes the gauges of a bridge at each scrape.
 struct BridgeCollector {
@@ -38,7 +39,7 @@ struct BridgeCollector {
 /// The labels of one time series.
 type Labels<'a> = &'a [(&'static str, &'a str)];
 
-impl Exposition {
+impl BridgeMetrics {
     pub(super) fn new(
         state: AppState,
         mcp: McpService,
