@@ -81,7 +81,8 @@ impl RefusalKind {
         Self::MaxQueries,
     ];
 
-    /// The name of the kind in logs and metrics. A limit has the name of its setting.
+    /// The name of the kind in logs and metrics. A limit has the name of its setting, or of the
+    /// first one if there are several.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::ForeignHost => "foreign_host",
