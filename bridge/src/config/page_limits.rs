@@ -1,4 +1,5 @@
-//! The settings of the limits of pages: sizes, numbers and rates.
+//! The settings of the limits of pages: sizes, numbers and rates. Limits that no setting changes are in
+//! [`bridge_protocol::limits`].
 
 use bridge_settings::values;
 use clap::Args;

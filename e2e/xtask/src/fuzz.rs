@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the targets in `e2e/fuzz` with libFuzzer, which searches for inputs that
 //! reach more code, and keeps the most valuable of them in the corpora that the tests replay.
 
-mod selection;
+mod corpus_selection;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -147,7 +147,7 @@ impl Target {
             bolero.arg(engine_argument(&inputs.display().to_string()));
         }
         run(&mut bolero, "read the output above")?;
-        let selected = selection::most_valuable(&fs::read_to_string(report)?, MAX_INPUTS)?;
+        let selected = corpus_selection::most_valuable(&fs::read_to_string(report)?, MAX_INPUTS)?;
         self.replace_corpus(&selected)
     }
 

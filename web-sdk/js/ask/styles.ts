@@ -3,7 +3,6 @@
  * scheme and the font are inherited.
  */
 
-
 const CSS = `
 :host { display: block; }
 :host([hidden]), [hidden] { display: none !important; }

@@ -7,7 +7,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { readBlockMetas } from "../src/engine/block-metas.ts";
+import { readBlockMetas } from "../src/engine/read-block-metas.ts";
 
 const [folder = "node_modules"] = process.argv.slice(2);
 const scope = join(folder, "@lowdefy");

@@ -8,6 +8,8 @@
 //! passes the message to [`web_sdk_core::Page`]. The page returns effects: acknowledge the call, and start
 //! the handler, which `js/mcp-web.js` does. When the handler has ended, its outcome is passed to the page,
 //! whose effect sends the answer. Every other event takes the same path.
+//!
+//! A panic traps without a message: the release build removes the messages (`strip_panics.rs` of the xtask).
 #![warn(missing_docs)]
 
 pub mod codec;

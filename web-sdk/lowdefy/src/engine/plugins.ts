@@ -2,7 +2,7 @@
 
 import knownMetas from "./block-metas.json" with { type: "json" };
 import { AppError } from "./app-error.ts";
-import { readBlockMetas } from "./block-metas.ts";
+import { readBlockMetas } from "./read-block-metas.ts";
 import type { BlockMeta } from "./engine-types.ts";
 import type { PackageFinder } from "./packages.ts";
 
