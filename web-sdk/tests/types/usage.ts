@@ -176,7 +176,7 @@ export const updates = () => [
   handle.update({ description: "changed" }),
 ];
 
-export function describe(event: QueryEvent): string {
+export function eventText(event: QueryEvent): string {
   switch (event.type) {
     case "text":
     case "thinking":
@@ -218,7 +218,6 @@ export async function asking(signal: AbortSignal | undefined): Promise<string | 
   const { text, response, value, toolCalls } = await query.result;
   return text ?? response?.arguments.order.join() ?? toolCalls[0]?.source ?? toolCalls[0]?.tool ?? value;
 }
-
 
 export function describe(status: Status): string {
   switch (status.state) {
