@@ -211,7 +211,7 @@ export async function asking(signal: AbortSignal | undefined): Promise<string | 
     },
     { signal },
   );
-  for await (const event of query) console.log(describe(event));
+  for await (const event of query) console.log(eventText(event));
   const attachOptions: AttachOptions = { signal, approvalDialog: false };
   for (const uuid of mcpWeb.openQueries) mcpWeb.attachQuery(uuid, attachOptions).cancel("enough");
   if (query.state === "failed") return query.uuid;
