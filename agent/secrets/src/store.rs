@@ -93,7 +93,7 @@ impl SecretStore {
     ///
     /// # Errors
     ///
-    /// The same errors as [`Self::get`].
+    /// Returns the errors that [`Self::get`] returns.
     pub fn get_or_shared(
         &self,
         name: &str,

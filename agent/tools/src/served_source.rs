@@ -1,7 +1,7 @@
 //! A source that is served to another program on its own, without an agent.
 //!
-//! The user of the program has chosen the source. There are no profiles, approvals, rates and audit
-//! file: the client decides on these. The other steps are those of an agent's calls.
+//! The client decides who may call the tools, how often, and what is recorded, so a served source has
+//! no profiles, approvals, rates or audit file. The other steps are those of an agent's calls.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -84,7 +84,7 @@ fn parse_token_file(text: &str) -> Result<Vec<String>, String> {
         if line.contains(char::is_whitespace) {
             return Err(format!(
                 "line {} has white space within the token: write a token alone on its line, and \
-                 a comment on a line of its own that begins with `#`",
+                 a comment on a separate line that begins with `#`",
                 index + 1
             ));
         }

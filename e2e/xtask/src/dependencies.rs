@@ -26,9 +26,6 @@ const FOLDERS: [&str; 6] = [
     "web-sdk",
 ];
 
-/// This file, which names both versions.
-const SOURCE: &str = "e2e/xtask/src/dependencies.rs";
-
 /// The checks to run.
 #[derive(Debug, Args)]
 pub struct Options {
@@ -43,8 +40,8 @@ pub struct Options {
 ///
 /// Returns an error if a tool cannot be installed, or if a check fails.
 pub fn check(workspace: &Workspace, options: &Options) -> Result<()> {
-    let deny = install::ensure_cargo_program(workspace, CARGO_DENY, &[], SOURCE)?;
-    let machete = install::ensure_cargo_program(workspace, CARGO_MACHETE, &[], SOURCE)?;
+    let deny = install::ensure_cargo_program(workspace, CARGO_DENY, &[])?;
+    let machete = install::ensure_cargo_program(workspace, CARGO_MACHETE, &[])?;
     let mut checks = vec!["bans", "licenses", "sources"];
     if !options.offline {
         checks.push("advisories");

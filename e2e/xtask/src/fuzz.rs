@@ -60,8 +60,7 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
         bail!("no target has this name: the targets are in e2e/fuzz/targets/__fuzz__");
     }
     let features = ["--no-default-features", "--features", "libfuzzer"];
-    let program =
-        install::ensure_cargo_program(workspace, CARGO_BOLERO, &features, "e2e/xtask/src/fuzz.rs")?;
+    let program = install::ensure_cargo_program(workspace, CARGO_BOLERO, &features)?;
     for target in targets {
         step(&format!("fuzzing {}", target.test), || {
             target.search(workspace, &program, options.minutes)?;

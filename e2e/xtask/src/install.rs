@@ -36,18 +36,17 @@ pub(crate) fn ensure(
     Ok(Outcome::Done(()))
 }
 
-/// Installs a program of the registry, given as `name@version`, and returns its path. `source` is the
-/// file that names the version.
+/// Installs a program of the registry, given as `name@version`, and returns its path. Each version has
+/// its own folder.
 pub(crate) fn ensure_cargo_program(
     workspace: &Workspace,
     program: &str,
     features: &[&str],
-    source: &str,
 ) -> Result<PathBuf> {
     let name = program.split('@').next().unwrap_or(program);
-    let home = workspace.tools().join(name);
-    step(&format!("installing {name}"), || {
-        ensure(&home, &[workspace.path(source)], || {
+    let home = workspace.tools().join(program);
+    step(&format!("installing {program}"), || {
+        ensure(&home, &[], || {
             let mut install = cargo(workspace);
             install
                 .args(["install", "--locked", program, "--root"])

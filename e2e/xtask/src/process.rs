@@ -5,6 +5,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::{env, fs};
 
 use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Workspace;
 
@@ -100,21 +101,17 @@ pub(crate) fn run_piped(from: &mut Command, into: &mut Command, advice: &str) ->
 pub(crate) fn kill_with_descendants(child: &mut Child) -> Result<()> {
     let pids = descendants(child.id())?;
     child.kill()?;
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", "kill -KILL \"$@\"", "kill"])
-        .args(pids.iter().map(u32::to_string))
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    // The status is not checked: `kill` fails if one of them has ended meanwhile.
-    command.status()?;
+    for pid in pids.into_iter().filter_map(Pid::from_raw) {
+        // It may have ended meanwhile.
+        let _ = kill_process(pid, Signal::KILL);
+    }
     Ok(())
 }
 
 /// Returns the ids of a process's descendants, from `/proc/PID/stat` (proc_pid_stat(5)).
-fn descendants(ancestor: u32) -> Result<Vec<u32>> {
+fn descendants(ancestor: u32) -> Result<Vec<i32>> {
     let entries = fs::read_dir("/proc").context("run this on Linux")?;
-    let all: Vec<(u32, u32)> = entries
+    let all: Vec<(i32, i32)> = entries
         .flatten()
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
@@ -125,7 +122,7 @@ fn descendants(ancestor: u32) -> Result<Vec<u32>> {
         })
         .collect();
     let mut found = Vec::new();
-    let mut parents = vec![ancestor];
+    let mut parents = vec![i32::try_from(ancestor)?];
     while let Some(parent) = parents.pop() {
         let children = all.iter().filter(|(_, its_parent)| *its_parent == parent);
         let children: Vec<_> = children.map(|(pid, _)| *pid).collect();

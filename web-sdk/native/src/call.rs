@@ -205,7 +205,7 @@ impl Call {
     /// Asks the user of the client to fill in a form with this JSON Schema.
     ///
     /// # Errors
-    /// The same as those of [`Call::elicit`].
+    /// Returns the errors that [`Call::elicit`] returns.
     pub async fn elicit_json(
         &self,
         message: &str,
@@ -223,7 +223,7 @@ impl Call {
     /// Asks the client's model to answer a prompt (MCP sampling), in at most 1,000 tokens.
     ///
     /// # Errors
-    /// The same as those of [`Call::elicit`].
+    /// Returns the errors that [`Call::elicit`] returns.
     pub async fn sample(&self, prompt: &str) -> Result<String, CallError> {
         let message = json!({ "role": "user", "content": { "type": "text", "text": prompt } });
         let params = json!({ "messages": [message], "maxTokens": MAX_TOKENS });
@@ -235,7 +235,7 @@ impl Call {
     /// Sends MCP's `sampling/createMessage` to the client's model, and returns MCP's result.
     ///
     /// # Errors
-    /// The same as those of [`Call::elicit`].
+    /// Returns the errors that [`Call::elicit`] returns.
     pub async fn sample_json(&self, params: Value) -> Result<Value, CallError> {
         self.ask("sample", "sampling/createMessage", params).await
     }
@@ -243,7 +243,7 @@ impl Call {
     /// Returns the folders and files that the client works on (MCP roots).
     ///
     /// # Errors
-    /// The same as those of [`Call::elicit`].
+    /// Returns the errors that [`Call::elicit`] returns.
     pub async fn roots(&self) -> Result<Vec<Root>, CallError> {
         let mut result = self.ask("roots", "roots/list", json!({})).await?;
         let roots = serde_json::from_value(result["roots"].take());

@@ -8,8 +8,7 @@ use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFai
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::definition_error::DefinitionError;
-use super::definition_error::{MAX_NAME_BYTES, definition_name};
+use super::definition_error::{DefinitionError, MAX_NAME_BYTES, definition_name};
 use super::hash::{DefinitionHash, hash_prefix};
 use super::interner::{Internable, Interner};
 use super::published_item::{PublishedItem, Template};

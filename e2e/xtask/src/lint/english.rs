@@ -172,7 +172,7 @@ mod tests {
         ("A text that is no number", &["is no"]),
         ("Names that\n/// are\n/// no paths", &["are no"]),
         ("`a` is no `b`", &["is no"]),
-        ("There is no page, and there also are no tabs.", &[]),
+        ("There is no page, and there are no tabs.", &[]),
         ("It is no longer open, and is no more than a page.", &[]),
         ("It is nonsense.", &[]),
         ("Hears every change.", &["Hears"]),
