@@ -15,7 +15,8 @@ use crate::step::{Outcome, step};
 /// Runs `install` unless `home` contains what an earlier run installed from the same content of
 /// `sources`.
 ///
-/// A file `installed` in `home` records that content. Only one process installs at a time.
+/// A file `installed` in `home` records that content and the path of `home`, because programs of
+/// Python have the path of their interpreter. Only one process installs at a time.
 pub(crate) fn ensure(
     home: &Path,
     sources: &[PathBuf],
@@ -26,6 +27,7 @@ pub(crate) fn ensure(
     for source in sources {
         fingerprint.add_path(source)?;
     }
+    fingerprint.add_text(&home.to_string_lossy());
     let fingerprint = fingerprint.finish();
     let stamp = home.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == fingerprint) {
@@ -63,20 +65,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn installs_again_only_when_a_source_changed() {
+    fn installs_again_only_when_a_source_or_the_folder_changed() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
         let source = folder.path().join("package.json");
         fs::write(&source, "1").unwrap();
-        let is_done = || {
-            let outcome = ensure(&home, std::slice::from_ref(&source), || {
-                Ok(fs::create_dir_all(&home)?)
+        let is_done = |home: &Path| {
+            let outcome = ensure(home, std::slice::from_ref(&source), || {
+                Ok(fs::create_dir_all(home)?)
             });
             matches!(outcome.unwrap(), Outcome::Done(()))
         };
-        assert!(is_done());
-        assert!(!is_done());
+        assert!(is_done(&home));
+        assert!(!is_done(&home));
         fs::write(&source, "2").unwrap();
-        assert!(is_done());
+        assert!(is_done(&home));
+        let moved = folder.path().join("moved");
+        fs::rename(&home, &moved).unwrap();
+        assert!(is_done(&moved));
     }
 }
