@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
 use bridge_protocol::{LogLevel, SessionId};
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::accept_header::accepts_only_events;
-use super::headers::{METHOD, session_id_header, single_header};
+use super::headers::{METHOD, NAME, session_id_header, single_header};
 use super::json_rpc_message::{Params, json_string};
 use super::protocol_version::{MODERN_VERSION, has_sessions, known_version, protocol_version};
 use super::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
@@ -26,8 +26,6 @@ use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
 use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
-
-const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 
 /// A request that has passed the checks.
 pub(super) struct CheckedRequest<'a> {
@@ -204,15 +202,10 @@ fn parse_client(
 
 /// Whether `Mcp-Name` is the name of what the request calls (SEP-2243).
 fn is_named(headers: &HeaderMap, method: &str, params: &Params<'_>) -> bool {
-    let name = match method {
-        "tools/call" | "prompts/get" => params.name,
-        "resources/read" => params.uri,
-        _ => None,
-    };
-    let Some(name) = name.and_then(json_string) else {
+    let Some(name) = params.target(method).and_then(json_string) else {
         return true;
     };
-    let header = single_header(headers, NAME_HEADER);
+    let header = single_header(headers, NAME);
     header.and_then(decode_header).is_some_and(|it| it == name)
 }
 

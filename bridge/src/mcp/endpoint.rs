@@ -26,13 +26,13 @@ use tokio::time::Instant;
 use super::accept_header::{accepts_events, accepts_only_events};
 use super::checked_request::{CheckedRequest, Refused, find_session};
 use super::client_questions::Answer;
-use super::headers::{LAST_EVENT_ID, session_id_header};
+use super::headers::{LAST_EVENT_ID, SESSION_ID, session_id_header};
 use super::http_response::{
     self, single_response, sse_response, until_expiry, until_stopped, with_guard,
 };
 use super::json_rpc_message::{Message, json_string, request_key};
 use super::json_rpc_response::EncodedResponse;
-use super::protocol_version::unknown_version;
+use super::protocol_version::{reconcile, unknown_version};
 use super::request_kind::RequestKind;
 use super::rmcp_rejection::with_json_body;
 use super::service::McpService;
@@ -82,7 +82,7 @@ where
 /// Serves an authenticated request.
 async fn route(
     mcp: &McpService,
-    parts: Parts,
+    mut parts: Parts,
     body: Bytes,
     principal: Principal,
     address: ClientAddress,
@@ -91,8 +91,11 @@ async fn route(
     let lifetime = query.and_then(|query| mcp.state.agent_queries.lifetime_of(query));
     // The query of an agent tracks each response to its end.
     let request_guard = lifetime.map(|lifetime| lifetime.track_request());
+    if parts.method != Method::POST {
+        reconcile(&mut parts.headers, None);
+    }
     let served = match parts.method {
-        Method::POST => serve_post(mcp, &parts, &body, &principal, address).await,
+        Method::POST => serve_post(mcp, &mut parts.headers, &body, &principal, address).await,
         Method::GET => check_kind(&RequestKind::Stream, &principal)
             .map(|()| serve_get(mcp, &parts.headers, &principal)),
         Method::DELETE => Ok(serve_delete(mcp, &parts.headers, &principal)),
@@ -161,14 +164,11 @@ fn session_not_found() -> Response {
 /// The response to a request that would have to be in an MCP session and is in none. rmcp looks for
 /// the session of such a request, or opens one, and responds with 500 because it has none.
 fn no_session(headers: &HeaderMap) -> Response {
-    let message = match unknown_version(headers) {
-        Some(version) => format!("Bad Request: Unsupported MCP-Protocol-Version: {version}").into(),
-        None if session_id_header(headers).is_some() => return session_not_found(),
-        None => "Bad Request: this version of MCP has no `initialize`: send each request with the \
-                 header `Mcp-Method` and the version in `_meta`"
-            .into(),
+    let Some(version) = unknown_version(headers) else {
+        return session_not_found();
     };
-    InvalidMessage::InvalidRequest(message).into_response()
+    let message = format!("Bad Request: Unsupported MCP-Protocol-Version: {version}");
+    InvalidMessage::InvalidRequest(message.into()).into_response()
 }
 
 fn rejected(rejection: impl IntoResponse) -> Box<Response> {
@@ -190,7 +190,7 @@ fn check_kind(kind: &RequestKind<'_>, principal: &Principal) -> Result<(), Box<R
 /// Serves a message. The error is a rejection before it is one.
 async fn serve_post(
     mcp: &McpService,
-    parts: &Parts,
+    headers: &mut HeaderMap,
     body: &Bytes,
     principal: &Principal,
     address: ClientAddress,
@@ -213,7 +213,11 @@ async fn serve_post(
         return Err(too_many_values());
     }
     drop(turn);
-    let headers = &parts.headers;
+    reconcile(headers, Some(&message));
+    if method == Some("initialize") {
+        forget_closed_session(mcp, headers, principal);
+    }
+    let headers = &*headers;
     if message.is_malformed() || accepts_only_events(headers).is_none() {
         return Ok(Served::BY_RMCP);
     }
@@ -263,6 +267,15 @@ async fn serve_post(
         }
     };
     Ok(Served::Response(response.unwrap_or_else(session_not_found)))
+}
+
+/// Removes the id of a session that has ended, or is of another token, from a request that opens one.
+/// Clients send the id that they had before the bridge was restarted, and fail at 404.
+fn forget_closed_session(mcp: &McpService, headers: &mut HeaderMap, principal: &Principal) {
+    let id = session_id_header(headers);
+    if id.is_some_and(|id| mcp.sessions.get(principal.realm, id).is_none()) {
+        headers.remove(SESSION_ID);
+    }
 }
 
 /// Takes a notification of the client, or its answer to a request.

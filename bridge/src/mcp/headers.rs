@@ -15,6 +15,9 @@ pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pro
 /// The header with the method of a request (SEP-2243).
 pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
+/// The header with the name of what a request calls (SEP-2243).
+pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
 /// Returns the MCP session that the headers name. As in rmcp, a value that is not text is ignored.
 pub(super) fn session_id_header(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_ID)?.to_str().ok()

@@ -35,7 +35,7 @@ pub(super) fn serve(
     address: ClientAddress,
 ) -> Option<Response> {
     let params: InitializeRequestParams = params_of(body).ok()?;
-    if !allow_initialize(headers, &params.protocol_version) {
+    if !allow_initialize(headers) {
         return None;
     }
     if mcp.state.hub.budgets.memory.is_scarce() {

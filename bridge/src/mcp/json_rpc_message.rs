@@ -115,6 +115,17 @@ pub(super) struct Params<'a> {
     is_malformed: bool,
 }
 
+impl<'a> Params<'a> {
+    /// Returns the name of what a request with this method calls, which is in `Mcp-Name` (SEP-2243).
+    pub(super) fn target(&self, method: &str) -> Option<&'a RawValue> {
+        match method {
+            "tools/call" | "prompts/get" => self.name,
+            "resources/read" => self.uri,
+            _ => None,
+        }
+    }
+}
+
 /// The members of `_meta` that the bridge reads. Of members with the same key, the last one counts.
 #[derive(Default)]
 pub(super) struct Meta<'a> {

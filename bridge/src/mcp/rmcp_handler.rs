@@ -8,8 +8,8 @@ use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::Refusal;
 use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestParams,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -83,6 +83,11 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        // MCP 2026-07-28 has the level in `_meta` of each request, and rmcp checks no version here.
+        let version = context.protocol_version();
+        if version.is_some_and(|version| !version.has_initialize()) {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
         if let Some(session) = session_of(&context) {
             session.set_log_level(rmcp_conversions::log_level(request.level));
         }

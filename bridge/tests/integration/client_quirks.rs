@@ -281,3 +281,46 @@ async fn resuming_the_stream_of_a_cancelled_call_is_405() {
     // The session continues to work.
     assert_eq!(client.tool_names().await.len(), 6);
 }
+
+#[tokio::test]
+async fn initialize_with_the_id_of_a_session_that_is_not_open_opens_one() {
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let foreign = McpClient::connect(&bridge, OTHER_TOKEN).await;
+    let ended = McpClient::connect(&bridge, TOKEN).await;
+    let end = http_client()
+        .delete(&ended.url)
+        .bearer_auth(TOKEN)
+        .header("mcp-session-id", &ended.session);
+    assert_eq!(
+        with_deadline("end", end.send()).await.unwrap().status(),
+        204
+    );
+    for id in [&*ended.session, &*foreign.session, "nobody's"] {
+        let mut client = McpClient::connect(&bridge, TOKEN).await;
+        client.session = id.to_owned();
+        client.initialize_again().await;
+        assert_ne!(client.session, id);
+        let call = client.call("echo", json!({ "n": 1 }));
+        let answer = while_serving(&mut page, call).await;
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+    let listed = foreign.request("tools/list", json!({})).await;
+    assert!(listed["result"]["tools"].is_array(), "{listed}");
+}
+
+#[tokio::test]
+async fn a_session_serves_get_and_delete_with_the_header_of_a_newer_version() {
+    let bridge = start_bridge().await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    for (method, status) in [("GET", 200), ("DELETE", 204), ("DELETE", 404)] {
+        let request = http_client()
+            .request(method.parse().unwrap(), &client.url)
+            .bearer_auth(TOKEN)
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", &client.session)
+            .header("mcp-protocol-version", STATELESS_REVISION);
+        let response = with_deadline("response", request.send()).await.unwrap();
+        assert_eq!(response.status(), status, "{method}");
+    }
+}

@@ -102,6 +102,11 @@ impl McpClient {
         body
     }
 
+    /// Sends `initialize` with the id of the session that the client has, and uses the new session.
+    pub(crate) async fn initialize_again(&mut self) {
+        self.initialize(CLIENT_NAME, "2025-11-25", json!({})).await;
+    }
+
     pub(crate) async fn post(&self, message: &Value) -> reqwest::Response {
         self.post_text(message.to_string()).await
     }

@@ -6,6 +6,11 @@ use super::request::{Request, SESSIONS, STATELESS};
 use super::rows::{Row, as_is, call, list, row, rows_of, to_header};
 use crate::kit::*;
 
+/// The request with the version that the proxies of some clients send.
+fn with_header_of_2025(request: Request) -> Request {
+    request.header("mcp-protocol-version", "2025-11-25")
+}
+
 /// Adds the rows of calls and lists.
 pub(super) fn add(rows: &mut Vec<Row>) {
     let both = [("call", call as fn() -> _), ("list", list)];
@@ -112,6 +117,26 @@ pub(super) fn add(rows: &mut Vec<Row>) {
             request(),
             |it| it.another("mcp-protocol-version", b"\xff"),
         ));
+        for (name, versions) in [
+            ("a version twice", "2025-11-25, 2025-11-25"),
+            ("two versions", "2025-11-25, 2025-06-18"),
+        ] {
+            rows.push(row(
+                format!("a {what} in a session with {name}"),
+                SESSIONS,
+                request(),
+                move |it| it.header("mcp-protocol-version", versions),
+            ));
+        }
+        rows.push(row(
+            format!("a {what} in an unknown session with the version of 2026"),
+            SESSIONS,
+            request(),
+            |it| {
+                it.header("mcp-session-id", "nobody's")
+                    .header("mcp-protocol-version", STATELESS_REVISION)
+            },
+        ));
         // The session.
         rows.push(row(
             format!("a {what} without a session"),
@@ -143,8 +168,42 @@ pub(super) fn add(rows: &mut Vec<Row>) {
                 it.without("mcp-method").another("mcp-method", b"\xff")
             }),
             ("no version header", |it| it.without("mcp-protocol-version")),
-            ("a version header of 2025", |it| {
-                it.header("mcp-protocol-version", "2025-11-25")
+            ("a version header of 2025", with_header_of_2025),
+            ("a version header of 2025 in an unknown session", |it| {
+                with_header_of_2025(it).header("mcp-session-id", "nobody's")
+            }),
+            ("a version header of 2025 and no other header", |it| {
+                with_header_of_2025(it)
+                    .without("mcp-method")
+                    .without("mcp-name")
+            }),
+            ("a version header of 2025 and another Mcp-Method", |it| {
+                with_header_of_2025(it).header("mcp-method", "ping")
+            }),
+            ("a version header of 2025 and no capabilities", |it| {
+                with_header_of_2025(it)
+                    .remove("/params/_meta/io.modelcontextprotocol~1clientCapabilities")
+            }),
+            (
+                "a version header of 2025 and an unknown version in _meta",
+                |it| {
+                    with_header_of_2025(it).set(
+                        "/params/_meta/io.modelcontextprotocol~1protocolVersion",
+                        json!("2027-01-01"),
+                    )
+                },
+            ),
+            ("an unknown version header", |it| {
+                it.header("mcp-protocol-version", "2027-01-01")
+            }),
+            ("a version of 2025 in _meta", |it| {
+                it.set(
+                    "/params/_meta/io.modelcontextprotocol~1protocolVersion",
+                    json!("2025-11-25"),
+                )
+            }),
+            ("a version header twice", |it| {
+                it.twice("mcp-protocol-version")
             }),
             ("no version in _meta", |it| {
                 it.remove("/params/_meta/io.modelcontextprotocol~1protocolVersion")
@@ -218,6 +277,9 @@ pub(super) fn add(rows: &mut Vec<Row>) {
             (|it: Request| it.without("mcp-name")) as fn(Request) -> Request,
         ),
         ("another Mcp-Name", |it| it.header("mcp-name", "other")),
+        ("a version header of 2025 and another Mcp-Name", |it| {
+            with_header_of_2025(it).header("mcp-name", "other")
+        }),
         ("Mcp-Name twice", |it| it.twice("mcp-name")),
         ("an Mcp-Name in base64", |it| {
             it.header("mcp-name", "=?base64?ZWNobw==?=")

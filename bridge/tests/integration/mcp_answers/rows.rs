@@ -317,6 +317,82 @@ fn add_methods(rows: &mut Vec<Row>) {
     }
 }
 
+/// Adds `initialize` with headers that do not agree with it.
+fn add_initialize(rows: &mut Vec<Row>) {
+    let in_unknown = |it: Request| it.header("mcp-session-id", "nobody's");
+    let changes: [(&str, &str, Change); 9] = [
+        (
+            "2026-07-28",
+            "without session",
+            Box::new(|it| {
+                it.without("mcp-session-id")
+                    .header("mcp-protocol-version", STATELESS_REVISION)
+            }),
+        ),
+        (
+            "2026-07-28",
+            "without session, with another Mcp-Method",
+            Box::new(|it| {
+                it.without("mcp-session-id")
+                    .header("mcp-protocol-version", STATELESS_REVISION)
+                    .header("mcp-method", "ping")
+            }),
+        ),
+        (
+            "2026-07-28",
+            "with an unknown session",
+            Box::new(move |it| in_unknown(it).header("mcp-protocol-version", STATELESS_REVISION)),
+        ),
+        (
+            "2025-06-18",
+            "without session, with the header of another",
+            Box::new(|it| {
+                it.without("mcp-session-id")
+                    .header("mcp-protocol-version", "2025-11-25")
+            }),
+        ),
+        (
+            "2025-11-25",
+            "with an unknown session",
+            Box::new(in_unknown),
+        ),
+        (
+            "2025-11-25",
+            "with an empty session",
+            Box::new(|it| it.header("mcp-session-id", "")),
+        ),
+        (
+            "2025-11-25",
+            "with a session of unreadable bytes",
+            Box::new(|it| {
+                it.without("mcp-session-id")
+                    .another("mcp-session-id", b"\xff")
+            }),
+        ),
+        (
+            "2025-11-25",
+            "with a session of somebody else",
+            Box::new(|it| it.token(Some(OTHER_TOKEN))),
+        ),
+        (
+            "2025-11-25",
+            "with an unknown session and malformed parameters",
+            Box::new(move |it| in_unknown(it).set("/params/clientInfo", json!(7))),
+        ),
+    ];
+    for (version, name, change) in changes {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"n","version":"1"}}}}}}"#
+        );
+        rows.push(row(
+            format!("initialize of {version} {name}"),
+            &SESSIONS[..1],
+            call(),
+            move |it| change(it.body(&body)),
+        ));
+    }
+}
+
 /// Adds bodies that are not requests, and other methods of HTTP.
 fn add_bodies(rows: &mut Vec<Row>) {
     for text in [
@@ -399,22 +475,7 @@ fn add_bodies(rows: &mut Vec<Row>) {
         call(),
         move |it| it.header("mcp-protocol-version", "1999-01-01").body(body),
     ));
-    let newest = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"n","version":"1"}}}"#;
-    for (name, session) in [("without", None), ("with an unknown", Some("nobody's"))] {
-        rows.push(row(
-            format!("initialize of 2026-07-28 without Mcp-Method, {name} session"),
-            &SESSIONS[..1],
-            call(),
-            move |it| {
-                let it = it.without("mcp-session-id").without("mcp-method");
-                let it = it.header("mcp-protocol-version", "2026-07-28").body(newest);
-                match session {
-                    Some(session) => it.header("mcp-session-id", session),
-                    None => it,
-                }
-            },
-        ));
-    }
+    add_initialize(rows);
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"}}}"#;
     rows.push(row(
         "ping with an unknown revision in header and _meta, in a session",
@@ -437,8 +498,13 @@ fn add_bodies(rows: &mut Vec<Row>) {
             ("with an unknown version", |it| {
                 it.header("mcp-protocol-version", "1999-01-01")
             }),
-            ("with the version of 2026", |it| {
+            ("with the version of 2026 and no session", |it| {
                 it.header("mcp-protocol-version", STATELESS_REVISION)
+                    .without("mcp-session-id")
+            }),
+            ("with the version of 2026 of an unknown session", |it| {
+                it.header("mcp-protocol-version", STATELESS_REVISION)
+                    .header("mcp-session-id", "nobody's")
             }),
             ("that accepts only HTML of an unknown session", |it| {
                 it.header("accept", "text/html")
