@@ -10,6 +10,7 @@ mod queries;
 mod rest;
 mod route_name;
 mod sdk;
+mod tool_call;
 mod well_known;
 
 use std::sync::Arc;
@@ -96,7 +97,7 @@ fn compat_router(state: &AppState, service: &Arc<CompatService>, app: MountedApp
 fn common_routes(routes: Router<AppState>) -> Router<AppState> {
     routes
         .route("/ws", get(page_socket::upgrade))
-        .route("/tool-call", post(rest::tool_call))
+        .route("/tool-call", post(tool_call::route))
         .route("/query/{uuid}", queries::open())
         .route("/query/{uuid}/progress", queries::progress())
         .route("/query/{uuid}/complete", queries::complete())

@@ -59,8 +59,12 @@ mod standalone_stream;
 mod tools_call;
 mod tools_list;
 
+pub(crate) use accept_header::accepts_only_events;
+pub(crate) use call_client::MessageBuffer;
 pub(crate) use endpoint::{endpoint, serve};
+pub(crate) use json_rpc_response::EncodedResponse;
 pub(crate) use notifier::ClientNotifier;
+pub(crate) use page_call::serve_events;
 pub(crate) use rmcp_conversions::MAX_CLIENT_INFO_CHARS;
 pub(crate) use rmcp_conversions::check_definition;
 pub(crate) use service::McpService;

@@ -19,7 +19,7 @@ use http_body::Body as HttpBody;
 use tower::ServiceExt;
 
 use super::route_name::route_name;
-use super::{compat, rest};
+use super::{compat, tool_call};
 use crate::budget::RefusalRecord;
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
@@ -113,7 +113,7 @@ impl RequestHandler {
             .as_ref()
             .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
         let mut response = match route {
-            FastRoute::ToolCall => rest::serve_tool_call(state, &parts, body, address).await,
+            FastRoute::ToolCall => tool_call::serve(state, &parts, body, address).await,
             FastRoute::Mcp => mcp::serve(&self.mcp, parts, body, address).await,
             FastRoute::Compat(service) => {
                 Box::pin(compat::serve_post(state, &service, &parts, body, address)).await

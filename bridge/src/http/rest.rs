@@ -1,6 +1,4 @@
-//! Routes of plain HTTP: call a tool, and list sessions and tools, without MCP.
-
-use std::sync::Arc;
+//! Routes of plain HTTP that list sessions and tools, the root, and the responses without a route.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -8,182 +6,22 @@ use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{RealmId, Scope};
-use bridge_edge::ClientAddress;
-use bridge_protocol::{
-    CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
-};
+use bridge_mcp_results::segments::EncodedBody;
+use bridge_protocol::{ErrorCode, Kind};
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::{CallFailure, Realm};
-use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode, Uri};
-use http_body::Body;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
 use super::page_socket;
-use crate::budget::{AnswerBody, INLINE_LIMIT, Party, WorkOrder};
+use crate::budget::{AnswerBody, AnswerLease, WorkOrder};
+use crate::calls;
 use crate::calls::builtin_tools;
-use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::web::body::read_to_end_limited;
-use crate::web::{AppState, Problem, client_address, guard};
-use bridge_mcp_results::encoded_size;
-use bridge_mcp_results::segments::EncodedBody;
-use bridge_mcp_results::tool_result::CallToolResult;
-
-/// The body of `POST /tool-call`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ToolCallBody {
-    tool_name: String,
-    #[serde(default)]
-    tool_input: Option<Box<RawValue>>,
-    #[serde(default)]
-    session_id: Option<SessionId>,
-}
-
-/// The client of a plain HTTP call, which receives the result only.
-static SILENT_CLIENT: SilentClient =
-    SilentClient("the caller speaks plain HTTP: it cannot be asked");
-
-/// Serves `POST /tool-call`: responds with the MCP result object.
-pub(super) async fn tool_call(State(state): State<AppState>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let address = client_address(&parts.extensions);
-    serve_tool_call(&state, &parts, body, address).await
-}
-
-/// Serves `POST /tool-call` with or without the router.
-pub(super) async fn serve_tool_call<B>(
-    state: &AppState,
-    parts: &Parts,
-    body: B,
-    address: ClientAddress,
-) -> Response
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<axum::BoxError>,
-{
-    let result = handle_tool_call(state, parts, body, address).await;
-    result.unwrap_or_else(Problem::into_response)
-}
-
-async fn handle_tool_call<B>(
-    state: &AppState,
-    parts: &Parts,
-    body: B,
-    address: ClientAddress,
-) -> Result<Response, Problem>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<axum::BoxError>,
-{
-    let principal = state.authenticate(parts, address).await?;
-    principal.require_scope(Scope::ToolsCall)?;
-    let caller = Party::new(address, principal.realm);
-    let body = read_to_end_limited(state, body, caller).await?;
-    // serde would read the fields of an array by their order.
-    if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(malformed_call("it is an array"));
-    }
-    let scan_turn = state
-        .hub
-        .budgets
-        .cpu_pool
-        .scan_turn(principal.realm, body.len());
-    let scan_turn = scan_turn.await.map_err(CallFailure::from)?;
-    let body: ToolCallBody =
-        serde_json::from_slice(&body).map_err(|error| malformed_call(&error.to_string()))?;
-    drop(scan_turn);
-    let arguments = match body.tool_input {
-        None => Arguments::default(),
-        Some(input) if input.get().starts_with('{') => Arguments::from_raw(input),
-        Some(_) => return Err(malformed_call("`toolInput` is not an object")),
-    };
-    let agent = parts
-        .headers
-        .get(USER_AGENT)
-        .and_then(|agent| agent.to_str().ok());
-    let client = agent.map(|agent| ClientInfo {
-        name: agent.to_owned(),
-        version: None,
-        title: None,
-    });
-    let client = client.map(|info| CallingClient {
-        info,
-        protocol_version: None,
-        capabilities: None,
-        limits: None,
-    });
-    let request = CallRequest {
-        caller: calls::CallOptions {
-            query_lifetime: state.agent_queries.lifetime_for(&principal),
-            realm: principal.realm,
-            address,
-            session: body.session_id,
-            call_context: CallContext {
-                client: client.map(Arc::new),
-                caller: Some(principal.caller(CallerTransport::Http)),
-                query_id: principal.query.clone(),
-                ..CallContext::default()
-            },
-            client: &SILENT_CLIENT,
-            limits: DeliveryLimits::default(),
-            client_responses: Vec::new(),
-            resume_token: None,
-            audit: None,
-        },
-        tool: body.tool_name,
-        arguments,
-    };
-    match calls::call_tool(&state.hub, request).await {
-        Ok(RoundOutcome::Complete(result)) => {
-            Ok(json_response(state, principal.realm, result).await)
-        }
-        // Cannot happen: a client that declares no capability receives no requests.
-        Ok(RoundOutcome::InputRequired { .. }) => Err(Problem::new(
-            ErrorCode::ClientCapabilityMissing,
-            "the tool asks its client, and plain HTTP cannot answer: use MCP".to_owned(),
-        )),
-        Err(error) => Err(Problem::new(ErrorCode::ToolNotFound, error.to_string())),
-    }
-}
-
-fn malformed_call(reason: &str) -> Problem {
-    let message = format!(
-        "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": string?}}: \
-         {reason}"
-    );
-    Problem::new(ErrorCode::ProtocolViolation, message)
-}
-
-/// Returns the response with a tool result to a client of this realm.
-async fn json_response(state: &AppState, realm: RealmId, result: CallToolResult) -> Response {
-    let encode = |result: &CallToolResult| result.encode_body(b"{".to_vec(), b"}");
-    let body = if result.is_borrowed() || encoded_size::fits_within(&result, 2 * INLINE_LIMIT) {
-        encode(&result)
-    } else {
-        let order = WorkOrder::for_result(realm, &result);
-        let encoded = state.hub.run_work(order, move || encode(&result)).await;
-        encoded.unwrap_or_else(|error| encode(&CallToolResult::from_failure(&error.after_call())))
-    };
-    let body = match state.hub.lease_answer(realm, body.encoded_len()) {
-        Ok(lease) => AnswerBody::new(body, lease),
-        Err(failure) => AnswerBody::new(encode(&CallToolResult::from_failure(&failure)), None),
-    };
-    json_body(axum::body::Body::new(body))
-}
-
-fn json_body(body: axum::body::Body) -> Response {
-    let mut response = Response::new(body);
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, json);
-    response
-}
+use crate::web::{AppState, Problem, guard};
 
 /// Serves `GET /sessions`: the pages of the token, or the page of a query with the tools that the
 /// query may call.
@@ -239,9 +77,15 @@ async fn tool_list_response(
     let encoded = hub.run_work_unless_small(order, encode).await;
     let body = EncodedBody::from(encoded.map_err(CallFailure::from)?.into_bytes());
     let lease = hub.lease_answer(realm, body.encoded_len())?;
-    Ok(json_body(axum::body::Body::new(AnswerBody::new(
-        body, lease,
-    ))))
+    Ok(json_body(body, lease))
+}
+
+/// Returns a response with this JSON.
+pub(super) fn json_body(body: EncodedBody, lease: Option<AnswerLease>) -> Response {
+    let mut response = Response::new(axum::body::Body::new(AnswerBody::new(body, lease)));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
 }
 
 /// Returns the response to a path without a route.

@@ -11,7 +11,7 @@ const EVENTS: &str = "text/event-stream";
 ///
 /// A client that lists one of the two types is accepted, and so is `*/*` or no header, as current
 /// clients send them.
-pub(super) fn accepts_only_events(headers: &HeaderMap) -> Option<bool> {
+pub(crate) fn accepts_only_events(headers: &HeaderMap) -> Option<bool> {
     let first = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     let Some(first) = first.filter(|accept| !accept.contains("*/*")) else {
         return Some(false);

@@ -19,7 +19,7 @@ use crate::calls::{ClientChannel, DETACHED_CLIENT};
 /// A call is polled for its next message only when the last one was taken, and sends nothing until
 /// then. So the buffer contains only what was waiting for the caller at the last poll.
 #[derive(Debug, Default)]
-pub(super) struct MessageBuffer {
+pub(crate) struct MessageBuffer {
     queue: Mutex<VecDeque<Vec<u8>>>,
     /// How the response is sent, once that is decided. The decision is final.
     form: OnceLock<ResponseForm>,
@@ -63,7 +63,7 @@ impl MessageBuffer {
         self.form.get() == Some(&ResponseForm::None)
     }
 
-    pub(super) fn push(&self, message: &impl Serialize) {
+    pub(crate) fn push(&self, message: &impl Serialize) {
         if let Ok(json) = serde_json::to_vec(message) {
             self.lock().push_back(json);
         }

@@ -11,17 +11,18 @@ use serde_json::{Map, Value};
 use super::rmcp_conversions;
 use crate::budget::AnswerLease;
 
-/// A JSON-RPC response. Its HTTP status applies if it is not an event of a stream.
+/// A JSON-RPC response, or the result of a call of plain HTTP. Its HTTP status applies if it is not an
+/// event of a stream.
 #[derive(Debug)]
-pub(super) struct EncodedResponse {
-    pub(super) status: StatusCode,
-    pub(super) json: EncodedBody,
+pub(crate) struct EncodedResponse {
+    pub(crate) status: StatusCode,
+    pub(crate) json: EncodedBody,
     /// The lease on the bytes of a large response.
-    pub(super) lease: Option<AnswerLease>,
+    pub(crate) lease: Option<AnswerLease>,
 }
 
 impl EncodedResponse {
-    pub(super) fn new(status: StatusCode, json: impl Into<EncodedBody>) -> Self {
+    pub(crate) fn new(status: StatusCode, json: impl Into<EncodedBody>) -> Self {
         Self {
             status,
             json: json.into(),

@@ -178,6 +178,20 @@ async fn serve_stateless(
     }
 }
 
+/// Runs a call of plain HTTP whose client accepts only events, and whose messages are in the buffer. An
+/// early failure is not an event: it has an HTTP status.
+pub(crate) async fn serve_events(
+    messages: Arc<MessageBuffer>,
+    run: impl Future<Output = EncodedResponse> + Send + 'static,
+) -> Response {
+    let mut stream = CallStream::new(run, Arc::clone(&messages), None);
+    match first_item(&messages, stream.next(), false).await {
+        Some(CallStreamItem::Response(response)) => single_response(response, true),
+        Some(CallStreamItem::Message(first)) => http_response::ephemeral(Some(first), stream),
+        None | Some(CallStreamItem::Cancelled) => http_response::ephemeral(None, stream),
+    }
+}
+
 /// Serves a call of an MCP session, which outlives its connection.
 async fn serve_in_session(
     request: &CheckedRequest<'_>,

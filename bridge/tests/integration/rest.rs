@@ -1,5 +1,9 @@
 //! The REST routes: tool calls without MCP, lists of sessions and tools, and CORS.
 
+use std::time::Duration;
+
+use bridge::ServerHandle;
+use reqwest::Response;
 use serde_json::{Value, json};
 
 use crate::kit::*;
@@ -32,6 +36,125 @@ async fn a_disconnected_caller_cancels_the_call_in_the_page() {
     caller.abort();
     let cancel = page.recv_call_cancel().await;
     assert_eq!(cancel.request_id, call.request_id);
+}
+
+/// Calls a tool as a client that accepts only events.
+async fn post_for_events(bridge: &ServerHandle, body: Value) -> Response {
+    let request = http_client()
+        .post(format!("{}/tool-call", bridge.url()))
+        .bearer_auth(TOKEN)
+        .header("accept", "text/event-stream")
+        .json(&body);
+    with_deadline("response", request.send()).await.unwrap()
+}
+
+/// Returns the data of the events of a body.
+fn events(body: &str) -> Vec<Value> {
+    let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str(data).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_client_that_accepts_only_events_receives_progress_and_the_result() {
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let body = json!({ "toolName": "echo", "toolInput": { "n": 3 } });
+    let serve = async {
+        let call = page.recv_call().await;
+        assert!(call.context.progress);
+        for (progress, members) in [
+            (1, json!({ "total": 2, "message": "a\nb" })),
+            (2, json!({})),
+        ] {
+            let report = json!({ "type": "call-progress", "requestId": call.request_id,
+                "progress": progress });
+            page.send_json(with_members(report, members)).await;
+        }
+        page.respond(&call, json!({ "n": 3 })).await;
+    };
+    let (response, ()) = tokio::join!(post_for_events(&bridge, body), serve);
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["x-accel-buffering"], "no");
+    let result = json!({ "content": [{ "type": "text", "text": "{\"n\":3}" }],
+        "structuredContent": { "n": 3 } });
+    let expected = [
+        json!({ "type": "progress", "progress": 1, "total": 2, "message": "a\nb" }),
+        json!({ "type": "progress", "progress": 2 }),
+        json!({ "type": "result", "result": result }),
+    ];
+    let text = with_deadline("events", response.text()).await.unwrap();
+    assert_eq!(events(&text), expected);
+}
+
+#[tokio::test]
+async fn the_stream_of_a_silent_call_has_keepalives() {
+    let mut config = test_config();
+    config.calls.progress_every = Duration::from_millis(100);
+    let bridge = start_bridge_with(config).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let request = post_for_events(&bridge, json!({ "toolName": "echo" }));
+    let (mut response, call) = tokio::join!(request, page.recv_call());
+    let mut body = String::new();
+    while !body.contains("still running") {
+        let chunk = with_deadline("keepalive", response.chunk()).await.unwrap();
+        body += std::str::from_utf8(&chunk.unwrap()).unwrap();
+    }
+    page.respond(&call, json!({ "n": 1 })).await;
+    while let Some(chunk) = with_deadline("rest", response.chunk()).await.unwrap() {
+        body += std::str::from_utf8(&chunk).unwrap();
+    }
+    let last = events(&body).pop().unwrap();
+    assert_eq!(last["result"]["structuredContent"], json!({ "n": 1 }));
+}
+
+#[tokio::test]
+async fn a_client_that_closes_the_stream_cancels_the_call() {
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let request = post_for_events(&bridge, json!({ "toolName": "echo" }));
+    let serve = async {
+        let call = page.recv_call().await;
+        let report =
+            json!({ "type": "call-progress", "requestId": call.request_id, "progress": 1 });
+        page.send_json(report).await;
+        call
+    };
+    let (response, call) = tokio::join!(request, serve);
+    drop(response);
+    let cancel = page.recv_call_cancel().await;
+    assert_eq!(cancel.request_id, call.request_id);
+}
+
+#[tokio::test]
+async fn failures_of_a_call_with_events_are_those_of_a_call_without() {
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    for (body, status, error) in [
+        (json!({}), 400, "ProtocolViolation"),
+        (json!({ "toolName": "none" }), 404, "ToolNotFound"),
+    ] {
+        let response = post_for_events(&bridge, body.clone()).await;
+        assert_eq!(response.status(), status, "{body}");
+        assert_eq!(response.headers()["content-type"], "application/json");
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(problem["error"], error, "{problem}");
+    }
+    let fail = async {
+        let call = page.recv_call().await;
+        page.send_json(json!({ "type": "call-error", "requestId": call.request_id,
+            "code": "HandlerFailed", "message": "no" }))
+            .await;
+    };
+    let request = post_for_events(&bridge, json!({ "toolName": "echo" }));
+    let (response, ()) = tokio::join!(request, fail);
+    let text = with_deadline("events", response.text()).await.unwrap();
+    let events = events(&text);
+    assert_eq!(
+        (events.len(), &events[0]["result"]["isError"]),
+        (1, &json!(true))
+    );
 }
 
 #[tokio::test]

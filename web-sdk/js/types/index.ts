@@ -9,6 +9,7 @@ export type * from "./error-codes.ts";
 export type * from "./handles.ts";
 export type * from "./infer.ts";
 export type * from "./options.ts";
+export type * from "./plain-http.ts";
 export type * from "./query.ts";
 export type * from "./status.ts";
 export type * from "./webmcp.ts";

@@ -15,6 +15,8 @@ import {
   type Query,
   type QueryEvent,
   type Status,
+  type ToolCallEvent,
+  type ToolCallRequest,
   type ToolHandle,
 } from "mcp-web-sdk";
 import { McpWebAskElement, type AskOptions, type AskStrings, type AskSuggestion } from "mcp-web-sdk/ask";
@@ -328,3 +330,16 @@ document.addEventListener("mcp-web-ask-error", ({ detail }) => detail.error);
 if (isAsked) askBox.stop();
 askBox.clear();
 askBox.focus();
+
+const toolCall: ToolCallRequest = { toolName: "add_card", toolInput: { title: "a" } };
+const describeEvent = (event: ToolCallEvent): string => {
+  switch (event.type) {
+    case "progress":
+      return event.message ?? `${event.progress} of ${event.total}`;
+    case "result":
+      return event.result.content.map(({ type }) => type).join();
+    case "error":
+      return event.error + event.message;
+  }
+};
+describeEvent(JSON.parse(toolCall.toolName) as ToolCallEvent);

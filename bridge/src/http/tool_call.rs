@@ -1,0 +1,154 @@
+//! `POST /tool-call`: calls a tool without MCP. The response is the result as JSON or, for a client
+//! that accepts only that, an event stream, which proxies do not end while a call is silent.
+
+mod events;
+mod outcome;
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use bridge_auth::Scope;
+use bridge_edge::ClientAddress;
+use bridge_protocol::{
+    CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, SessionId,
+};
+use bridge_realm::realm::CallFailure;
+use bytes::Bytes;
+use http::header::USER_AGENT;
+use http_body::Body;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use self::outcome::{complete, encode};
+use super::rest::json_body;
+use crate::budget::Party;
+use crate::calls::{self, Arguments, CallRequest, DeliveryLimits};
+use crate::mcp::accepts_only_events;
+use crate::web::body::read_to_end_limited;
+use crate::web::{AppState, Problem, client_address};
+
+/// The body of `POST /tool-call`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolCallBody {
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Option<Box<RawValue>>,
+    #[serde(default)]
+    session_id: Option<SessionId>,
+}
+
+/// Serves `POST /tool-call` behind the router.
+pub(super) async fn route(State(state): State<AppState>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let address = client_address(&parts.extensions);
+    serve(&state, &parts, body, address).await
+}
+
+/// Serves `POST /tool-call` with or without the router.
+pub(super) async fn serve<B>(
+    state: &AppState,
+    parts: &Parts,
+    body: B,
+    address: ClientAddress,
+) -> Response
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let request = match read_request(state, parts, body, address).await {
+        Ok(request) => request,
+        Err(problem) => return problem.into_response(),
+    };
+    if accepts_only_events(&parts.headers) == Some(true) {
+        return events::serve(&state.hub, request).await;
+    }
+    let realm = request.caller.realm;
+    match complete(calls::call_tool(&state.hub, request).await) {
+        Ok(result) => {
+            let response = encode(&state.hub, realm, result, [b"{", b"}"]).await;
+            json_body(response.json, response.lease)
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn read_request<B>(
+    state: &AppState,
+    parts: &Parts,
+    body: B,
+    address: ClientAddress,
+) -> Result<CallRequest<'static>, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let principal = state.authenticate(parts, address).await?;
+    principal.require_scope(Scope::ToolsCall)?;
+    let caller = Party::new(address, principal.realm);
+    let body = read_to_end_limited(state, body, caller).await?;
+    // serde would read the fields of an array by their order.
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(malformed_call("it is an array"));
+    }
+    let scan_turn = state
+        .hub
+        .budgets
+        .cpu_pool
+        .scan_turn(principal.realm, body.len());
+    let scan_turn = scan_turn.await.map_err(CallFailure::from)?;
+    let body: ToolCallBody =
+        serde_json::from_slice(&body).map_err(|error| malformed_call(&error.to_string()))?;
+    drop(scan_turn);
+    let arguments = match body.tool_input {
+        None => Arguments::default(),
+        Some(input) if input.get().starts_with('{') => Arguments::from_raw(input),
+        Some(_) => return Err(malformed_call("`toolInput` is not an object")),
+    };
+    let agent = parts
+        .headers
+        .get(USER_AGENT)
+        .and_then(|agent| agent.to_str().ok());
+    let client = agent.map(|agent| ClientInfo {
+        name: agent.to_owned(),
+        version: None,
+        title: None,
+    });
+    let client = client.map(|info| CallingClient {
+        info,
+        protocol_version: None,
+        capabilities: None,
+        limits: None,
+    });
+    Ok(CallRequest {
+        caller: calls::CallOptions {
+            query_lifetime: state.agent_queries.lifetime_for(&principal),
+            realm: principal.realm,
+            address,
+            session: body.session_id,
+            call_context: CallContext {
+                client: client.map(Arc::new),
+                caller: Some(principal.caller(CallerTransport::Http)),
+                query_id: principal.query.clone(),
+                ..CallContext::default()
+            },
+            client: &events::SILENT_CLIENT,
+            limits: DeliveryLimits::default(),
+            client_responses: Vec::new(),
+            resume_token: None,
+            audit: None,
+        },
+        tool: body.tool_name,
+        arguments,
+    })
+}
+
+fn malformed_call(reason: &str) -> Problem {
+    let message = format!(
+        "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": string?}}: \
+         {reason}"
+    );
+    Problem::new(ErrorCode::ProtocolViolation, message)
+}
