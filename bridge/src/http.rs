@@ -24,7 +24,7 @@ use bridge_edge::connections::ConnectionLimits;
 
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, MCP_METADATA_PATH, METADATA_PATH, guard};
+use crate::web::{AppState, METADATA_PATH, guard};
 
 pub(crate) use hot_routes::RequestHandler;
 
@@ -72,7 +72,7 @@ fn router(state: &AppState, mcp: &McpService, app: MountedApp) -> Router {
     let cors = guard::cors(Arc::clone(&state.policy));
     let routes = common_routes(own)
         .method_not_allowed_fallback(rest::method_not_allowed)
-        .fallback(rest::not_found);
+        .fallback(well_known::not_found);
     let routes = routes.with_state(state.clone()).merge(app.routes);
     with_guard(routes.layer(cors), state.clone())
 }
@@ -110,7 +110,10 @@ fn common_routes(routes: Router<AppState>) -> Router<AppState> {
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::readiness))
         .route(METADATA_PATH, get(well_known::metadata))
-        .route(MCP_METADATA_PATH, get(well_known::metadata))
+        .route(
+            &format!("{METADATA_PATH}/{{*resource}}"),
+            get(well_known::metadata),
+        )
         .nest("/sdk", sdk::routes())
 }
 

@@ -86,7 +86,7 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
     let state = AppState {
         policy: Arc::new(checked.policy),
         authenticator,
-        protected_resource: checked.protected_resource.map(Arc::new),
+        protected_resource: Arc::new(checked.protected_resource),
         page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),

@@ -6,11 +6,12 @@ mod extract;
 pub(crate) mod guard;
 pub(crate) mod problem;
 mod protected_resource;
+pub(crate) mod public_url;
 pub(crate) mod session_pool;
 mod sessions_by_realm;
 mod state;
 
 pub(crate) use extract::{Parameters, PathSegment, client_address};
 pub(crate) use problem::Problem;
-pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};
+pub(crate) use protected_resource::{METADATA_PATH, ProtectedResource};
 pub(crate) use state::AppState;

@@ -34,10 +34,11 @@ impl ClaimRules {
             ));
         }
         let audience = claims.get("aud").map(string_list).unwrap_or_default();
-        if !audience
-            .iter()
-            .any(|audience| self.audience.contains(audience))
-        {
+        let is_own = |audience: &String| {
+            let mut own = self.audience.iter();
+            own.any(|own| without_slash(own) == without_slash(audience))
+        };
+        if !audience.iter().any(is_own) {
             return Err(invalid_token("it is for another audience (`aud`)"));
         }
         let not_before = parse_numeric_date(claims, "nbf")?;
@@ -88,6 +89,12 @@ impl ClaimRules {
             _ => roles,
         }
     }
+}
+
+/// Removes a slash at the end of an audience. Clients and authorization servers add one to a URL
+/// without a path, and clients are configured with one after a path.
+fn without_slash(audience: &str) -> &str {
+    audience.strip_suffix('/').unwrap_or(audience)
 }
 
 fn invalid_token(why: &str) -> AuthError {
@@ -209,6 +216,21 @@ mod tests {
             claims.as_object_mut().unwrap().remove(name);
             let refusal = validate(&rules(), &claims).unwrap_err();
             assert!(refusal.message.contains(name), "{}", refusal.message);
+        }
+    }
+
+    #[test]
+    fn a_slash_at_the_end_of_an_audience_does_not_count() {
+        for (own, audience, is_valid) in [
+            ("https://h.example", "https://h.example/", true),
+            ("https://h.example/mcp/", "https://h.example/mcp", true),
+            ("https://h.example", "https://h.example/mcp", false),
+            ("https://h.example", "https://h.example//", false),
+        ] {
+            let mut rules = rules();
+            rules.audience = vec![own.to_owned()];
+            let validated = validate(&rules, &with_claim("aud", json!([audience])));
+            assert_eq!(validated.is_ok(), is_valid, "{own} {audience}");
         }
     }
 

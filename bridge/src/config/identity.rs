@@ -81,8 +81,9 @@ pub struct Identity {
     )]
     pub authorization_servers: Vec<String>,
 
-    /// URL at which clients reach this bridge through a proxy: `https://bridge.example.com`.
-    /// Without it, the URL is derived from the request's `Host`.
+    /// URL at which clients reach this bridge through a proxy: `https://bridge.example.com`. If it has
+    /// a path, the bridge serves its routes with and without the path. Without this setting, the URL
+    /// is derived from the request's `Host`.
     #[arg(long, env = "MCP_WEB_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
 

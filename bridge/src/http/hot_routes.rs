@@ -23,7 +23,8 @@ use super::{compat, tool_call};
 use crate::budget::RefusalRecord;
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, guard};
+use crate::web::public_url::with_path;
+use crate::web::{AppState, ProtectedResource, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.
 pub(crate) struct RequestHandler {
@@ -58,11 +59,21 @@ impl RequestHandler {
     }
 
     /// Responds to a request from this address.
-    pub(crate) async fn handle<B>(&self, request: Request<B>, peer: IpAddr) -> Response
+    pub(crate) async fn handle<B>(&self, mut request: Request<B>, peer: IpAddr) -> Response
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
+        let resource = &self.state.protected_resource;
+        let public_url = resource.public_url();
+        if let Some(uri) = public_url.and_then(|it| it.without_path(request.uri())) {
+            *request.uri_mut() = uri;
+        }
+        let metadata_url = resource.metadata_url(request.uri(), request.headers());
+        // Clients are often configured with a slash at the end.
+        if request.uri().path() == "/mcp/" {
+            *request.uri_mut() = with_path(request.uri(), "/mcp");
+        }
         let trusted_proxies = &self.state.hub.config.network.trusted_proxies;
         let address = ClientAddress::from_request(peer, request.headers(), trusted_proxies);
         let route = route_name(request.uri().path());
@@ -71,6 +82,9 @@ impl RequestHandler {
             // Boxed, because otherwise the future of each call would be as large as this one.
             None => Box::pin(self.handle_with_router(request.map(Body::new), address)).await,
         };
+        if let Some(metadata_url) = metadata_url {
+            ProtectedResource::complete_challenge(&metadata_url, &mut response);
+        }
         if let Some(refusal) = response.extensions_mut().remove::<RefusalRecord>() {
             let RefusalRecord { kind, reason } = refusal;
             let refusals = &self.state.hub.budgets.refusals;
@@ -108,21 +122,13 @@ impl RequestHandler {
             }
             return response;
         }
-        let resource = state
-            .protected_resource
-            .as_ref()
-            .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
-        let mut response = match route {
+        match route {
             FastRoute::ToolCall => tool_call::serve(state, &parts, body, address).await,
             FastRoute::Mcp => mcp::serve(&self.mcp, parts, body, address).await,
             FastRoute::Compat(service) => {
                 Box::pin(compat::serve_post(state, &service, &parts, body, address)).await
             }
-        };
-        if let Some((resource, base)) = resource {
-            resource.complete_challenge(&base, &mut response);
         }
-        response
     }
 
     fn fast_route<B>(&self, request: &Request<B>) -> Option<FastRoute> {

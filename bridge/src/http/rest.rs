@@ -89,7 +89,7 @@ pub(super) fn json_body(body: EncodedBody, lease: Option<AnswerLease>) -> Respon
 }
 
 /// Returns the response to a path without a route.
-pub(super) async fn not_found(uri: Uri) -> Problem {
+pub(super) fn not_found(uri: &Uri) -> Problem {
     Problem::new(
         ErrorCode::UnknownMethod,
         format!("there is no {}", uri.path()),

@@ -1,21 +1,22 @@
 //! The names of the routes in the log. A path may contain what is a credential elsewhere, such as
 //! the id of a query, so paths are not logged as they are.
 
+const ROUTES: [&str; 10] = [
+    "/mcp",
+    "/tool-call",
+    "/",
+    "/ws",
+    "/sessions",
+    "/tools",
+    "/conversations",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+];
+
 /// Returns the name of the route of a path, in which all paths that the bridge does not know have
 /// one name.
 pub(super) fn route_name(path: &str) -> &'static str {
-    const ROUTES: [&str; 10] = [
-        "/mcp",
-        "/tool-call",
-        "/",
-        "/ws",
-        "/sessions",
-        "/tools",
-        "/conversations",
-        "/healthz",
-        "/readyz",
-        "/metrics",
-    ];
     let route = ROUTES.into_iter().find(|route| *route == path);
     route.unwrap_or_else(|| match path.split('/').nth(1) {
         Some("query") => "/query/…",
@@ -29,6 +30,16 @@ pub(super) fn route_name(path: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::public_url::RESERVED_SEGMENTS;
+
+    #[test]
+    fn the_path_of_the_public_url_cannot_be_a_route() {
+        let nested = ["query", "sdk", ".well-known"];
+        let routes = ROUTES.map(|route| route.trim_start_matches('/'));
+        for segment in routes.into_iter().chain(nested) {
+            assert!(segment.is_empty() || RESERVED_SEGMENTS.contains(&segment));
+        }
+    }
 
     #[test]
     fn names_of_routes_contain_nothing_that_a_client_chooses() {

@@ -68,7 +68,7 @@ pub enum StartError {
 pub(crate) struct CheckedConfig {
     pub(crate) policy: HostOriginPolicy,
     pub(crate) authenticator: Authenticator,
-    pub(crate) protected_resource: Option<ProtectedResource>,
+    pub(crate) protected_resource: ProtectedResource,
 }
 
 impl CheckedConfig {

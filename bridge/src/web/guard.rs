@@ -34,15 +34,7 @@ pub(crate) async fn check(
         return origin_rejected(origin).into_response();
     }
     request.extensions_mut().insert(origin);
-    let base = state
-        .protected_resource
-        .as_ref()
-        .map(|resource| resource.base_url(request.uri(), request.headers()));
-    let mut response = next.run(request).await;
-    if let (Some(resource), Some(base)) = (&state.protected_resource, base) {
-        resource.complete_challenge(&base, &mut response);
-    }
-    response
+    next.run(request).await
 }
 
 /// Checks that a request is for this bridge.

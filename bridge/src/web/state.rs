@@ -19,8 +19,8 @@ pub(crate) struct AppState {
     pub(crate) agent_queries: Arc<AgentQueries>,
     pub(crate) policy: Arc<HostOriginPolicy>,
     pub(crate) authenticator: Arc<Authenticator>,
-    /// The metadata for OAuth clients, when there is an authorization server.
-    pub(crate) protected_resource: Option<Arc<ProtectedResource>>,
+    /// The URL of the bridge, and the metadata for OAuth clients.
+    pub(crate) protected_resource: Arc<ProtectedResource>,
     /// The page sockets, so that a shutdown can wait for them.
     pub(crate) page_sockets: TaskTracker,
     pub(crate) stopping: CancellationToken,

@@ -4,4 +4,5 @@
 
 mod command_lines;
 mod libraries;
+mod oauth_discovery;
 mod proxies;

@@ -1,15 +1,32 @@
 //! OAuth 2.0 Protected Resource Metadata (RFC 9728).
 
-use bridge::Config;
+use bridge::{Config, ServerHandle};
 use serde_json::{Value, json};
 
 use super::mock_issuer::*;
 use crate::kit::*;
 
-const PATHS: [&str; 2] = [
-    "/.well-known/oauth-protected-resource",
-    "/.well-known/oauth-protected-resource/mcp",
-];
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// The paths of the metadata of `/` and `/mcp`.
+const PATHS: [&str; 2] = [WELL_KNOWN, "/.well-known/oauth-protected-resource/mcp"];
+
+/// A proxy in front of the bridge, at a public URL with this path.
+#[derive(Clone, Copy, Debug)]
+struct Proxy {
+    path: &'static str,
+    /// Whether it passes the path on to the bridge.
+    keeps_path: bool,
+}
+
+impl Proxy {
+    /// Returns the URL at the bridge for a URL at the proxy.
+    fn forward(self, bridge: &ServerHandle, origin: &str, url: &str) -> String {
+        let path = url.strip_prefix(origin).unwrap();
+        let stripped = path.strip_prefix(self.path).filter(|_| !self.keeps_path);
+        format!("{}{}", bridge.url(), stripped.unwrap_or(path))
+    }
+}
 
 /// A configuration with an authorization server.
 fn config_with_server(public_url: Option<&str>) -> Config {
@@ -26,52 +43,173 @@ async fn get(url: String) -> (u16, Value) {
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
+/// Sends a request to MCP without a token, and returns the URL of the metadata in the challenge.
+async fn metadata_url(url: String) -> String {
+    let request = http_client().post(&url).json(&json!({}));
+    let response = with_deadline("response", request.send()).await.unwrap();
+    assert_eq!(response.status(), 401, "{url}");
+    let challenge = response.headers()["www-authenticate"].to_str().unwrap();
+    assert!(challenge.contains("scope=\"tools:read tools:call\""));
+    let (_, metadata) = challenge.split_once("resource_metadata=\"").unwrap();
+    metadata.strip_suffix('"').unwrap().to_owned()
+}
+
 #[tokio::test]
-async fn both_metadata_paths_name_the_authorization_servers() {
-    for public_url in [None, Some("https://bridge.example.com/")] {
+async fn the_metadata_names_the_url_that_a_client_uses() {
+    let no_path = Proxy {
+        path: "",
+        keeps_path: true,
+    };
+    let [keeping, stripping] = [true, false].map(|keeps_path| Proxy {
+        path: "/apps/bridge",
+        keeps_path,
+    });
+    for (public_url, origin, proxy) in [
+        (None, None, no_path),
+        (
+            Some("https://Bridge.example.com:443/"),
+            Some("https://bridge.example.com"),
+            no_path,
+        ),
+        (
+            Some("https://example.com:8443/apps/bridge/"),
+            Some("https://example.com:8443"),
+            keeping,
+        ),
+        (
+            Some("https://example.com/apps/bridge"),
+            Some("https://example.com"),
+            stripping,
+        ),
+    ] {
         let bridge = start_bridge_with(config_with_server(public_url)).await;
-        let base = public_url.map_or(bridge.url(), |url| url.trim_end_matches('/').to_owned());
-        for path in PATHS {
-            let (status, body) = get(format!("{}{path}", bridge.url())).await;
-            assert_eq!(status, 200, "{path}");
+        let own = bridge.url();
+        let origin = origin.unwrap_or(&own);
+        for (endpoint, resource) in [("", ""), ("/", ""), ("/mcp", "/mcp"), ("/mcp/", "/mcp/")] {
+            let used = format!("{origin}{}{endpoint}", proxy.path);
+            let found = metadata_url(proxy.forward(&bridge, origin, &used)).await;
+            let found = proxy.forward(&bridge, origin, &found);
+            // Clients that ignore the challenge insert the well-known path after the host.
+            let inserted = format!("{own}{WELL_KNOWN}{}{resource}", proxy.path);
             let expected = json!({
-                "resource": format!("{base}/mcp"),
+                "resource": format!("{origin}{}{resource}", proxy.path),
                 "authorization_servers": [ISSUER],
                 "bearer_methods_supported": ["header"],
                 "scopes_supported": ["tools:read", "tools:call"],
             });
-            assert_eq!(body, expected, "{path}");
-        }
-        for (path, token, status) in [
-            ("/mcp", None, 401),
-            ("/tools", Some("unlisted-token-0123456789".to_owned()), 401),
-            (
-                "/tools",
-                Some(Signer::hs256().sign(&claims("ada", "page", 600.0))),
-                403,
-            ),
-        ] {
-            let mut request = http_client().post(format!("{}{path}", bridge.url()));
-            if path == "/tools" {
-                request = http_client().get(format!("{}{path}", bridge.url()));
+            for url in [found, inserted] {
+                assert_eq!(get(url.clone()).await, (200, expected.clone()), "{url}");
             }
-            if let Some(token) = token {
-                request = request.bearer_auth(token);
-            }
-            let response = with_deadline("response", request.json(&json!({})).send())
-                .await
-                .unwrap();
-            assert_eq!(response.status().as_u16(), status, "{path}");
-            let challenge = response.headers()["www-authenticate"].to_str().unwrap();
-            let metadata = format!("resource_metadata=\"{base}{}\"", PATHS[1]);
-            assert!(challenge.contains(&metadata), "{challenge}");
-            let scope = if status == 401 {
-                "scope=\"tools:read tools:call\""
-            } else {
-                "scope=\"tools:read\""
-            };
-            assert!(challenge.contains(scope), "{challenge}");
         }
+        let (status, _) = get(format!("{own}{WELL_KNOWN}/nothing")).await;
+        assert_eq!(status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_bridge_serves_everything_below_the_path_of_its_public_url() {
+    let mut config = test_config();
+    config.identity.public_url = Some("https://example.com/apps/bridge".to_owned());
+    let bridge = start_bridge_with(config).await;
+    let address = format!("{}/apps/bridge", bridge.local_addr());
+    let mut page = Page::connect_to(address, "s", TOKEN).await;
+    page.register(&[echo_tool()]).await;
+    for path in ["", "/apps/bridge"] {
+        let url = format!("{}{path}", bridge.url());
+        let call = post_tool_call_to(&url, TOKEN, "echo", json!({ "n": 1 }));
+        let ((status, answer), ()) = tokio::join!(call, page.echo_call());
+        assert_eq!(
+            (status, &answer["structuredContent"]["n"]),
+            (200, &json!(1))
+        );
+        for endpoint in ["", "/", "/mcp", "/mcp/"] {
+            let info = json!({ "name": "n", "version": "1" });
+            let request = initialize_request("2025-11-25", json!({}), info);
+            let request = http_client()
+                .post(format!("{url}{endpoint}"))
+                .bearer_auth(TOKEN)
+                .header("accept", "application/json, text/event-stream")
+                .body(request.to_string());
+            let response = with_deadline("response", request.send()).await.unwrap();
+            assert_eq!(response.status(), 200, "{url}{endpoint}");
+            assert!(response.headers().contains_key("mcp-session-id"));
+        }
+    }
+    for (path, status) in [
+        ("/apps/bridge/nothing", 404),
+        ("/apps/bridgemcp", 404),
+        ("/apps", 404),
+    ] {
+        let response = http_client().get(format!("{}{path}", bridge.url()));
+        let response = with_deadline("response", response.send()).await.unwrap();
+        assert_eq!(response.status(), status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_challenge_of_another_route_names_the_metadata_of_mcp() {
+    let bridge = start_bridge_with(config_with_server(None)).await;
+    for (token, status, scope) in [
+        (
+            "unlisted-token-0123456789".to_owned(),
+            401,
+            "tools:read tools:call",
+        ),
+        (
+            Signer::hs256().sign(&claims("ada", "page", 600.0)),
+            403,
+            "tools:read",
+        ),
+    ] {
+        let request = http_client().get(format!("{}/tools", bridge.url()));
+        let response = with_deadline("response", request.bearer_auth(token).send()).await;
+        let response = response.unwrap();
+        assert_eq!(response.status().as_u16(), status);
+        let challenge = response.headers()["www-authenticate"].to_str().unwrap();
+        let metadata = format!("resource_metadata=\"{}{}\"", bridge.url(), PATHS[1]);
+        assert!(challenge.contains(&metadata), "{challenge}");
+        assert!(
+            challenge.contains(&format!("scope=\"{scope}\"")),
+            "{challenge}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_endpoints_of_a_login_say_how_clients_get_a_token() {
+    let endpoints = [
+        "/authorize?response_type=code",
+        "/register",
+        "/token",
+        "/oauth/token",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
+        "/.well-known/openid-configuration",
+        "/mcp/.well-known/openid-configuration",
+    ];
+    for (config, expected) in [
+        (
+            test_config(),
+            "has no login: give the client the token of the page",
+        ),
+        (config_with_server(None), ISSUER),
+    ] {
+        let bridge = start_bridge_with(config).await;
+        for path in endpoints {
+            for method in ["GET", "POST"] {
+                let url = format!("{}{path}", bridge.url());
+                let request = http_client().request(method.parse().unwrap(), url);
+                let response = with_deadline("response", request.send()).await.unwrap();
+                assert_eq!(response.status(), 404, "{method} {path}");
+                let body: Value = response.json().await.unwrap();
+                for member in ["message", "error_description"] {
+                    assert!(body[member].as_str().unwrap().contains(expected), "{body}");
+                }
+            }
+        }
+        let (status, body) = get(format!("{}/nothing", bridge.url())).await;
+        let expected = json!({ "error": "UnknownMethod", "message": "there is no /nothing" });
+        assert_eq!((status, body), (404, expected));
     }
 }
 

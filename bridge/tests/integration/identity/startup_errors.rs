@@ -44,7 +44,7 @@ async fn missing_or_invalid_identity_settings_are_named() {
             config_with(|identity| {
                 identity.public_url = Some("https://bridge.test/mcp".to_owned())
             }),
-            "public_url",
+            "`public_url` is \"https://bridge.test/mcp\": its path begins with `/mcp`",
         ),
     ];
     for (config, expected) in cases {
