@@ -40,6 +40,13 @@ struct ToolCallBody {
     session_id: Option<SessionId>,
 }
 
+/// A call that a client has requested.
+struct RequestedCall {
+    request: CallRequest<'static>,
+    /// The body of the request, which counts for the memory of the caller while the call runs.
+    body: Bytes,
+}
+
 /// Serves `POST /tool-call` behind the router.
 pub(super) async fn route(State(state): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -58,21 +65,24 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let request = match read_request(state, parts, body, address).await {
-        Ok(request) => request,
+    let call = match read_request(state, parts, body, address).await {
+        Ok(call) => call,
         Err(problem) => return problem.into_response(),
     };
+    let RequestedCall { request, body } = call;
     if accepts_only_events(&parts.headers) == Some(true) {
-        return events::serve(&state.hub, request).await;
+        return events::serve(&state.hub, request, body).await;
     }
     let realm = request.caller.realm;
-    match complete(calls::call_tool(&state.hub, request).await) {
+    let response = match complete(calls::call_tool(&state.hub, request).await) {
         Ok(result) => {
             let response = encode(&state.hub, realm, result, [b"{", b"}"]).await;
             json_body(response.json, response.lease)
         }
         Err(problem) => problem.into_response(),
-    }
+    };
+    drop(body);
+    response
 }
 
 async fn read_request<B>(
@@ -80,7 +90,7 @@ async fn read_request<B>(
     parts: &Parts,
     body: B,
     address: ClientAddress,
-) -> Result<CallRequest<'static>, Problem>
+) -> Result<RequestedCall, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
@@ -99,10 +109,10 @@ where
         .cpu_pool
         .scan_turn(principal.realm, body.len());
     let scan_turn = scan_turn.await.map_err(CallFailure::from)?;
-    let body: ToolCallBody =
+    let parsed: ToolCallBody =
         serde_json::from_slice(&body).map_err(|error| malformed_call(&error.to_string()))?;
     drop(scan_turn);
-    let arguments = match body.tool_input {
+    let arguments = match parsed.tool_input {
         None => Arguments::default(),
         Some(input) if input.get().starts_with('{') => Arguments::from_raw(input),
         Some(_) => return Err(malformed_call("`toolInput` is not an object")),
@@ -122,12 +132,12 @@ where
         capabilities: None,
         limits: None,
     });
-    Ok(CallRequest {
+    let request = CallRequest {
         caller: calls::CallOptions {
             query_lifetime: state.agent_queries.lifetime_for(&principal),
             realm: principal.realm,
             address,
-            session: body.session_id,
+            session: parsed.session_id,
             call_context: CallContext {
                 client: client.map(Arc::new),
                 caller: Some(principal.caller(CallerTransport::Http)),
@@ -140,9 +150,10 @@ where
             resume_token: None,
             audit: None,
         },
-        tool: body.tool_name,
+        tool: parsed.tool_name,
         arguments,
-    })
+    };
+    Ok(RequestedCall { request, body })
 }
 
 fn malformed_call(reason: &str) -> Problem {

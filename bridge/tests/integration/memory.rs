@@ -26,6 +26,8 @@ async fn start_small_bridge() -> ServerHandle {
 struct User {
     token: String,
     address: String,
+    /// The forms of the response that the client accepts.
+    accept: &'static str,
     page: Page,
 }
 
@@ -40,6 +42,7 @@ impl User {
         Self {
             token,
             address,
+            accept: "application/json",
             page,
         }
     }
@@ -52,6 +55,7 @@ impl User {
             .post(format!("{}/tool-call", bridge.url()))
             .bearer_auth(&self.token)
             .header("x-forwarded-for", &self.address)
+            .header("accept", self.accept)
             .json(&call);
         tokio::spawn(mock_agent::send_for_json(request))
     }
@@ -103,6 +107,16 @@ async fn bodies_of_one_token_leave_memory_for_others() {
     greedy.page.echo_call().await;
     let (status, body) = with_deadline("response", response).await.unwrap();
     assert_eq!(status, 200, "{body}");
+}
+
+#[tokio::test]
+async fn bodies_of_calls_with_events_count_while_the_calls_run() {
+    let bridge = start_small_bridge().await;
+    let mut greedy = User::connect(&bridge, 1).await;
+    greedy.accept = "text/event-stream";
+    let (calls, refusal) = greedy.use_all(&bridge).await;
+    assert_eq!(calls.len(), 8, "half of the memory");
+    assert_eq!(refusal["error"], "MemoryLimitExceeded");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use bridge_protocol::{CallContext, ClientRequest, ClientResponse};
 use bridge_realm::realm::CallerEvent;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::{Number, json};
@@ -25,7 +26,9 @@ pub(super) static SILENT_CLIENT: SilentClient =
 const RESULT: [&[u8]; 2] = [b"{\"type\":\"result\",\"result\":{", b"}}"];
 
 /// Runs the call. Its response is an event stream, unless it fails before the stream begins.
-pub(super) async fn serve(hub: &Arc<Hub>, request: CallRequest<'static>) -> Response {
+///
+/// `body` is kept while the call runs.
+pub(super) async fn serve(hub: &Arc<Hub>, request: CallRequest<'static>, body: Bytes) -> Response {
     let messages = Arc::<MessageBuffer>::default();
     let client = EventClient(Arc::clone(&messages));
     let hub = Arc::clone(hub);
@@ -49,14 +52,16 @@ pub(super) async fn serve(hub: &Arc<Hub>, request: CallRequest<'static>) -> Resp
             tool,
             arguments,
         };
-        match complete(calls::call_tool(&hub, request).await) {
+        let response = match complete(calls::call_tool(&hub, request).await) {
             Ok(result) => encode(&hub, realm, result, RESULT).await,
             Err(problem) => {
                 let (error, message) = (problem.code.as_str(), &problem.message);
                 let event = json!({ "type": "error", "error": error, "message": message });
                 EncodedResponse::new(problem.status, event.to_string().into_bytes())
             }
-        }
+        };
+        drop(body);
+        response
     };
     serve_events(messages, run).await
 }
