@@ -1,10 +1,11 @@
 //! `cargo xtask lint`: formatting, clippy, which file imports which, what the SDK reads of pages, the
-//! names in ARCHITECTURE.md, and the English of comments and documents.
+//! names in ARCHITECTURE.md and in the log of public reports, and the English of comments and documents.
 
 pub(crate) mod architecture;
 pub(crate) mod clobbering;
 pub(crate) mod english;
 pub(crate) mod imports;
+pub(crate) mod reports;
 
 mod checkout_files;
 mod prose;
@@ -22,7 +23,8 @@ pub struct Options {
     /// Check only which file imports which, which takes seconds
     #[arg(long)]
     pub imports: bool,
-    /// Check only the paths and names in ARCHITECTURE.md, which takes seconds
+    /// Check only the paths and names in ARCHITECTURE.md and the tests in the log of public reports, which
+    /// takes seconds
     #[arg(long)]
     pub architecture: bool,
     /// Check only the English of comments and documents, which takes seconds
@@ -45,6 +47,7 @@ pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
     }
     if options.architecture {
         architecture::check(workspace)?;
+        reports::check(workspace)?;
     }
     if options.english {
         english::check(workspace)?;
@@ -60,6 +63,7 @@ pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
 pub fn check(workspace: &Workspace) -> Result<()> {
     format(workspace)?;
     architecture::check(workspace)?;
+    reports::check(workspace)?;
     english::check(workspace)?;
     sdk::ensure(workspace)?;
     clippy(workspace)?;

@@ -56,6 +56,7 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     if is_linted {
         report.add_check(lint::format(workspace));
         report.add_check(lint::architecture::check(workspace));
+        report.add_check(lint::reports::check(workspace));
         report.add_check(lint::english::check(workspace));
     }
     sdk::ensure_package(workspace)?;
