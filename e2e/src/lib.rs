@@ -69,8 +69,8 @@ pub use page_tools_site::PageToolsSite;
 pub use process::ProcessGroup;
 pub use query_page::{PageTool, QueryPage};
 pub use real_clients::{
-    ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Driver, DriverTransport,
-    Package, StepResult, ToolOutput,
+    ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Driver,
+    DriverTransport, Package, StepResult, ToolOutput, run_inspector,
 };
 pub use reserved_port::ReservedPort;
 pub use site::StaticSite;

@@ -96,7 +96,12 @@ pub fn clients_node_modules() -> PathBuf {
 
 /// Returns the name and version of one of these packages.
 pub fn clients_package(name: &str) -> String {
-    let manifest = clients_node_modules().join(name).join("package.json");
+    package(&clients_node_modules(), name)
+}
+
+/// Returns the name and version of a package in a `node_modules` folder.
+pub fn package(node_modules: &Path, name: &str) -> String {
+    let manifest = node_modules.join(name).join("package.json");
     let manifest = std::fs::read_to_string(manifest).expect("the package is installed");
     let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it is JSON");
     let version = manifest["version"]
@@ -112,6 +117,12 @@ pub fn clients_python(major: u8) -> PathBuf {
         path_from_env(&format!("MCP_WEB_CLIENTS_PYTHON_{major}"), default),
         "the Python packages of e2e/clients/python",
     )
+}
+
+/// Returns a folder of `target/tools`.
+pub fn tool(name: &str) -> PathBuf {
+    let path = workspace().join("target/tools").join(name);
+    require_existing(path, "a tool of the tests")
 }
 
 /// Returns the Python environment with the server of llama.cpp.

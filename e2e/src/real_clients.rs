@@ -3,14 +3,17 @@
 //! A *library* has a driver: a program of `e2e/clients` that performs the [`ClientStep`]s and
 //! prints the results. A *command line* (Codex, Gemini CLI, Claude Code) runs unchanged, with a
 //! [`MockProvider`](crate::MockProvider) as its model. In both cases the results are checked here,
-//! and become a [`ClientRow`] of the table.
+//! and become a [`ClientRow`] of the table. Further clients, which only `cargo xtask clients` runs, perform
+//! the first four steps ([`ClientTier`]).
 
 mod app;
 mod command_line;
 mod driver;
+mod inspector_run;
 mod row;
 
 pub use app::ClientsApp;
 pub use command_line::{CommandLine, CommandLineRun, ToolOutput};
 pub use driver::{Driver, DriverTransport, Package};
-pub use row::{ClientRow, ClientStep, StepResult};
+pub use inspector_run::run_inspector;
+pub use row::{ClientRow, ClientStep, ClientTier, StepResult};

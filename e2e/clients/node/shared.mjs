@@ -31,6 +31,9 @@ export const clientInfo = { name: "driver", version: "0.1.0" };
 /** The person's answer to an elicitation. */
 export const answer = { action: "accept", content: { name: "Ada" } };
 
+/** The names of the steps to walk through; all of them if there are none. */
+const steps = process.env.MCP_WEB_STEPS?.split(",");
+
 const STEP_DEADLINE = 30_000;
 const NEWS_DEADLINE = 10_000;
 const LEAVING_DEADLINE = 10_000;
@@ -119,8 +122,10 @@ export function news() {
  * - `leave()` closes the client, in the way that `way` describes.
  */
 export async function walk({ client, connect, list, call, listChanged, lacks = {}, leave, way }) {
-  const unless = (name, work) =>
-    lacks[name] === undefined ? step(name, work) : print({ step: name, lacks: lacks[name] });
+  const unless = (name, work) => {
+    if (steps && !steps.includes(name)) return undefined;
+    return lacks[name] === undefined ? step(name, work) : print({ step: name, lacks: lacks[name] });
+  };
 
   const connected = await step("connect", async () => ({ client, protocol: await connect() }));
   if (!connected) process.exit(1);

@@ -27,6 +27,14 @@ impl Inspector {
         Self::with_target(target, era)
     }
 
+    /// Creates an Inspector that finds out by itself which era a bridge speaks.
+    pub fn negotiating(bed: &TestBed, transport: Transport) -> Self {
+        Self {
+            era: "auto",
+            ..Self::new(bed, transport, Era::Discover)
+        }
+    }
+
     /// Creates an Inspector that starts a server over stdio.
     pub fn of_server(command: impl IntoIterator<Item = String>, era: Era) -> Self {
         Self::with_target(command.into_iter().collect(), era)

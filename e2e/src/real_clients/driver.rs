@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientRow, ClientStep, ClientsApp, StepResult};
+use super::{ClientRow, ClientStep, ClientTier, ClientsApp, StepResult};
 use crate::{NodeProject, ProcessGroup, program_paths};
 
 /// The time limit for a driver, on a busy machine with two cores.
@@ -70,6 +70,9 @@ pub struct Driver {
     exceptions: Vec<(ClientStep, &'static str)>,
     remarks: Vec<(ClientStep, &'static str)>,
     is_lossy: bool,
+    tier: ClientTier,
+    /// The folder of `target/tools` with its packages, if it is not that of all clients.
+    packages: Option<&'static str>,
 }
 
 impl Driver {
@@ -82,7 +85,21 @@ impl Driver {
             exceptions: Vec::new(),
             remarks: Vec::new(),
             is_lossy: false,
+            tier: ClientTier::EachRun,
+            packages: None,
         }
+    }
+
+    /// Moves the client to the tier that only `cargo xtask clients` runs, with the basic steps.
+    pub fn further(mut self) -> Self {
+        self.tier = ClientTier::Further;
+        self
+    }
+
+    /// Sets the folder of `target/tools` with its npm or Python packages.
+    pub fn packages(mut self, folder: &'static str) -> Self {
+        self.packages = Some(folder);
+        self
     }
 
     /// Adds an environment variable.
@@ -129,10 +146,11 @@ impl Driver {
                 (&*proxy, "HTTP, for a client on stdio")
             }
         };
-        let mut row = ClientRow::new(client, transport, connected["protocol"].as_str());
-        for step in ClientStep::ALL {
+        let mut row =
+            ClientRow::new(client, transport, connected["protocol"].as_str()).in_tier(self.tier);
+        for &step in self.tier.steps() {
             let result = match line(step.name()) {
-                Some(line) => self.check_step(step, line, &app).await,
+                Some(line) => check_step(step, line, &app, self.is_lossy).await,
                 None => StepResult::Failed(format!("the driver printed no such line: {lines:?}")),
             };
             row.set(step, self.apply_exceptions(step, result));
@@ -142,8 +160,8 @@ impl Driver {
 
     async fn run_script(&self, app: &ClientsApp) -> Vec<Value> {
         let project = NodeProject::copy_of("clients/node");
-        project.link(&program_paths::clients_node_modules());
-        let mut command = if self.script.ends_with(".py") {
+        project.link(&self.node_modules());
+        let mut command = if self.is_python() {
             let mut command = Command::new(self.python());
             let scripts = program_paths::workspace().join("e2e/clients/python");
             command.arg(scripts.join(self.script));
@@ -159,6 +177,7 @@ impl Driver {
             .current_dir(project.path())
             .env("NO_COLOR", "1")
             .env("HOME", project.path())
+            .env("MCP_WEB_STEPS", self.step_names())
             .envs(self.environment.iter().copied());
         let mut driver = ProcessGroup::start(self.script, command);
         let ended = driver.wait_for_end(RUN_TIMEOUT).await;
@@ -170,8 +189,28 @@ impl Driver {
             .collect()
     }
 
+    /// Returns the names of the steps, separated by commas.
+    fn step_names(&self) -> String {
+        let names: Vec<_> = self.tier.steps().iter().map(|step| step.name()).collect();
+        names.join(",")
+    }
+
+    fn node_modules(&self) -> PathBuf {
+        match self.packages {
+            Some(folder) if !self.is_python() => program_paths::tool(folder).join("node_modules"),
+            _ => program_paths::clients_node_modules(),
+        }
+    }
+
+    fn is_python(&self) -> bool {
+        self.script.ends_with(".py")
+    }
+
     /// Returns the interpreter of the environment with the library.
     fn python(&self) -> PathBuf {
+        if let Some(folder) = self.packages {
+            return program_paths::tool(folder).join("bin/python");
+        }
         let major = match self.script {
             "mcp_sdk_1.py" | "langchain_adapters.py" => 1,
             _ => 2,
@@ -221,53 +260,6 @@ impl Driver {
         }
     }
 
-    /// Returns the result of a step, from the driver's line about it.
-    async fn check_step(&self, step: ClientStep, line: &Value, app: &ClientsApp) -> StepResult {
-        if let Some(lacks) = line["lacks"].as_str() {
-            return StepResult::Lacks(lacks.to_owned());
-        }
-        let text = line["text"].as_str().unwrap_or_default();
-        let has = |tools: &Value, name: &str| {
-            let tools = tools.as_array();
-            tools.is_some_and(|tools| tools.iter().any(|tool| tool.as_str() == Some(name)))
-        };
-        let works = match step {
-            ClientStep::List => {
-                has(&line["tools"], "add_note") && has(&line["tools"], "get_result")
-            }
-            ClientStep::Call => text.contains("\"notes\":1") && app.notes().await == ["buy milk"],
-            ClientStep::Wrong => text.contains("text") && text.contains("required"),
-            ClientStep::Picture => {
-                line["mimeType"] == "image/png" && line["bytes"].as_u64() > Some(1_000)
-            }
-            ClientStep::Large => return check_large_result(line),
-            ClientStep::ListChanged => line["heard"] == true && has(&line["tools"], "second"),
-            ClientStep::Progress => self.is_progress_complete(&line["messages"]),
-            ClientStep::Cancel => text.starts_with("cancelled"),
-            ClientStep::Elicitation => text == "Hello Ada",
-            ClientStep::Leaving => app.is_without_clients().await,
-        };
-        if works {
-            StepResult::Works
-        } else {
-            StepResult::Failed(line.to_string())
-        }
-    }
-
-    fn is_progress_complete(&self, messages: &Value) -> bool {
-        let all = ["step 1", "step 2", "step 3", "step 4"];
-        let Some(messages) = messages.as_array() else {
-            return false;
-        };
-        if !self.is_lossy {
-            return messages.iter().eq(all.iter());
-        }
-        let mut all = all.iter();
-        messages
-            .iter()
-            .all(|message| all.any(|step| message == step))
-    }
-
     /// Applies what is known of the client to the result of a step.
     fn apply_exceptions(&self, step: ClientStep, result: StepResult) -> StepResult {
         let find = |list: &[(ClientStep, &'static str)]| {
@@ -285,6 +277,57 @@ impl Driver {
             (result, _) => result,
         }
     }
+}
+
+/// Returns the result of a step, from the line of a driver about it. A lossy client may miss reports of
+/// progress.
+pub(super) async fn check_step(
+    step: ClientStep,
+    line: &Value,
+    app: &ClientsApp,
+    is_lossy: bool,
+) -> StepResult {
+    if let Some(lacks) = line["lacks"].as_str() {
+        return StepResult::Lacks(lacks.to_owned());
+    }
+    let text = line["text"].as_str().unwrap_or_default();
+    let has = |tools: &Value, name: &str| {
+        let tools = tools.as_array();
+        tools.is_some_and(|tools| tools.iter().any(|tool| tool.as_str() == Some(name)))
+    };
+    let works = match step {
+        ClientStep::List => has(&line["tools"], "add_note") && has(&line["tools"], "get_result"),
+        ClientStep::Call => text.contains("\"notes\":1") && app.notes().await == ["buy milk"],
+        ClientStep::Wrong => text.contains("text") && text.contains("required"),
+        ClientStep::Picture => {
+            line["mimeType"] == "image/png" && line["bytes"].as_u64() > Some(1_000)
+        }
+        ClientStep::Large => return check_large_result(line),
+        ClientStep::ListChanged => line["heard"] == true && has(&line["tools"], "second"),
+        ClientStep::Progress => is_progress_complete(&line["messages"], is_lossy),
+        ClientStep::Cancel => text.starts_with("cancelled"),
+        ClientStep::Elicitation => text == "Hello Ada",
+        ClientStep::Leaving => app.is_without_clients().await,
+    };
+    if works {
+        StepResult::Works
+    } else {
+        StepResult::Failed(line.to_string())
+    }
+}
+
+fn is_progress_complete(messages: &Value, is_lossy: bool) -> bool {
+    let all = ["step 1", "step 2", "step 3", "step 4"];
+    let Some(messages) = messages.as_array() else {
+        return false;
+    };
+    if !is_lossy {
+        return messages.iter().eq(all.iter());
+    }
+    let mut all = all.iter();
+    messages
+        .iter()
+        .all(|message| all.any(|step| message == step))
 }
 
 /// Checks that a large text is complete, or was truncated with a note at its beginning.

@@ -48,6 +48,9 @@ impl ClientStep {
         Self::Leaving,
     ];
 
+    /// The steps of the clients that only `cargo xtask clients` runs.
+    pub const BASIC: [Self; 4] = [Self::List, Self::Call, Self::Wrong, Self::Picture];
+
     /// Returns the name that the drivers use.
     pub fn name(self) -> &'static str {
         match self {
@@ -79,6 +82,36 @@ pub enum StepResult {
     Failed(String),
 }
 
+/// When a client runs, and with which steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientTier {
+    /// In each run of the tests, with all steps.
+    #[default]
+    EachRun,
+    /// Only by `cargo xtask clients`, with the basic steps.
+    Further,
+}
+
+impl ClientTier {
+    /// Returns the steps of its clients.
+    pub fn steps(self) -> &'static [ClientStep] {
+        match self {
+            Self::EachRun => &ClientStep::ALL,
+            Self::Further => &ClientStep::BASIC,
+        }
+    }
+
+    /// Returns the folder with the rows of its table.
+    fn rows_folder(self) -> PathBuf {
+        let default = program_paths::workspace().join("target/clients/rows");
+        let folder = std::env::var_os("MCP_WEB_CLIENTS_ROWS").map_or(default, PathBuf::from);
+        match self {
+            Self::EachRun => folder,
+            Self::Further => folder.join("further"),
+        }
+    }
+}
+
 /// A client on one transport.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientRow {
@@ -92,6 +125,8 @@ pub struct ClientRow {
     /// The results of the steps.
     #[serde(rename = "cells")]
     pub results: BTreeMap<ClientStep, StepResult>,
+    #[serde(skip)]
+    tier: ClientTier,
 }
 
 impl ClientRow {
@@ -102,7 +137,15 @@ impl ClientRow {
             transport: transport.to_owned(),
             protocol: protocol.map(str::to_owned),
             results: BTreeMap::new(),
+            tier: ClientTier::EachRun,
         }
+    }
+
+    /// Sets the tier of the client.
+    #[must_use]
+    pub fn in_tier(mut self, tier: ClientTier) -> Self {
+        self.tier = tier;
+        self
     }
 
     /// Sets the result of a step.
@@ -115,22 +158,16 @@ impl ClientRow {
     /// # Panics
     /// Panics when a step failed or has no result.
     pub fn finish(self, name: &str) {
-        let folder = rows_folder();
+        let folder = self.tier.rows_folder();
         std::fs::create_dir_all(&folder).unwrap();
         let text = serde_json::to_string_pretty(&self).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), text).unwrap();
-        for step in ClientStep::ALL {
-            match self.results.get(&step) {
+        for step in self.tier.steps() {
+            match self.results.get(step) {
                 None => panic!("{name}: {} has no result", step.name()),
                 Some(StepResult::Failed(why)) => panic!("{name}: {} failed: {why}", step.name()),
                 Some(_) => {}
             }
         }
     }
-}
-
-/// Returns the folder with the rows of the table.
-fn rows_folder() -> PathBuf {
-    let default = program_paths::workspace().join("target/clients/rows");
-    std::env::var_os("MCP_WEB_CLIENTS_ROWS").map_or(default, PathBuf::from)
 }

@@ -1,4 +1,4 @@
-//! The table in docs/clients.md: what third-party MCP clients did when the tests ran them.
+//! The tables in docs/clients.md: what third-party MCP clients did when the tests ran them.
 //!
 //! The test program writes a row for each client as JSON; this module loads, formats and compares
 //! them.
@@ -18,6 +18,12 @@ pub(crate) const DOCUMENT: &str = "docs/clients.md";
 /// The command that writes the table.
 pub(crate) const COMMAND: &str = "cargo xtask clients";
 
+/// The command that writes the table of the further clients.
+const FURTHER_COMMAND: &str = "cargo xtask clients --further";
+
+/// The number of steps of the further clients: the first ones.
+const BASIC_STEPS: usize = 4;
+
 /// The steps of each client: their keys in the rows, and their titles in the table.
 const STEPS: [(&str, &str); 10] = [
     ("list", "list"),
@@ -35,50 +41,63 @@ const STEPS: [(&str, &str); 10] = [
 /// The results of all clients, by the names of their files, which determine their order.
 type Rows = BTreeMap<String, Value>;
 
-/// Returns the folder that the test program writes the rows of the pinned clients to.
-pub(crate) fn rows_folder(workspace: &Workspace) -> PathBuf {
-    workspace.path("target/clients/rows")
+/// A table of the document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Table {
+    /// The clients that each run of the tests has.
+    EachRun,
+    /// The clients that only `cargo xtask clients` runs, with fewer steps.
+    Further,
 }
 
-/// Fails if the table in the document differs from what the clients did in the last run.
-pub(crate) fn check_document(workspace: &Workspace) -> Result<()> {
-    let table = format(&load_rows(&rows_folder(workspace))?);
-    if document::has_section(workspace, DOCUMENT, COMMAND, &table)? {
-        return Ok(());
+impl Table {
+    /// Returns the command that writes the table.
+    pub(crate) fn command(self) -> &'static str {
+        match self {
+            Self::EachRun => COMMAND,
+            Self::Further => FURTHER_COMMAND,
+        }
     }
-    bail!("{DOCUMENT} differs from what the clients did: run `{COMMAND}` and check the changes")
-}
 
-/// Loads all rows in a folder, which may not exist.
-pub(crate) fn load_rows(folder: &Path) -> Result<Rows> {
-    let mut rows = Rows::new();
-    let Ok(files) = fs::read_dir(folder) else {
-        return Ok(rows);
-    };
-    for file in files {
-        let path = file?.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let text = fs::read_to_string(&path)?;
-        let row = serde_json::from_str(&text)
-            .with_context(|| format!("{} is not a row in JSON", path.display()))?;
-        rows.insert(name.into_owned(), row);
+    /// Returns the folder that the test program writes the rows of the pinned clients to.
+    pub(crate) fn rows_folder(self, workspace: &Workspace) -> PathBuf {
+        let folder = workspace.path("target/clients/rows");
+        match self {
+            Self::EachRun => folder,
+            Self::Further => folder.join("further"),
+        }
     }
-    Ok(rows)
+
+    /// Formats the rows in Markdown.
+    pub(crate) fn format(self, rows: &Rows) -> String {
+        match self {
+            Self::EachRun => format_table(rows),
+            Self::Further => format_list(rows),
+        }
+    }
 }
 
-/// Formats the rows as a table in Markdown, with the notes of its cells in a list below it.
-pub(crate) fn format(rows: &Rows) -> String {
+/// Formats the rows as a table, with the notes of its cells in a list below it. A client that does the same
+/// over HTTP and over stdio has one line.
+fn format_table(rows: &Rows) -> String {
     let mut notes: Vec<&str> = Vec::new();
     let titles: Vec<_> = STEPS.iter().map(|(_, title)| *title).collect();
     let mut text = format!("| client | over | MCP | {} |\n", titles.join(" | "));
     text += &format!("|---|---|---|{}\n", "---|".repeat(STEPS.len()));
-    for row in rows.values() {
-        let field = |key: &str| row[key].as_str().unwrap_or("not reported");
+    let rows: Vec<_> = rows.values().collect();
+    let is_same = |a: &&Value, b: &&Value| {
+        ["client", "protocol", "cells"]
+            .iter()
+            .all(|key| a[*key] == b[*key])
+    };
+    for same in rows.chunk_by(is_same) {
+        let row = same[0];
+        let transports: Vec<_> = same.iter().map(|row| field(row, "over")).collect();
         text += &format!(
             "| {} | {} | {} |",
-            field("client"),
-            field("over"),
-            field("protocol")
+            field(row, "client"),
+            transports.join(", "),
+            field(row, "protocol")
         );
         for (step, _) in STEPS {
             let (mark, note) = display_cell(&row["cells"][step]);
@@ -95,6 +114,64 @@ pub(crate) fn format(rows: &Rows) -> String {
         text += &format!("{}. {note}\n", index + 1);
     }
     text
+}
+
+/// Formats the rows as one sentence, with what is remarkable about a client in parentheses.
+fn format_list(rows: &Rows) -> String {
+    let clients: Vec<_> = rows
+        .values()
+        .map(|row| {
+            let steps = STEPS[..BASIC_STEPS].iter();
+            let remarks = steps.filter_map(|(step, title)| {
+                let (mark, note) = display_cell(&row["cells"][step]);
+                Some(format!("{title}: {mark}, {}", note?))
+            });
+            let protocol = row["protocol"]
+                .as_str()
+                .map(|protocol| format!("MCP {protocol}"));
+            let remarks: Vec<_> = protocol.into_iter().chain(remarks).collect();
+            let client = field(row, "client");
+            match &*remarks {
+                [] => client.to_owned(),
+                remarks => format!("{client} ({})", remarks.join("; ")),
+            }
+        })
+        .collect();
+    clients.join(", ") + ".\n"
+}
+
+fn field<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap_or("not reported")
+}
+
+/// Fails if the table in the document differs from what the clients did in the last run.
+pub(crate) fn check_document(workspace: &Workspace) -> Result<()> {
+    let table = Table::EachRun;
+    let text = table.format(&load_rows(&table.rows_folder(workspace))?);
+    if document::has_section(workspace, DOCUMENT, table.command(), &text)? {
+        return Ok(());
+    }
+    bail!("{DOCUMENT} differs from what the clients did: run `{COMMAND}` and check the changes")
+}
+
+/// Loads all rows in a folder, which may not exist.
+pub(crate) fn load_rows(folder: &Path) -> Result<Rows> {
+    let mut rows = Rows::new();
+    let Ok(files) = fs::read_dir(folder) else {
+        return Ok(rows);
+    };
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(&path)?;
+        let row = serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a row in JSON", path.display()))?;
+        rows.insert(name.into_owned(), row);
+    }
+    Ok(rows)
 }
 
 /// Returns the number of a note, which is added to the list if it is new.
@@ -172,7 +249,7 @@ mod tests {
             ("2".to_owned(), row("b 2", json!({ "works_but": "slowly" }))),
             ("3".to_owned(), row("c 3", lacks)),
         ]);
-        let table = format(&rows);
+        let table = Table::EachRun.format(&rows);
         for line in [
             "| a 1 | HTTP | not reported | yes | no 1 | yes |",
             "| b 2 | HTTP | not reported | yes | yes 2 | yes |",
@@ -200,8 +277,44 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_a_section_for_the_table() {
+    fn a_client_that_does_the_same_over_both_transports_has_one_line() {
+        let over = |transport: &str, call: Value| {
+            let mut row = row("a 1", call);
+            row["over"] = json!(transport);
+            row
+        };
+        let rows = |stdio: Value| {
+            let http = ("1".to_owned(), over("HTTP", json!("works")));
+            Rows::from([http, ("2".to_owned(), over("stdio", stdio))])
+        };
+        let table = Table::EachRun.format(&rows(json!("works")));
+        assert!(
+            table.contains("| a 1 | HTTP, stdio | not reported |"),
+            "{table}"
+        );
+        let table = Table::EachRun.format(&rows(json!({ "lacks": "it cannot" })));
+        assert!(table.contains("| a 1 | stdio | not reported |"), "{table}");
+    }
+
+    #[test]
+    fn further_clients_are_listed_with_their_remarks() {
+        let mut other = row("b 2", json!({ "works_but": "slowly" }));
+        other["protocol"] = json!("2025-11-25");
+        let rows = Rows::from([
+            ("1".to_owned(), row("a 1", json!("works"))),
+            ("2".to_owned(), other),
+        ]);
+        assert_eq!(
+            Table::Further.format(&rows),
+            "a 1, b 2 (MCP 2025-11-25; call: yes, slowly).\n"
+        );
+    }
+
+    #[test]
+    fn the_document_has_a_section_for_each_table() {
         let text = fs::read_to_string(Workspace::here().path(DOCUMENT)).unwrap();
-        assert!(document::replace_section(&text, COMMAND, "").is_some());
+        for table in [Table::EachRun, Table::Further] {
+            assert!(document::replace_section(&text, table.command(), "").is_some());
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::client_table::{self, COMMAND, DOCUMENT};
+use crate::client_table::{self, COMMAND, DOCUMENT, Table};
+use crate::test::Suite;
 use crate::{Workspace, document, folder, node, python, test};
 
 /// The packages of the newest Python clients: first those on the MCP SDK 1, then those on the MCP
@@ -18,17 +19,27 @@ const NEWEST_PYTHON: [&[&str]; 2] = [
 /// The clients to run.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Run the newest versions instead, and print what differs from the pinned ones
+    /// Run the newest versions instead, and print what differs from the pinned ones; without the further
+    /// clients
     #[arg(long)]
     newest: bool,
+    /// Run only the further clients, which the tests leave out because they take long
+    #[arg(long, conflicts_with = "newest")]
+    further: bool,
 }
 
 /// Runs the clients, and returns whether all of them passed.
 pub fn run(workspace: &Workspace, options: &Options) -> bool {
     let result = if options.newest {
         run_newest(workspace)
+    } else if options.further {
+        run_pinned(workspace, &[(Suite::FurtherClients, Table::Further)])
     } else {
-        run_pinned(workspace)
+        let each_run = (Suite::Clients, Table::EachRun);
+        run_pinned(
+            workspace,
+            &[each_run, (Suite::FurtherClients, Table::Further)],
+        )
     };
     result.unwrap_or_else(|error| {
         println!("error: {error:#}");
@@ -36,14 +47,18 @@ pub fn run(workspace: &Workspace, options: &Options) -> bool {
     })
 }
 
-fn run_pinned(workspace: &Workspace) -> Result<bool> {
-    let rows = client_table::rows_folder(workspace);
-    folder::remove(&rows)?;
-    let counts = test::run_clients(workspace, |_| {})?;
+fn run_pinned(workspace: &Workspace, selected: &[(Suite, Table)]) -> Result<bool> {
+    for (_, table) in selected {
+        folder::remove(&table.rows_folder(workspace))?;
+    }
+    let suites: Vec<_> = selected.iter().map(|(suite, _)| *suite).collect();
+    let counts = test::run_clients(workspace, &suites, |_| {})?;
     println!("{counts}");
     if counts.failed == 0 {
-        let table = client_table::format(&client_table::load_rows(&rows)?);
-        document::write_section(workspace, DOCUMENT, COMMAND, &table)?;
+        for (_, table) in selected {
+            let text = table.format(&client_table::load_rows(&table.rows_folder(workspace))?);
+            document::write_section(workspace, DOCUMENT, table.command(), &text)?;
+        }
         println!("==> {DOCUMENT} is written");
     }
     Ok(counts.failed == 0)
@@ -51,7 +66,7 @@ fn run_pinned(workspace: &Workspace) -> Result<bool> {
 
 /// Runs the newest versions, and prints how their results differ from those of the pinned versions.
 fn run_newest(workspace: &Workspace) -> Result<bool> {
-    let pinned = client_table::load_rows(&client_table::rows_folder(workspace))?;
+    let pinned = client_table::load_rows(&Table::EachRun.rows_folder(workspace))?;
     if pinned.is_empty() {
         bail!("there are no results of the pinned versions: run `{COMMAND}` first");
     }
@@ -66,7 +81,7 @@ fn run_newest(workspace: &Workspace) -> Result<bool> {
     let python = [environment(1)?, environment(2)?];
     let rows = workspace.path("target/clients/newest-rows");
     folder::remove(&rows)?;
-    let counts = test::run_clients(workspace, |tools| {
+    let counts = test::run_clients(workspace, &[Suite::Clients], |tools| {
         tools.clients = Some(test::ClientPackages {
             node,
             python,

@@ -48,7 +48,8 @@ fn npm_ci(source: &Path, home: &Path) -> Result<()> {
 /// Installs the newest versions of the packages that `folder`'s package.json lists into
 /// `target/tools/NAME`, and returns the `node_modules` folder.
 ///
-/// A package under an alias, as in `npm:@modelcontextprotocol/sdk@1.32.2`, keeps its major version.
+/// A package under an alias, as in `npm:@modelcontextprotocol/sdk@1.32.2`, keeps its major version, and its
+/// minor version unless the alias ends with `-newest`.
 pub(crate) fn install_newest(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
     let manifest = workspace.path(folder).join("package.json");
     let home = workspace.tools().join(name);
@@ -58,8 +59,8 @@ pub(crate) fn install_newest(workspace: &Workspace, folder: &str, name: &str) ->
         let mut manifest: Value =
             serde_json::from_str(&text).context("package.json is not valid JSON")?;
         if let Some(packages) = manifest["dependencies"].as_object_mut() {
-            for version in packages.values_mut() {
-                *version = newest_range(version.as_str().unwrap_or_default()).into();
+            for (name, version) in packages {
+                *version = newest_range(name, version.as_str().unwrap_or_default()).into();
             }
         }
         folder::remove(&home)?;
@@ -72,20 +73,14 @@ pub(crate) fn install_newest(workspace: &Workspace, folder: &str, name: &str) ->
     })
 }
 
-/// Returns the range of versions to install instead of a pinned one.
-///
-/// It is `latest` for a plain version and `^` before the version of an alias. The oldest version
-/// that is tested, 1.10, gets `~`, which keeps its minor version.
-fn newest_range(version: &str) -> String {
+/// Returns the range of versions to install instead of a pinned one: `latest`, or for an alias `^` or `~`
+/// before its version.
+fn newest_range(name: &str, version: &str) -> String {
     let alias = version.strip_prefix("npm:");
     let Some((package, version)) = alias.and_then(|alias| alias.rsplit_once('@')) else {
         return "latest".to_owned();
     };
-    let operator = if version.starts_with("1.10.") {
-        '~'
-    } else {
-        '^'
-    };
+    let operator = if name.ends_with("-newest") { '^' } else { '~' };
     format!("npm:{package}@{operator}{version}")
 }
 
@@ -172,10 +167,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_of_an_alias_has_the_same_major_version() {
-        assert_eq!(newest_range("2.4.0"), "latest");
-        assert_eq!(newest_range("npm:@a/sdk@1.32.2"), "npm:@a/sdk@^1.32.2");
-        assert_eq!(newest_range("npm:@a/sdk@1.10.2"), "npm:@a/sdk@~1.10.2");
+    fn the_newest_version_of_an_alias_has_the_same_major_or_minor_version() {
+        assert_eq!(newest_range("client", "2.4.0"), "latest");
+        for (name, version, range) in [
+            ("sdk-1-newest", "npm:@a/sdk@1.32.2", "npm:@a/sdk@^1.32.2"),
+            ("sdk-1-10", "npm:@a/sdk@1.10.2", "npm:@a/sdk@~1.10.2"),
+        ] {
+            assert_eq!(newest_range(name, version), range);
+        }
     }
 
     #[test]

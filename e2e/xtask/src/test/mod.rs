@@ -29,13 +29,13 @@ use anyhow::Result;
 use crate::{Workspace, client_table, lint, sdk};
 use job::Job;
 use jobs::EarlierResults;
-use options::Suite;
 use report::Report;
 use reuse::GreenResult;
 use runner::{Output, SuiteRun};
 
 pub(crate) use counts::Counts;
 pub use options::Options;
+pub(crate) use options::Suite;
 pub(crate) use tools::{ClientPackages, Tools};
 
 /// The job whose results docs/clients.md shows.
@@ -148,18 +148,19 @@ fn run_native_windows(
     Ok(())
 }
 
-/// Runs all MCP clients, and returns the counts of their tests. `change` may replace the packages
-/// of the clients before they run.
+/// Runs the MCP clients of these suites, and returns the counts of their tests. `change` may replace the
+/// packages of the clients before they run.
 pub(crate) fn run_clients(
     workspace: &Workspace,
+    suites: &[Suite],
     change: impl FnOnce(&mut Tools),
 ) -> Result<Counts> {
     sdk::ensure(workspace)?;
-    let mut tools = Tools::ensure(workspace, &Options::for_suite(Suite::Clients))?;
+    let mut tools = Tools::ensure(workspace, &Options::for_suites(suites))?;
     change(&mut tools);
     let mut counts = Counts::default();
     for program in build::build_tests(workspace)? {
-        if Suite::from_program(&program) == Suite::Clients {
+        if suites.contains(&Suite::from_program(&program)) {
             let job = Job::new_whole(workspace, &program, &tools, None);
             counts += runner::run_and_count(&job.name, job.command, Output::Live).counts;
         }

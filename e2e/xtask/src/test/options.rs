@@ -29,7 +29,7 @@ pub struct Options {
 
 /// A group of checks or tests that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Suite {
+pub(crate) enum Suite {
     /// Formatting, clippy, which file imports which, what the SDK reads of pages, the names in
     /// ARCHITECTURE.md, and the English of comments and documents
     Lint,
@@ -41,6 +41,8 @@ pub(super) enum Suite {
     Journeys,
     /// Third-party MCP clients, against a page in a real browser
     Clients,
+    /// Further MCP clients, which `cargo xtask clients` runs and a run without this leaves out
+    FurtherClients,
     /// The npm package in projects of bundlers, in a real browser
     Bundlers,
     /// Journeys of windows of Slint, which `--native-window` selects
@@ -55,6 +57,8 @@ impl Suite {
             Self::Rust
         } else if program.target == "clients" {
             Self::Clients
+        } else if program.target == "further_clients" {
+            Self::FurtherClients
         } else if program.target == "bundlers" {
             Self::Bundlers
         } else if program.target == "native_window" {
@@ -66,10 +70,10 @@ impl Suite {
 }
 
 impl Options {
-    /// Selects one whole suite.
-    pub(super) fn for_suite(suite: Suite) -> Self {
+    /// Selects whole suites.
+    pub(super) fn for_suites(suites: &[Suite]) -> Self {
         Self {
-            only: vec![suite],
+            only: suites.to_vec(),
             ..Self::default()
         }
     }
@@ -98,7 +102,11 @@ impl Options {
             return matches!(suite, Suite::Lint | Suite::Rust | Suite::Journeys);
         }
         if self.only.is_empty() {
-            return suite != Suite::Lint || self.filter.is_none();
+            return match suite {
+                Suite::Lint => self.filter.is_none(),
+                Suite::FurtherClients => false,
+                _ => true,
+            };
         }
         self.only.contains(&suite)
     }
@@ -110,6 +118,7 @@ impl Options {
             Suite::Wasm,
             Suite::Journeys,
             Suite::Clients,
+            Suite::FurtherClients,
             Suite::Bundlers,
         ];
         suites.iter().any(|suite| self.includes(*suite))
@@ -131,6 +140,7 @@ mod tests {
             })
         };
         assert_eq!(suite("e2e", "clients"), Suite::Clients);
+        assert_eq!(suite("e2e", "further_clients"), Suite::FurtherClients);
         assert_eq!(suite("e2e", "journeys"), Suite::Journeys);
         assert_eq!(suite("e2e", "native_window"), Suite::NativeWindow);
         assert_eq!(suite("bridge", "clients"), Suite::Rust);
@@ -147,6 +157,15 @@ mod tests {
         options.only.push(Suite::Lint);
         assert!(options.includes(Suite::Lint) && !options.includes_tests());
     }
+
+    #[test]
+    fn further_clients_run_only_when_they_are_selected() {
+        assert!(!Options::default().includes(Suite::FurtherClients));
+        let options = Options::for_suites(&[Suite::FurtherClients]);
+        assert!(options.includes(Suite::FurtherClients) && options.includes_tests());
+        assert!(!options.includes(Suite::Clients));
+    }
+
     #[test]
     fn native_windows_are_a_separate_step() {
         let mut options = Options::default();

@@ -10,10 +10,11 @@ use serde_json::json;
 
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
+use crate::client_table::Table;
 use crate::postgres::Postgres;
 use crate::process::try_capture;
 use crate::wasm_toolchain::{self, WasmRustc};
-use crate::{Workspace, api, apt, client_table, lowdefy, node, page_tools_pages, python};
+use crate::{Workspace, api, apt, lowdefy, node, page_tools_pages, python};
 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
@@ -35,6 +36,9 @@ const WINDOW_PACKAGES: [&str; 9] = [
 /// The folders of `e2e/agui` with packages: one for each client of AG-UI, because each brings its own
 /// version of the protocol.
 const AGUI_PACKAGES: [&str; 3] = ["http-agent", "copilotkit", "assistant-ui"];
+
+/// The lists of Python packages of the further clients.
+const FURTHER_PYTHON: [&str; 3] = ["1", "2", "fast-agent"];
 
 /// The tools that tests need besides Rust. Environment variables pass its paths to them.
 pub(crate) struct Tools {
@@ -76,7 +80,8 @@ impl Tools {
         if options.includes(Suite::NativeWindow) {
             apt::ensure_packages("the packages of native windows", &WINDOW_PACKAGES)?;
         }
-        let needs_clients = options.includes(Suite::Clients);
+        let needs_further = options.includes(Suite::FurtherClients);
+        let needs_clients = options.includes(Suite::Clients) || needs_further;
         let needs_bundlers = options.includes(Suite::Bundlers);
         let needs_journeys = options.includes(Suite::Journeys) || needs_clients || needs_bundlers;
         if options.includes(Suite::Rust) {
@@ -111,6 +116,9 @@ impl Tools {
         let clients = needs_clients
             .then(|| ClientPackages::ensure(workspace))
             .transpose()?;
+        if needs_further {
+            ensure_further_clients(workspace)?;
+        }
         if options.includes(Suite::Journeys) {
             for name in AGUI_PACKAGES {
                 let folder = format!("e2e/agui/{name}");
@@ -216,9 +224,21 @@ impl ClientPackages {
         Ok(Self {
             node: node::install_pinned(workspace, "e2e/clients/node", "clients-node")?,
             python: [python(1)?, python(2)?],
-            rows: client_table::rows_folder(workspace),
+            rows: Table::EachRun.rows_folder(workspace),
         })
     }
+}
+
+/// Installs the packages of the further clients. The Python ones need versions of their dependencies that
+/// exclude each other.
+fn ensure_further_clients(workspace: &Workspace) -> Result<()> {
+    node::install_pinned(workspace, "e2e/clients/further", "clients-further-node")?;
+    for name in FURTHER_PYTHON {
+        let requirements = format!("e2e/clients/python/further-{name}.txt");
+        let folder = format!("clients-further-{name}");
+        python::ensure_complete_environment(workspace, &requirements, &folder)?;
+    }
+    Ok(())
 }
 
 impl Node {
