@@ -30,6 +30,7 @@ mod checked_request;
 mod client_cache;
 mod client_questions;
 mod endpoint;
+mod event_json;
 mod event_log;
 mod headers;
 mod http_response;

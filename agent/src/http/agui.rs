@@ -209,5 +209,5 @@ fn respond(run: AguiRun, thread: ThreadKey, suspended_runs: Arc<SuspendedRuns>) 
 fn encode(event: &AguiEvent) -> sse::Event {
     // The event consists of strings, numbers and JSON values: encoding it cannot fail.
     let json = serde_json::to_string(event).unwrap_or_default();
-    sse::Event::default().data(json)
+    event_stream::with_json(sse::Event::default(), json)
 }

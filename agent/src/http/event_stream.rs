@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse};
-use bridge_protocol::{BridgeToPage, ErrorCode};
+use bridge_protocol::{BridgeToPage, ErrorCode, event_data};
 use futures_util::{Stream, stream};
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName};
@@ -56,6 +56,12 @@ pub(super) fn respond_with(
     (unbuffered, response).into_response()
 }
 
+/// Adds JSON as the data of an event. Every event of the agent gets its data here.
+pub(super) fn with_json(event: Event, json: String) -> Event {
+    let data = event_data::from_json(json.into_bytes());
+    event.data(String::from_utf8_lossy(&data))
+}
+
 fn event(message: &BridgeToPage) -> Event {
     let name = match message {
         BridgeToPage::QueryAccepted(_) => "query_accepted",
@@ -65,9 +71,7 @@ fn event(message: &BridgeToPage) -> Event {
         BridgeToPage::QueryCancel(_) => "query_cancel",
         _ => "message",
     };
-    // JSON of a page can have line breaks between its tokens, and nowhere else.
-    let json = message.encode().replace(['\n', '\r'], " ");
-    Event::default().event(name).data(json)
+    with_json(Event::default().event(name), message.encode())
 }
 
 #[cfg(test)]
@@ -100,9 +104,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn line_breaks_in_page_json_become_spaces() {
+    async fn page_json_is_one_line_for_every_reader() {
         let (sender, messages) = mpsc::channel(1);
-        let lines = RawValue::from_string("{\n  \"a\": \"b\\nc\"\r\n}".to_owned()).unwrap();
+        let lines =
+            RawValue::from_string("{\n  \"a\": \"b\\nc\u{2028}\u{2029}\u{85}\"\r\n}".to_owned())
+                .unwrap();
         sender
             .send(BridgeToPage::QueryComplete(QueryComplete {
                 uuid: QueryId::from("a"),
@@ -121,6 +127,6 @@ mod tests {
         let event = chunks.next().await.unwrap().unwrap();
         let event = std::str::from_utf8(&event).unwrap();
         assert_eq!(event.trim_end().lines().count(), 2, "{event}");
-        assert!(event.contains(r"b\nc"), "{event}");
+        assert!(event.contains(r"b\nc\u2028\u2029\u0085"), "{event}");
     }
 }

@@ -100,6 +100,25 @@ fn paint_tool() -> Value {
     json!({ "tools": [{ "name": "paint", "description": "Paints", "parameters": {} }] })
 }
 
+/// [`EventStream`] checks each event.
+#[tokio::test]
+async fn the_events_of_a_run_have_no_line_separators() {
+    let separators = "a\u{2028}b\u{2029}c\u{85}d";
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let mut thread = Thread::new(&bed, json!({}));
+    thread.say(&format!("/add_card {}", json!({ "title": separators })));
+    let events = thread.start(json!({})).await;
+    let call = page.recv_call().await;
+    page.respond(&call, json!({ "id": separators })).await;
+    let events = thread.finish(events).await;
+    let arguments = find(&events, "TOOL_CALL_ARGS")["delta"].to_string();
+    let result = find(&events, "TOOL_CALL_RESULT")["content"].to_string();
+    for text in [arguments, result] {
+        assert!(text.contains(separators), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn a_run_has_text_calls_and_the_results_of_the_page() {
     let bed = TestBed::start().await;

@@ -9,7 +9,10 @@ use crate::kit::*;
 async fn a_frontend_is_answered_with_the_tools_of_its_page() {
     let bed = TestBed::start().await;
     let mut page = bed.connect_page().await;
-    let request = bed.put(UUID, &prompt("/add_card {\"title\": \"Milk\"}"));
+    let request = bed.put(
+        UUID,
+        &prompt("/add_card {\"title\": \"Milk\u{2028}\u{85}\"}"),
+    );
     let mut events = EventStream::open(streaming(request).bearer_auth(TOKEN)).await;
     let accepted = events.next().await.unwrap();
     assert_eq!(accepted, json!({ "type": "query_accepted", "uuid": UUID }));
@@ -22,7 +25,7 @@ async fn a_frontend_is_answered_with_the_tools_of_its_page() {
     assert!(last["result"].is_string(), "{last}");
     assert_eq!(
         last["toolCalls"][0]["arguments"],
-        json!({ "title": "Milk" })
+        json!({ "title": "Milk\u{2028}\u{85}" })
     );
     let kinds: Vec<_> = rest.iter().map(|it| &it["type"]).collect();
     assert!(

@@ -1,7 +1,9 @@
-//! The size of encoded JSON in bytes.
+//! The size of encoded JSON in bytes, in an event of a stream: with line separators escaped
+//! ([`event_data`]). In a JSON body, these are shorter.
 
 use std::io;
 
+use bridge_protocol::event_data;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -14,6 +16,9 @@ pub const ENVELOPE_BYTES: usize = 1024;
 /// The longest escape of a character: `\u0000`.
 const MAX_ESCAPE_BYTES: usize = 6;
 
+/// Escaping makes a line separator at most this many times as long: U+0085 has two bytes.
+const MAX_SEPARATOR_GROWTH: usize = 3;
+
 /// An upper bound for the bytes of a value besides its text: commas, colons, quotes, brackets, a
 /// number.
 const NODE_OVERHEAD_BYTES: usize = 32;
@@ -23,7 +28,7 @@ pub fn encoded_len(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
+            self.0 += bytes.len() + event_data::added_bytes(bytes);
             Ok(bytes.len())
         }
         fn flush(&mut self) -> io::Result<()> {
@@ -39,7 +44,9 @@ pub fn encoded_len(value: &impl Serialize) -> usize {
 /// The encoded size of a result.
 pub fn result_len(result: &CallToolResult) -> usize {
     match result {
-        CallToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
+        CallToolResult::Passthrough(passthrough) => {
+            passthrough.encoded_len() + passthrough.separator_escape_bytes()
+        }
         CallToolResult::Built(built) => encoded_len(built),
     }
 }
@@ -94,10 +101,14 @@ fn estimated_len<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
 }
 
 /// Whether an upper bound of the encoded size is at most `bytes`. Visits at most as many values as
-/// fit, and does not scan their text.
+/// fit, and scans text only if line separators in it could make the difference.
 pub fn fits_within(result: &CallToolResult, bytes: usize) -> bool {
     let built = match result {
-        CallToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,
+        CallToolResult::Passthrough(passthrough) => {
+            let max_len = passthrough.max_encoded_len();
+            return MAX_SEPARATOR_GROWTH * max_len <= bytes
+                || max_len <= bytes && max_len + passthrough.separator_escape_bytes() <= bytes;
+        }
         CallToolResult::Built(built) => built,
     };
     let left = bytes.checked_sub(4 * NODE_OVERHEAD_BYTES);
@@ -162,11 +173,12 @@ pub fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
     text
 }
 
-/// The length in bytes of a character as serde_json writes it.
+/// The length in bytes of a character in an event: as serde_json writes it, or the escape of a line
+/// separator.
 fn escaped_len(character: char) -> usize {
     match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        '\0'..='\u{1f}' => MAX_ESCAPE_BYTES,
+        '\0'..='\u{1f}' | '\u{85}' | '\u{2028}' | '\u{2029}' => MAX_ESCAPE_BYTES,
         other => other.len_utf8(),
     }
 }
@@ -179,29 +191,38 @@ mod tests {
 
     fn every_kind_of_character() -> String {
         let controls = (0..0x20u8).map(char::from);
-        controls.chain("\"\\aé→😀\u{7f}\u{2028}".chars()).collect()
+        controls
+            .chain("\"\\aé→😀\u{7f}\u{85}\u{2028}\u{2029}".chars())
+            .collect()
+    }
+
+    /// The length of a text in an event, without its quotes.
+    fn len_in_event(text: &str) -> usize {
+        let json = serde_json::to_vec(text).unwrap();
+        event_data::from_json(json).len() - 2
     }
 
     #[test]
-    fn escaped_len_matches_serde_json() {
+    fn escaped_len_matches_the_data_of_an_event() {
         for character in every_kind_of_character().chars() {
-            let encoded = serde_json::to_string(&character.to_string()).unwrap();
-            assert_eq!(escaped_len(character), encoded.len() - 2, "{character:?}");
+            let expected = len_in_event(&character.to_string());
+            assert_eq!(escaped_len(character), expected, "{character:?}");
         }
+        let text = every_kind_of_character();
+        assert_eq!(encoded_len(&text), len_in_event(&text) + 2);
     }
 
     #[test]
     fn truncation_to_encoded_len_is_maximal_and_on_a_char_boundary() {
         let text = every_kind_of_character();
-        let whole = serde_json::to_string(&text).unwrap().len() - 2;
+        let whole = len_in_event(&text);
         for bytes in 0..=whole + 1 {
             let truncated = truncate_to_encoded_len(&text, bytes);
             assert!(text.starts_with(truncated));
-            assert!(serde_json::to_string(truncated).unwrap().len() - 2 <= bytes);
+            assert!(len_in_event(truncated) <= bytes);
             let next = text[truncated.len()..].chars().next();
             let longer: String = truncated.chars().chain(next).collect();
-            let longer = serde_json::to_string(&longer).unwrap().len() - 2;
-            assert!(next.is_none() || longer > bytes, "{bytes}");
+            assert!(next.is_none() || len_in_event(&longer) > bytes, "{bytes}");
         }
     }
 
@@ -227,5 +248,22 @@ mod tests {
         let bytes = encoded_len(&result);
         assert!((0..bytes).all(|fewer| !fits_within(&result, fewer)));
         assert!(fits_within(&result, 10 * bytes));
+    }
+
+    #[test]
+    fn line_separators_count_as_they_are_sent_in_an_event() {
+        let text = format!("\"{}\"", "\u{85}".repeat(1_000));
+        for (json, bytes) in [
+            (text.clone(), 6_000),
+            // The text and the structured content.
+            (format!("{{\"a\":{text}}}"), 12_000),
+        ] {
+            let raw = serde_json::value::RawValue::from_string(json).unwrap();
+            let result = CallToolResult::from_raw_json(Some(raw.into())).unwrap();
+            assert!(matches!(result, CallToolResult::Passthrough(_)));
+            assert!((bytes..bytes + 200).contains(&result_len(&result)));
+            assert!((0..result_len(&result)).all(|fewer| !fits_within(&result, fewer)));
+            assert!(fits_within(&result, 3 * bytes));
+        }
     }
 }

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::built_result::BuiltResult;
 use crate::content_blocks::can_pass_through;
 use crate::segments::{EncodedBody, Segments};
+use bridge_protocol::event_data;
 use bridge_raw_json::escape::escape_string;
 use bridge_raw_json::inspection::{JsonTraits, compact};
 use bridge_raw_json::{JsonSlice, RawJson};
@@ -222,6 +223,19 @@ impl PassthroughResult {
     /// An upper bound of [`Self::encoded_len`], computed without reading the text.
     pub fn max_encoded_len(&self) -> usize {
         self.encoded_len_with(|json| 2 + 2 * json.len())
+    }
+
+    /// The number of bytes that escaped line separators add in an event of a stream.
+    pub fn separator_escape_bytes(&self) -> usize {
+        let content = match self {
+            PassthroughResult::Text(value) | PassthroughResult::Json { value, .. } => value.get(),
+            PassthroughResult::Blocks(parts) => parts.content.get(),
+        };
+        let texts = [Some(content), self.structured(), self.meta()];
+        let texts = texts.into_iter().flatten();
+        texts
+            .map(|text| event_data::added_bytes(text.as_bytes()))
+            .sum()
     }
 
     /// The encoded size, given a function that returns the length of JSON text as a JSON string.

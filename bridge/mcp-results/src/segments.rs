@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use bridge_protocol::event_data;
 use bridge_raw_json::JsonSlice;
 use bridge_raw_json::escape::escape_content;
 
@@ -49,6 +50,16 @@ impl EncodedBody {
             EncodedBody::Buffer(json) => json.len(),
             EncodedBody::Segments(segments) => segments.remaining_bytes,
         }
+    }
+
+    /// The size in an event of a stream, where line separators are escaped. A result in segments is
+    /// not scanned for them: its size was limited before it was encoded.
+    pub fn event_len(&self) -> usize {
+        let added = match self {
+            EncodedBody::Buffer(json) => event_data::added_bytes(json),
+            EncodedBody::Segments(_) => 0,
+        };
+        self.encoded_len() + added
     }
 
     /// Copies all segments into one buffer.

@@ -6,8 +6,8 @@
 //!
 //! The crate has two layers, both tested against the golden files in `golden/`:
 //!
-//! 1. Without dependencies: [`message_types`], [`ErrorCode`], [`CloseCode`], [`limits`], [`invisible`]. The
-//!    wasm of pages uses only these and leaves JSON to the browser, which keeps it small.
+//! 1. Without dependencies: [`message_types`], [`ErrorCode`], [`CloseCode`], [`limits`], [`invisible`],
+//!    [`event_data`]. The wasm of pages uses only these and leaves JSON to the browser, which keeps it small.
 //! 2. With the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
 //!    native code.
 //!
@@ -16,6 +16,7 @@
 
 mod close_code;
 mod error_code;
+pub mod event_data;
 mod ids;
 pub mod invisible;
 pub mod limits;

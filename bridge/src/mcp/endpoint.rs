@@ -35,6 +35,7 @@ use super::json_rpc_response::EncodedResponse;
 use super::protocol_version::{reconcile, unknown_version};
 use super::request_kind::RequestKind;
 use super::rmcp_rejection::with_json_body;
+use super::rmcp_services::with_escaped_separators;
 use super::service::McpService;
 use super::session::McpSession;
 use super::{initialize, prompts_and_resources, standalone_stream, tools_call, tools_list};
@@ -406,7 +407,7 @@ async fn serve_with_rmcp(
         .get(CONTENT_TYPE)
         .is_some_and(|it| it == "text/event-stream");
     if is_stream {
-        return response.map(Body::new);
+        return response.map(|body| Body::new(with_escaped_separators(body)));
     }
     let (head, body) = response.into_parts();
     let json = match body.collect().await {

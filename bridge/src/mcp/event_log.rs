@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridge_auth::RealmId;
-use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream;
 use tokio::sync::Notify;
 
+use super::event_json::EventJson;
 use super::session::McpSession;
 use crate::budget::{Holdings, Party};
 
@@ -33,9 +33,9 @@ pub(super) enum StoredEvent {
     /// The first event of a stream. From its id on, a client can resume the stream.
     Priming,
     /// A notification, or a request to the client.
-    Message(Bytes),
+    Message(EventJson),
     /// The response, with which the stream ends.
-    Response(Bytes),
+    Response(EventJson),
 }
 
 impl StoredEvent {

@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::call_client;
 use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
+use super::event_json::EventJson;
 use super::event_log::{EventLog, StoredEvent};
 use super::json_rpc_response::EncodedResponse;
-use super::large_body::block_in_place;
 use super::session::{CallGuard, McpSession};
-use crate::budget::{AnswerBody, AnswerLease, INLINE_LIMIT};
+use crate::budget::{AnswerBody, AnswerLease};
 use crate::hub::Hub;
 
 /// rmcp's clients read no longer body. The longest event that they read is configurable, so longer
@@ -51,43 +51,21 @@ pub(super) fn encode_priming_event(id: &str) -> EncodedEvent {
     [head.into(), Bytes::new(), Bytes::from_static(b"\n\n")]
 }
 
-/// Encodes an event with JSON on one line.
-pub(super) fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
+/// Encodes an event. `lease` is the lease on the bytes of its JSON.
+pub(super) fn encode_event(
+    id: Option<&str>,
+    json: EventJson,
+    lease: Option<&AnswerLease>,
+) -> EncodedEvent {
     let head = match id {
         Some(id) => Bytes::from(format!("id: {id}\ndata: ")),
         None => Bytes::from_static(b"data: "),
     };
-    [head, json, Bytes::from_static(b"\n\n")]
-}
-
-/// Encodes an event, which has the lease on its bytes.
-fn encode_leased_event(id: Option<&str>, json: Bytes, lease: Option<&AnswerLease>) -> EncodedEvent {
     let json = match lease {
-        Some(lease) => lease.attach_to(json),
-        None => json,
+        Some(lease) => lease.attach_to(json.into_bytes()),
+        None => json.into_bytes(),
     };
-    encode_event(id, json)
-}
-
-/// Puts JSON on one line, in no more memory than it needs. JSON has line breaks only between its tokens.
-/// While it is long, another thread serves the other sockets.
-fn to_single_line(mut json: Vec<u8>) -> Bytes {
-    let is_long = json.len() > INLINE_LIMIT;
-    let replace_line_break = |byte: &mut u8| {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
-    };
-    if is_long {
-        return block_in_place(|| {
-            json.iter_mut().for_each(replace_line_break);
-            json.shrink_to_fit();
-            Bytes::from(json)
-        });
-    }
-    json.iter_mut().for_each(replace_line_break);
-    // Shrinking many short texts, which a log may keep, would leave a hole behind each of them.
-    Bytes::copy_from_slice(&json)
+    [head, json, Bytes::from_static(b"\n\n")]
 }
 
 /// Returns the response as a JSON body, or as a stream with one event if the client needs that.
@@ -110,8 +88,8 @@ pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> R
 
 /// Returns the response of a call that has ended already, as a stream with one event.
 pub(super) fn single_event(response: EncodedResponse) -> Response {
-    let json = to_single_line(response.json.into_vec());
-    let event = encode_leased_event(None, json, response.lease.as_ref());
+    let json = EventJson::new(response.json.into_vec());
+    let event = encode_event(None, json, response.lease.as_ref());
     let chunks = event.map(Ok::<_, Infallible>);
     event_stream_response(Body::from_stream(stream::iter(chunks)))
 }
@@ -123,7 +101,7 @@ pub(super) fn empty() -> Response {
 
 /// Returns the stream of a request without a session. Dropping it cancels the call.
 pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
-    let first = first.map(|first| encode_event(None, to_single_line(first)));
+    let first = first.map(|first| encode_event(None, EventJson::new(first), None));
     let first = stream::iter(first);
     let rest = stream::unfold(Some(call), |call| async move {
         let mut call = call?;
@@ -132,7 +110,7 @@ pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
             CallStreamItem::Response(answer) => (answer.json.into_vec(), answer.lease, None),
             CallStreamItem::Cancelled => return None,
         };
-        let event = encode_leased_event(None, to_single_line(json), lease.as_ref());
+        let event = encode_event(None, EventJson::new(json), lease.as_ref());
         Some((event, call))
     });
     sse_response(first.chain(rest))
@@ -187,22 +165,23 @@ impl SseForwarder {
             match next.take() {
                 Some(CallStreamItem::Message(json)) => {
                     let is_request = call_client::is_request(&json);
-                    let json = to_single_line(json);
+                    let json = EventJson::new(json);
                     let id = self.store(&call, StoredEvent::Message(json.clone()));
-                    self.send_message(encode_event(id.as_deref(), json)).await;
+                    let event = encode_event(id.as_deref(), json, None);
+                    self.send_message(event).await;
                     if is_request && self.is_stalled {
                         // The client must fetch it: the end of the stream makes it resume.
                         self.sender = None;
                     }
                 }
                 Some(CallStreamItem::Response(answer)) => {
-                    let json = to_single_line(answer.json.into_vec());
+                    let json = EventJson::new(answer.json.into_vec());
                     let id = self.store(&call, StoredEvent::Response(json.clone()));
                     // A client that reads its response is not idle.
                     let session = call.guard().map(CallGuard::session);
                     let _activity = session.map(McpSession::begin_activity);
                     drop(call);
-                    let event = encode_leased_event(id.as_deref(), json, answer.lease.as_ref());
+                    let event = encode_event(id.as_deref(), json, answer.lease.as_ref());
                     return self.send(event).await;
                 }
                 Some(CallStreamItem::Cancelled) => {
@@ -279,7 +258,7 @@ pub(super) fn resumed(
             .map(move |(id, event)| match event {
                 StoredEvent::Priming => encode_priming_event(&id),
                 StoredEvent::Message(json) | StoredEvent::Response(json) => {
-                    encode_leased_event(Some(&id), json, lease.as_ref())
+                    encode_event(Some(&id), json, lease.as_ref())
                 }
             }),
     )

@@ -6,12 +6,13 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 
+use bridge_protocol::event_data;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
-use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
@@ -98,4 +99,17 @@ impl RmcpServices {
         });
         (response.await, large_body)
     }
+}
+
+/// Escapes line separators in a stream that rmcp has encoded, each of whose chunks is a whole event.
+pub(super) fn with_escaped_separators(
+    stream: BoxBody<Bytes, Infallible>,
+) -> BoxBody<Bytes, Infallible> {
+    let escape = |event: Bytes| match event_data::escape_separators(&event) {
+        Some(escaped) => Bytes::from(escaped),
+        None => event,
+    };
+    stream
+        .map_frame(move |frame| frame.map_data(escape))
+        .boxed()
 }

@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::{Stream, stream};
 
+use super::event_json::EventJson;
 use super::http_response::{EncodedEvent, encode_event, encode_priming_event};
 use super::session::{ActivityGuard, McpSession, StreamRole};
 use crate::hub::{NotificationQueue, PendingNotifications};
@@ -67,7 +67,8 @@ impl StandaloneStream {
             }
             if let Some((number, json)) = self.unsent.pop_front() {
                 let id = event_id(&self.session, number);
-                return Some(encode_event(Some(&id), Bytes::from(json)));
+                let json = EventJson::new(json.into_bytes());
+                return Some(encode_event(Some(&id), json, None));
             }
             let session = Arc::clone(&self.session);
             let (role, changed) = session.stream_role(self.number);

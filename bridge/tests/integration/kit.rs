@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 pub(crate) use log::capture_log;
 pub(crate) use mcp_client::{
-    EventStream, McpClient, event_field, initialize_request, rpc_request, rpc_response,
+    EventStream, McpClient, assert_one_line_per_field, event_field, initialize_request,
+    rpc_request, rpc_response,
 };
 pub(crate) use page::ConnectPage;
 pub(crate) use program::{bridge_program, listening_url};

@@ -14,6 +14,7 @@ mod configuration_file;
 mod connections;
 mod definitions;
 mod documentation;
+mod event_lines;
 mod fair_shares;
 mod hand_over;
 mod health;

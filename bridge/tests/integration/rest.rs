@@ -50,6 +50,7 @@ async fn post_for_events(bridge: &ServerHandle, body: Value) -> Response {
 
 /// Returns the data of the events of a body.
 fn events(body: &str) -> Vec<Value> {
+    assert_one_line_per_field(body);
     let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
     data.map(|data| serde_json::from_str(data).unwrap())
         .collect()
@@ -64,7 +65,7 @@ async fn a_client_that_accepts_only_events_receives_progress_and_the_result() {
         let call = page.recv_call().await;
         assert!(call.context.progress);
         for (progress, members) in [
-            (1, json!({ "total": 2, "message": "a\nb" })),
+            (1, json!({ "total": 2, "message": "a\nb\u{2028}c\u{85}" })),
             (2, json!({})),
         ] {
             let report = json!({ "type": "call-progress", "requestId": call.request_id,
@@ -80,7 +81,7 @@ async fn a_client_that_accepts_only_events_receives_progress_and_the_result() {
     let result = json!({ "content": [{ "type": "text", "text": "{\"n\":3}" }],
         "structuredContent": { "n": 3 } });
     let expected = [
-        json!({ "type": "progress", "progress": 1, "total": 2, "message": "a\nb" }),
+        json!({ "type": "progress", "progress": 1, "total": 2, "message": "a\nb\u{2028}c\u{85}" }),
         json!({ "type": "progress", "progress": 2 }),
         json!({ "type": "result", "result": result }),
     ];

@@ -50,6 +50,9 @@ impl EventStream {
                 if event.starts_with(':') {
                     continue;
                 }
+                // Some readers also end a line at these characters.
+                let separators = ['\u{85}', '\u{2028}', '\u{2029}'];
+                assert!(!event.contains(separators), "{event:?}");
                 let (name, data) = if self.is_named {
                     event.split_once('\n').unwrap()
                 } else {

@@ -10,7 +10,7 @@ fn session(address: u8, token: &str) -> McpSession {
 
 impl EventLog {
     fn append_bytes(&self, session: &McpSession, stream: &str, bytes: usize) -> String {
-        let json = Bytes::from(vec![b'x'; bytes]);
+        let json = EventJson::new(vec![b'x'; bytes]);
         self.append(session, stream, StoredEvent::Message(json))
     }
 
@@ -59,7 +59,7 @@ async fn a_replay_waits_for_further_events_and_ends_with_the_response() {
     let append = async {
         events.append_bytes(&session, "stream", 1);
         tokio::task::yield_now().await;
-        let response = StoredEvent::Response(Bytes::from_static(b"{}"));
+        let response = StoredEvent::Response(EventJson::new(b"{}".to_vec()));
         events.append(&session, "stream", response)
     };
     let (replayed, last) = tokio::join!(replay, append);

@@ -284,6 +284,7 @@ impl EventStream {
                 if event.lines().all(|line| line.starts_with(':')) {
                     continue;
                 }
+                assert_one_line_per_field(&event);
                 if let Some(id) = event_field(&event, "id") {
                     self.last_id = Some(id.to_owned());
                 }
@@ -345,6 +346,12 @@ impl EventStream {
         self.find(|message| message.get("result").is_some() || message.get("error").is_some())
             .await
     }
+}
+
+/// Checks that no reader of lines breaks a field: some also end a line at these characters.
+pub(crate) fn assert_one_line_per_field(event: &str) {
+    let separators = ['\u{85}', '\u{2028}', '\u{2029}'];
+    assert!(!event.contains(separators), "{event:?}");
 }
 
 /// The value of a field of a server-sent event.
