@@ -39,6 +39,8 @@ mod input_required;
 mod json_rpc_message;
 mod json_rpc_response;
 mod large_body;
+mod list_page;
+mod message_reader;
 mod notifier;
 mod page_call;
 mod param_headers;

@@ -33,6 +33,10 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The header with the protocol version of a request.
 pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
+/// By this header the bridge knows that messages become lines on stdout, which clients read only up
+/// to some length.
+const USER_AGENT: &str = concat!("mcp-web-stdio/", env!("CARGO_PKG_VERSION"));
+
 /// The HTTP client of one MCP session, or of stateless requests, at one bridge.
 pub(crate) struct BridgeHttp {
     http: reqwest::Client,
@@ -260,6 +264,7 @@ async fn read_body(response: Response, limit: usize) -> Result<String, BridgeErr
 
 fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
     let mut builder = reqwest::Client::builder()
+        .user_agent(USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_secs(30))
         .tls_backend_preconfigured(tls::client_config(url.scheme() == "https")?)

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use bridge_mcp_results::encoded_size::{ENVELOPE_BYTES, encoded_len};
 use bridge_protocol::{CallLog, CallProgress, ClientRequest, ClientResponse, LogLevel};
 use bridge_realm::realm::CallerEvent;
 use futures_util::future::BoxFuture;
@@ -86,6 +87,9 @@ pub(super) struct CallClient {
     /// Whether the client uses MCP 2026-07-28 or later.
     pub(super) is_modern: bool,
     pub(super) messages: Arc<MessageBuffer>,
+    /// The maximum size of a message, if the client ends at a larger one. Progress and log messages
+    /// are always smaller.
+    pub(super) max_message_bytes: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -157,6 +161,21 @@ impl CallClient {
             params,
         });
     }
+
+    /// Returns the response to a request at which the client would end.
+    fn reject_too_long(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let max_bytes = self.max_message_bytes?;
+        let bytes = encoded_len(&(&request.method, &request.params)) + ENVELOPE_BYTES;
+        if bytes <= max_bytes {
+            return None;
+        }
+        let message = format!(
+            "the client was not asked: the request has {bytes} bytes, and this client takes \
+             {max_bytes}: send less"
+        );
+        let key = request.key.clone();
+        Some(rmcp_conversions::unsupported_request(key, message))
+    }
 }
 
 impl ClientChannel for CallClient {
@@ -174,6 +193,9 @@ impl ClientChannel for CallClient {
         let Some(questions) = questions.filter(|_| !self.messages.is_detached()) else {
             return DETACHED_CLIENT.request(request);
         };
+        if let Some(rejection) = self.reject_too_long(&request) {
+            return Box::pin(std::future::ready(rejection));
+        }
         let question = Question::open(questions);
         self.messages.push(&Request {
             jsonrpc: "2.0",
@@ -187,6 +209,9 @@ impl ClientChannel for CallClient {
     }
 
     fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        if let Some(rejection) = self.reject_too_long(request) {
+            return Some(rejection);
+        }
         let refused = input_required::to_input_request(request).err()?;
         let message = refused.message.into_owned();
         Some(rmcp_conversions::unsupported_request(
@@ -227,6 +252,7 @@ mod tests {
             questions: Some(Arc::new(ClientQuestions::new())),
             is_modern: false,
             messages: Arc::default(),
+            max_message_bytes: None,
         };
         assert!(ask(&client).is_none());
         assert!(is_request(&client.messages.pop().unwrap()));

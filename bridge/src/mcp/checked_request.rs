@@ -20,8 +20,9 @@ use serde_json::value::RawValue;
 use super::accept_header::accepts_only_events;
 use super::headers::{METHOD, NAME, session_id_header, single_header};
 use super::json_rpc_message::{Params, json_string};
+use super::message_reader::MessageReader;
 use super::protocol_version::{MODERN_VERSION, has_sessions, known_version, protocol_version};
-use super::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
+use super::requesting_client::{RequestOptions, RequestingClient};
 use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
@@ -93,8 +94,13 @@ impl<'a> CheckedRequest<'a> {
             session: self.page_session()?,
             wants_progress: self.progress_token().is_some(),
             log_level: self.log_level,
-            max_event_bytes: max_event_bytes(self.headers),
+            max_event_bytes: self.reader().max_event_bytes(),
         })
+    }
+
+    /// Returns the reader of the response.
+    pub(super) fn reader(&self) -> MessageReader {
+        MessageReader::from_headers(self.headers)
     }
 
     /// Returns the arguments, if there are any.
@@ -168,15 +174,17 @@ fn stateless_client(
     };
     let known = known_version(version).filter(|_| protocol_version(headers) == Some(version));
     let known = known.ok_or(Refused::ByRmcp)?;
+    let reader = MessageReader::from_headers(headers);
     if *known != MODERN_VERSION {
-        return Ok(parse_client(mcp, params, known.clone()).map(Arc::new));
+        return Ok(parse_client(mcp, reader, params, known.clone()).map(Arc::new));
     }
     let is_named =
         single_header(headers, METHOD) == Some(method) && is_named(headers, method, params);
     let capabilities = params.meta.client_capabilities.map_or("", RawValue::get);
     let info = params.meta.client_info.map_or("", RawValue::get);
-    let parse = || parse_client(mcp, params, MODERN_VERSION);
-    let client = mcp.client_cache.get_or_parse(info, capabilities, parse);
+    let parse = || parse_client(mcp, reader, params, MODERN_VERSION);
+    let cache = &mcp.client_cache;
+    let client = cache.get_or_parse(reader, info, capabilities, parse);
     match client.filter(|_| is_named) {
         Some(client) => Ok(Some(client)),
         None => Err(Refused::ByRmcp),
@@ -187,6 +195,7 @@ fn stateless_client(
 /// malformed.
 fn parse_client(
     mcp: &McpService,
+    reader: MessageReader,
     params: &Params<'_>,
     version: ProtocolVersion,
 ) -> Option<RequestingClient> {
@@ -197,7 +206,8 @@ fn parse_client(
     let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
     let config = &mcp.state.hub.config;
     let (version, capabilities) = (Some(version), Some(capabilities.to_owned()));
-    Some(RequestingClient::new(config, info, version, capabilities))
+    let client = RequestingClient::new(config, reader, info, version, capabilities);
+    Some(client)
 }
 
 /// Whether `Mcp-Name` is the name of what the request calls (SEP-2243).

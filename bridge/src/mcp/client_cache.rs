@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bridge_realm::fast_hash::FastHash;
 
+use super::message_reader::MessageReader;
 use super::requesting_client::RequestingClient;
 
 /// The maximum number of clients. One more clears the cache.
@@ -24,15 +25,18 @@ pub(super) struct ClientCache {
 
 #[derive(Debug)]
 struct CachedClient {
+    reader: MessageReader,
     info: Box<str>,
     capabilities: Box<str>,
     client: Arc<RequestingClient>,
 }
 
 impl ClientCache {
-    /// Returns the client with this info and these capabilities. Calls `parse` if it is not cached.
+    /// Returns the client with this reader, this info and these capabilities. Calls `parse` if it is
+    /// not cached.
     pub(super) fn get_or_parse(
         &self,
+        reader: MessageReader,
         info: &str,
         capabilities: &str,
         parse: impl FnOnce() -> Option<RequestingClient>,
@@ -40,10 +44,10 @@ impl ClientCache {
         if info.len() + capabilities.len() > MAX_DECLARATION_BYTES {
             return parse().map(Arc::new);
         }
-        let hash = self.hasher.hash_one((info, capabilities));
+        let hash = self.hasher.hash_one((reader, info, capabilities));
         let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients().get(&hash)
-            && (&*client.info, &*client.capabilities) == (info, capabilities)
+            && (client.reader, &*client.info, &*client.capabilities) == (reader, info, capabilities)
         {
             return Some(Arc::clone(&client.client));
         }
@@ -53,6 +57,7 @@ impl ClientCache {
             clients.clear();
         }
         let cached = CachedClient {
+            reader,
             info: info.into(),
             capabilities: capabilities.into(),
             client: Arc::clone(&client),
@@ -71,18 +76,24 @@ mod tests {
     fn equal_declarations_are_parsed_once_and_the_cache_is_bounded() {
         let config = Config::default();
         let recent = ClientCache::default();
-        let read = || Some(RequestingClient::new(&config, None, None, None));
-        let one = recent.get_or_parse("a", "{}", read).unwrap();
-        let again = recent.get_or_parse("a", "{}", || None).unwrap();
-        assert!(Arc::ptr_eq(&one, &again));
-        assert!(recent.get_or_parse("a{", "}", || None).is_none());
+        let reader = MessageReader::Other;
+        let parse = || Some(RequestingClient::new(&config, reader, None, None, None));
+        let get = |info: &str, capabilities: &str| {
+            recent.get_or_parse(reader, info, capabilities, || None)
+        };
+        let parse_new = |info: &str| recent.get_or_parse(reader, info, "{}", parse).unwrap();
+        let one = parse_new("a");
+        assert!(Arc::ptr_eq(&one, &get("a", "{}").unwrap()));
+        assert!(get("a{", "}").is_none());
+        let stdio = recent.get_or_parse(MessageReader::Stdio, "a", "{}", || None);
+        assert!(stdio.is_none());
         for n in 0..MAX_CLIENTS {
-            recent.get_or_parse(&n.to_string(), "{}", read).unwrap();
+            parse_new(&n.to_string());
         }
         assert!(recent.clients.lock().unwrap().len() <= MAX_CLIENTS);
-        assert!(recent.get_or_parse("a", "{}", || None).is_none());
+        assert!(get("a", "{}").is_none());
         let long = "x".repeat(MAX_DECLARATION_BYTES);
-        assert!(recent.get_or_parse(&long, "{}", read).is_some());
-        assert!(recent.get_or_parse(&long, "{}", || None).is_none());
+        parse_new(&long);
+        assert!(get(&long, "{}").is_none());
     }
 }

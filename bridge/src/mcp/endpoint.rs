@@ -255,7 +255,7 @@ async fn serve_post(
         "completion/complete" => prompts_and_resources::complete(&request, body).await,
         "initialize" if request.session.is_some() => {
             let session = request.session.as_ref();
-            let again = session.map(|it| initialize::serve_again(mcp, it, id, body));
+            let again = session.map(|it| initialize::serve_again(mcp, headers, it, id, body));
             again.map(|response| single_response(response, request.events_only))
         }
         _ => {

@@ -15,6 +15,7 @@ use super::headers::SESSION_ID;
 use super::http_response::{single_event, single_response, with_guard};
 use super::json_rpc_message::params_of;
 use super::json_rpc_response::{EncodedResponse, encode_error, encode_result};
+use super::message_reader::MessageReader;
 use super::protocol_version::allow_initialize;
 use super::requesting_client::RequestingClient;
 use super::rmcp_conversions;
@@ -47,7 +48,7 @@ pub(super) fn serve(
         Ok(opened) => opened,
         Err(problem) => return Some(problem.into_response()),
     };
-    let result = match connect(mcp, &session, params) {
+    let result = match connect(mcp, headers, &session, params) {
         Ok(result) => result,
         Err(error) => {
             mcp.sessions.end(&session);
@@ -70,11 +71,12 @@ pub(super) fn serve(
 /// Serves the request in a session that is open: its client is replaced.
 pub(super) fn serve_again(
     mcp: &McpService,
+    headers: &HeaderMap,
     session: &Arc<McpSession>,
     id: &RawValue,
     body: &[u8],
 ) -> EncodedResponse {
-    let initialized = params_of(body).and_then(|params| connect(mcp, session, params));
+    let initialized = params_of(body).and_then(|params| connect(mcp, headers, session, params));
     match initialized {
         Ok(result) => encode_result(id, &result),
         Err(error) => encode_error(id, &error, false),
@@ -84,6 +86,7 @@ pub(super) fn serve_again(
 /// Connects the client of a session to its realm.
 fn connect(
     mcp: &McpService,
+    headers: &HeaderMap,
     session: &Arc<McpSession>,
     params: InitializeRequestParams,
 ) -> Result<InitializeResult, rmcp::ErrorData> {
@@ -92,7 +95,13 @@ fn connect(
     let version = Some(result.protocol_version.clone());
     let capabilities = to_raw_value(&params.capabilities).ok();
     let info = Some(params.client_info);
-    let client = RequestingClient::new(&hub.config, info.clone(), version.clone(), capabilities);
+    let client = RequestingClient::new(
+        &hub.config,
+        MessageReader::from_headers(headers),
+        info.clone(),
+        version.clone(),
+        capabilities,
+    );
     session.set_client(client);
     let _activity = session.begin_activity();
     // A client that initialises again is still one client.

@@ -104,6 +104,7 @@ pub(super) struct Params<'a> {
     pub(super) name: Option<&'a RawValue>,
     pub(super) uri: Option<&'a RawValue>,
     pub(super) arguments: Option<&'a RawValue>,
+    pub(super) cursor: Option<&'a RawValue>,
     pub(super) request_state: Option<&'a RawValue>,
     pub(super) input_responses: Option<&'a RawValue>,
     /// The request that `notifications/cancelled` names.
@@ -248,6 +249,7 @@ impl<'de> FromMembers<'de> for Params<'de> {
             "name" => set_once(&mut self.name, map)?,
             "uri" => set_once(&mut self.uri, map)?,
             "arguments" => set_once(&mut self.arguments, map)?,
+            "cursor" => set_once(&mut self.cursor, map)?,
             "requestState" => set_once(&mut self.request_state, map)?,
             "inputResponses" => set_once(&mut self.input_responses, map)?,
             "requestId" => set_once(&mut self.request_id, map)?,

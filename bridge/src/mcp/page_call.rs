@@ -8,6 +8,8 @@ use std::time::Duration;
 use axum::response::Response;
 use bridge_auth::RealmId;
 use bridge_mcp_results::request_error::RequestError;
+use bridge_protocol::ErrorCode;
+use bridge_realm::realm::CallFailure;
 use http::StatusCode;
 use rmcp::ErrorData;
 use serde_json::value::RawValue;
@@ -53,6 +55,7 @@ impl PageCall {
                 questions: session.map(|session| Arc::clone(&session.questions)),
                 is_modern: request.is_modern,
                 messages: Arc::default(),
+                max_message_bytes: request.client.max_message_bytes(),
             },
             sealer: Arc::clone(&request.mcp.sealer),
         }
@@ -126,7 +129,7 @@ impl PageCall {
     pub(super) fn with_lease(
         &self,
         response: EncodedResponse,
-        replacement: impl FnOnce(bridge_realm::realm::CallFailure) -> EncodedResponse,
+        replacement: impl FnOnce(CallFailure) -> EncodedResponse,
     ) -> EncodedResponse {
         match self
             .hub
@@ -150,6 +153,7 @@ pub(super) async fn serve(
     messages: Arc<MessageBuffer>,
     run: impl Future<Output = EncodedResponse> + Send + 'static,
 ) -> Option<Response> {
+    let run = within_limit(request, run);
     match &request.session {
         Some(session) => {
             let guard = session.begin_call(&request_key(request.id)?)?;
@@ -160,6 +164,31 @@ pub(super) async fn serve(
             let stream = CallStream::new(run, Arc::clone(&messages), None);
             Some(serve_stateless(request, &messages, stream).await)
         }
+    }
+}
+
+/// Replaces a response at which the client would end. Results are truncated before, so this is an
+/// error with much data of the page, or much that the client is asked.
+fn within_limit<F: Future<Output = EncodedResponse> + Send + 'static>(
+    request: &CheckedRequest<'_>,
+    run: F,
+) -> impl Future<Output = EncodedResponse> + Send + use<F> {
+    let max_bytes = request.client.max_message_bytes();
+    let (id, is_modern) = (request.id.to_owned(), request.is_modern);
+    async move {
+        let response = run.await;
+        let Some(max_bytes) = max_bytes else {
+            return response;
+        };
+        let bytes = response.json.event_len();
+        if bytes <= max_bytes {
+            return response;
+        }
+        let message = format!(
+            "the answer has {bytes} bytes, and this client takes {max_bytes}: ask for less"
+        );
+        let failure = CallFailure::new(ErrorCode::ResultTooLarge, message);
+        encode_call_error(&id, RequestError::Failed(failure), is_modern)
     }
 }
 

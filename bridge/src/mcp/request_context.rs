@@ -9,6 +9,7 @@ use rmcp::model::Extensions;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
+use super::message_reader::MessageReader;
 use super::session::McpSession;
 
 /// Returns the head of the HTTP request.
@@ -35,6 +36,14 @@ pub(super) fn address_of(context: &RequestContext<RoleServer>) -> Result<ClientA
     let address = http_parts(&context.extensions)?.extensions.get();
     let missing = || ErrorData::internal_error("the request came without its address", None);
     address.copied().ok_or_else(missing)
+}
+
+/// Returns the reader of the response.
+pub(super) fn reader_of(context: &RequestContext<RoleServer>) -> MessageReader {
+    match http_parts(&context.extensions) {
+        Ok(parts) => MessageReader::from_headers(&parts.headers),
+        Err(_) => MessageReader::Other,
+    }
 }
 
 /// Returns the MCP session of the request, if it has one.

@@ -8,11 +8,10 @@ use bridge_edge::ClientAddress;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
 };
-use http::HeaderMap;
-use http::header::USER_AGENT;
 use rmcp::model::{Implementation, ProtocolVersion};
 use serde_json::value::RawValue;
 
+use super::message_reader::MessageReader;
 use super::rmcp_conversions;
 use crate::agent_queries::QueryLifetime;
 use crate::calls::{CallOptions, ClientChannel, DeliveryLimits};
@@ -26,22 +25,8 @@ pub(super) struct RequestingClient {
     text_count: TextLimitRule,
     supports_resource_links: bool,
     supports_priming_events: bool,
-}
-
-/// httpx2 reads no event of more than 1 MiB, not counting its line ends (`max_sse_event_size`), and
-/// the Python SDK 2 is built on it. An event has up to
-/// [`ENVELOPE_BYTES`](bridge_mcp_results::encoded_size::ENVELOPE_BYTES) besides the result.
-const HTTPX2_MAX_EVENT_BYTES: usize = 1024 * 1024;
-
-/// How the product token of httpx2 in `User-Agent` begins.
-const HTTPX2_USER_AGENT: &str = "python-httpx2/";
-
-/// Returns the maximum size of an event that the client reads, if it is known.
-pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
-    let agent = headers.get(USER_AGENT)?.to_str().ok()?;
-    agent
-        .starts_with(HTTPX2_USER_AGENT)
-        .then_some(HTTPX2_MAX_EVENT_BYTES)
+    /// The maximum size of any message, if the client ends at a larger one.
+    max_message_bytes: Option<usize>,
 }
 
 /// The options of one request.
@@ -63,6 +48,7 @@ impl RequestingClient {
     /// Creates a client. `capabilities` are passed to pages as the client has declared them.
     pub(super) fn new(
         config: &Config,
+        reader: MessageReader,
         info: Option<Implementation>,
         version: Option<ProtocolVersion>,
         capabilities: Option<Box<RawValue>>,
@@ -70,7 +56,12 @@ impl RequestingClient {
         let name = info.as_ref().map_or("", |info| info.name.as_str());
         let text_count = TextLimitRule::for_client(name);
         let profile = config.profiles.for_client(name);
+        let reader_bytes = reader.max_message_bytes(config);
+        // A profile says that its clients read more.
+        let max_message_bytes =
+            reader_bytes.map(|bytes| bytes.max(profile.max_result_bytes.unwrap_or(0)));
         let bytes = config.results.max_client_result_bytes;
+        let bytes = reader_bytes.map_or(bytes, |reader_bytes| reader_bytes.min(bytes));
         let profile = Profile {
             max_result_bytes: profile.max_result_bytes.or(Some(bytes)),
             ..profile
@@ -100,6 +91,7 @@ impl RequestingClient {
             // Older clients parse the empty data of such an event as a message, and fail.
             supports_priming_events: version
                 .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str()),
+            max_message_bytes,
         }
     }
 
@@ -117,6 +109,11 @@ impl RequestingClient {
     /// Messages to the Server").
     pub(super) fn supports_priming_events(&self) -> bool {
         self.supports_priming_events
+    }
+
+    /// The maximum size of any message to the client, if it ends at a larger one.
+    pub(super) fn max_message_bytes(&self) -> Option<usize> {
+        self.max_message_bytes
     }
 
     /// Returns the limit to publish in the `_meta` of each tool without its own, see

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bridge_mcp_results::encoded_size::encoded_len;
 use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::Kind;
 use bridge_realm::definition::SharedDefinition;
@@ -13,12 +14,14 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::large_body::LargeBodyHint;
+use super::list_page::ListPage;
 use super::notifier::ClientNotifier;
-use super::request_context::{address_of, realm_of, session_of};
+use super::request_context::{address_of, reader_of, realm_of, session_of};
 use super::sessions::McpSessions;
 use super::{capabilities, rmcp_conversions};
 use crate::budget::WorkOrder;
@@ -37,13 +40,15 @@ impl Handler {
         Self { hub, sessions }
     }
 
-    /// Returns the definitions of a kind that rmcp's model accepts. The bridge's own are the first.
-    async fn list_definitions<T: DeserializeOwned + Send + 'static>(
+    /// Returns a page of the definitions of a kind that rmcp's model accepts. The bridge's own are the
+    /// first.
+    async fn list_definitions<T: DeserializeOwned + Serialize + Send + 'static>(
         &self,
         builtin: &[Map<String, Value>],
         kind: Kind,
+        page: Option<PaginatedRequestParams>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Vec<T>, ErrorData> {
+    ) -> Result<ListPage<T>, ErrorData> {
         let realm = realm_of(context)?;
         let definitions = self.hub.with_realm(realm, |realm| realm.published(kind));
         let definitions = definitions.unwrap_or_default();
@@ -65,7 +70,11 @@ impl Handler {
         let converted = self.hub.run_work_unless_small(order, convert).await;
         let pages = converted.map_err(|error| failed(error.into()))?;
         let builtin = builtin.iter().map(rmcp_conversions::to_model);
-        Ok(builtin.filter_map(Result::ok).chain(pages).collect())
+        let all = builtin.filter_map(Result::ok).chain(pages).collect();
+        let cursor = page.and_then(|page| page.cursor);
+        let max_bytes = reader_of(context).max_message_bytes(&self.hub.config);
+        let cursor = cursor.as_deref();
+        Ok(ListPage::new(all, cursor, max_bytes, |item| encoded_len(item)))
     }
 }
 
@@ -142,32 +151,44 @@ impl ServerHandler for Handler {
 
     async fn list_prompts(
         &self,
-        _page: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.list_definitions(&[], Kind::Prompt, &context).await?;
-        Ok(ListPromptsResult::with_all_items(prompts))
+        let page = self
+            .list_definitions(&[], Kind::Prompt, page, &context)
+            .await?;
+        Ok(ListPromptsResult {
+            next_cursor: page.next_cursor,
+            ..ListPromptsResult::with_all_items(page.entries)
+        })
     }
 
     async fn list_resources(
         &self,
-        _page: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self
-            .list_definitions(&builtin_resources::DEFINITIONS, Kind::Resource, &context)
+        let builtin = &builtin_resources::DEFINITIONS;
+        let page = self
+            .list_definitions(builtin, Kind::Resource, page, &context)
             .await?;
-        Ok(ListResourcesResult::with_all_items(resources))
+        Ok(ListResourcesResult {
+            next_cursor: page.next_cursor,
+            ..ListResourcesResult::with_all_items(page.entries)
+        })
     }
 
     async fn list_resource_templates(
         &self,
-        _page: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self
-            .list_definitions(&[], Kind::ResourceTemplate, &context)
+        let page = self
+            .list_definitions(&[], Kind::ResourceTemplate, page, &context)
             .await?;
-        Ok(ListResourceTemplatesResult::with_all_items(templates))
+        Ok(ListResourceTemplatesResult {
+            next_cursor: page.next_cursor,
+            ..ListResourceTemplatesResult::with_all_items(page.entries)
+        })
     }
 }

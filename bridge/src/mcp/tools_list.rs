@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use axum::response::Response;
 use bridge_mcp_results::request_error::RequestError;
-use bridge_protocol::Kind;
+use bridge_protocol::{Kind, event_data};
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::{RESULT_SIZE_KEY, SharedTool};
 use bridge_realm::realm::CallFailure;
@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 
 use super::checked_request::CheckedRequest;
 use super::http_response::single_response;
+use super::json_rpc_message::json_string;
 use super::json_rpc_response::{EncodedResponse, begin_response, encode_call_error};
+use super::list_page::ListPage;
 use super::rmcp_conversions;
 use crate::calls::{self, builtin_tools};
 use crate::hub::tool_list_work;
@@ -49,6 +51,10 @@ struct ToolList {
     /// The limit to publish for each tool without its own, see
     /// [`RequestingClient::published_result_size`](super::requesting_client::RequestingClient).
     result_size: Option<usize>,
+    /// Where the page of the list begins.
+    cursor: Option<String>,
+    /// The maximum size of the response, if the client ends at a larger one.
+    max_bytes: Option<usize>,
 }
 
 impl ToolList {
@@ -74,6 +80,12 @@ impl ToolList {
             published,
             is_modern: request.is_modern,
             result_size: request.client.published_result_size(),
+            cursor: request
+                .params
+                .cursor
+                .and_then(json_string)
+                .map(Cow::into_owned),
+            max_bytes: request.client.max_message_bytes(),
         }
     }
 
@@ -100,7 +112,10 @@ impl ToolList {
                 None => Cow::Borrowed(tool),
             })
             .collect();
-        encode_list(id, self.is_modern, &tools)
+        let encoded_len =
+            |tool: &Cow<'_, str>| tool.len() + event_data::added_bytes(tool.as_bytes());
+        let page = ListPage::new(tools, self.cursor.as_deref(), self.max_bytes, encoded_len);
+        encode_list(id, self.is_modern, &page)
     }
 }
 
@@ -137,7 +152,8 @@ async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse
     })
 }
 
-fn encode_list(id: &RawValue, is_modern: bool, tools: &[Cow<'_, str>]) -> Vec<u8> {
+fn encode_list(id: &RawValue, is_modern: bool, page: &ListPage<Cow<'_, str>>) -> Vec<u8> {
+    let tools = &page.entries;
     let capacity = tools.iter().map(|tool| tool.len() + 1).sum();
     let mut out = begin_response(id, capacity);
     out.extend_from_slice(b",\"result\":{");
@@ -146,6 +162,9 @@ fn encode_list(id: &RawValue, is_modern: bool, tools: &[Cow<'_, str>]) -> Vec<u8
         // cached.
         let hints = br#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
         out.extend_from_slice(hints);
+    }
+    if let Some(cursor) = &page.next_cursor {
+        out.extend_from_slice(format!("\"nextCursor\":\"{cursor}\",").as_bytes());
     }
     out.extend_from_slice(b"\"tools\":[");
     for (index, tool) in tools.iter().enumerate() {

@@ -41,5 +41,6 @@ mod sessions;
 mod shares;
 mod slow_clients;
 mod slow_requests;
+mod stdio_messages;
 mod stream_resumption;
 mod validation;

@@ -30,7 +30,8 @@ const SMALL_CALLS: u64 = 16;
 /// Starts a bridge whose limit for clients is as large as the clients' own limit.
 async fn bridge_with_large_limits() -> TestBed {
     let limit = READ_BYTES.to_string();
-    TestBed::bridge_with(&["--max-client-result-bytes", &limit]).await
+    let flags = ["--max-client-result-bytes", "--max-stdio-message-bytes"];
+    TestBed::bridge_with(&flags.map(|flag| [flag, limit.as_str()]).concat()).await
 }
 
 /// Starts a program with `echo` and tools with large results, each of this size.
@@ -230,16 +231,16 @@ async fn rmcp_with_default_limits_reads_a_truncated_result_to_its_end() {
     let bed = TestBed::bridge_with(&["--max-result-bytes", "33554432"]).await;
     let tools = [
         (LargeResult::Rows, "rows", 10 * MIB),
-        (LargeResult::Text, "text", 20 * MIB),
+        (LargeResult::Text, "text", 18 * MIB),
     ];
     let _page = large_program(&bed, &tools).await;
     let client = McpClient::connect(&bed, Transport::Http, Era::Discover).await;
     let rows = client.call("rows", json!({})).await.unwrap();
     assert_eq!(rows.structured_content, None, "the text contains it");
     assert_eq!(rows.content[0].as_text().unwrap().text.len(), 10 * MIB);
-    for (transport, era) in [
-        (Transport::Http, Era::Initialize),
-        (Transport::Stdio, Era::Discover),
+    for (transport, era, limit) in [
+        (Transport::Http, Era::Initialize, 15 * MIB),
+        (Transport::Stdio, Era::Discover, 10 * MIB),
     ] {
         let client = McpClient::connect(&bed, transport, era).await;
         let truncated = client.call("text", json!({})).await.unwrap();
@@ -251,7 +252,7 @@ async fn rmcp_with_default_limits_reads_a_truncated_result_to_its_end() {
         };
         let excerpt_bytes = last_block_bytes(&truncated);
         assert!(
-            excerpt_bytes > 10 * MIB && excerpt_bytes < 15 * MIB,
+            excerpt_bytes > limit - MIB && excerpt_bytes < limit,
             "{excerpt_bytes} bytes"
         );
         let handle = truncated["_meta"]["mcp-web/cut"]["handle"].as_str();
@@ -262,7 +263,7 @@ async fn rmcp_with_default_limits_reads_a_truncated_result_to_its_end() {
         let remaining_bytes = last_block_bytes(&rest);
         assert_eq!(
             excerpt_bytes + remaining_bytes,
-            20 * MIB - 2,
+            18 * MIB - 2,
             "{transport:?} {era:?}"
         );
     }
@@ -274,6 +275,8 @@ async fn raising_the_limit_lets_larger_results_through() {
         "--max-result-bytes",
         "33554432",
         "--max-client-result-bytes",
+        "67108864",
+        "--max-stdio-message-bytes",
         "67108864",
     ];
     let bed = TestBed::bridge_with(&limits).await;
