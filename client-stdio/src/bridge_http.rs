@@ -16,6 +16,7 @@ use crate::loopback::is_loopback_host;
 use crate::message::{self, JsonRpcMessage};
 use crate::oversized::BoundedBuffer;
 use crate::shared_text::SharedText;
+use crate::silence::SilenceLimit;
 use crate::tls;
 use crate::www_authenticate::WwwAuthenticate;
 
@@ -26,6 +27,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The maximum size of the body of an HTTP error that is read. It may be a JSON-RPC error for the
 /// client.
 const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
+
+/// How long a bridge that shows life may take to open a stream, for which it needs no time.
+const STREAM_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The slowest upload of a message that is waited for. The bridge is silent meanwhile.
+const MIN_UPLOAD_BYTES_PER_SECOND: usize = 16 * 1024;
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PAGE_SESSION: HeaderName = HeaderName::from_static("mcp-web-session");
@@ -44,6 +51,7 @@ pub(crate) struct BridgeHttp {
     token: BearerToken,
     page_session: Option<HeaderValue>,
     max_message_bytes: usize,
+    silence: SilenceLimit,
     /// Whether the id of an MCP session is stored. The stateless protocol has no MCP sessions.
     uses_sessions: bool,
     mcp_session: OnceLock<HeaderValue>,
@@ -70,6 +78,7 @@ impl BridgeHttp {
             token,
             page_session: config.session.clone(),
             max_message_bytes: config.max_message_bytes,
+            silence: SilenceLimit::new(config.max_silence),
             uses_sessions,
             mcp_session: OnceLock::new(),
             version: OnceLock::new(),
@@ -100,7 +109,9 @@ impl BridgeHttp {
             .header(ACCEPT, "application/json, text/event-stream")
             .headers(headers)
             .body(text.to_bytes());
-        let response = request.send().await.map_err(|error| bridge_error(&error))?;
+        let upload_seconds = text.len() / MIN_UPLOAD_BYTES_PER_SECOND;
+        let limit = self.silence.limit() + Duration::from_secs(upload_seconds as u64);
+        let response = self.send(request, limit).await?;
         if let Some(session) = response.headers().get(MCP_SESSION_ID)
             && self.uses_sessions
         {
@@ -112,7 +123,7 @@ impl BridgeHttp {
         }
         match content_type(&response) {
             "application/json" => {
-                let body = read_body(response, self.max_message_bytes).await;
+                let body = read_body(response, self.max_message_bytes, &self.silence).await;
                 body.map(PostResponse::Json)
             }
             "text/event-stream" => Ok(PostResponse::Events(Box::new(self.sse_response(response)))),
@@ -132,11 +143,11 @@ impl BridgeHttp {
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
         }
-        let response = request.send().await.map_err(|error| bridge_error(&error))?;
+        let response = self.send(request, STREAM_OPEN_TIMEOUT).await?;
         match response.status() {
             StatusCode::NOT_FOUND if self.has_session() => Err(BridgeError::SessionExpired),
             status if !status.is_success() => {
-                let (error, _) = read_error(response).await;
+                let (error, _) = read_error(response, &self.silence).await;
                 Err(error)
             }
             _ if content_type(&response) == "text/event-stream" => Ok(self.sse_response(response)),
@@ -148,7 +159,20 @@ impl BridgeHttp {
     }
 
     fn sse_response(&self, response: Response) -> SseResponse {
-        SseResponse::new(response, self.max_message_bytes)
+        SseResponse::new(response, self.max_message_bytes, self.silence.clone())
+    }
+
+    /// Sends a request and returns the head of its response. Fails after a silence of this length,
+    /// if the bridge shows life.
+    async fn send(
+        &self,
+        request: RequestBuilder,
+        max_silence: Duration,
+    ) -> Result<Response, BridgeError> {
+        match self.silence.within(max_silence, request.send()).await {
+            Some(response) => response.map_err(|error| bridge_error(&error)),
+            None => Err(BridgeError::ConnectionLost),
+        }
     }
 
     /// Deletes the MCP session.
@@ -180,7 +204,7 @@ impl BridgeHttp {
         if status == StatusCode::NOT_FOUND && self.has_session() {
             return Err(BridgeError::SessionExpired);
         }
-        let (error, body) = read_error(response).await;
+        let (error, body) = read_error(response, &self.silence).await;
         if status != StatusCode::UNAUTHORIZED && is_json_rpc_error(&body) {
             return Ok(PostResponse::Json(body));
         }
@@ -189,10 +213,10 @@ impl BridgeHttp {
 }
 
 /// Reads an HTTP error. Returns its meaning and its body.
-async fn read_error(response: Response) -> (BridgeError, String) {
+async fn read_error(response: Response, silence: &SilenceLimit) -> (BridgeError, String) {
     let status = response.status();
     let challenge = WwwAuthenticate::from_headers(response.headers());
-    let body = read_body(response, MAX_REFUSAL_BYTES)
+    let body = read_body(response, MAX_REFUSAL_BYTES, silence)
         .await
         .unwrap_or_default();
     let error = error_for_status(status, &challenge, &body);
@@ -246,7 +270,11 @@ fn has_no_body(response: &Response) -> bool {
     response.content_length() == Some(0) || statuses.contains(&response.status())
 }
 
-async fn read_body(response: Response, limit: usize) -> Result<String, BridgeError> {
+async fn read_body(
+    response: Response,
+    limit: usize,
+    silence: &SilenceLimit,
+) -> Result<String, BridgeError> {
     let too_large = |bytes| BridgeError::TooLarge { bytes, limit };
     let length = response.content_length().unwrap_or_default();
     if length > limit as u64 {
@@ -254,7 +282,11 @@ async fn read_body(response: Response, limit: usize) -> Result<String, BridgeErr
     }
     let mut body = BoundedBuffer::default();
     let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
+    loop {
+        let chunk = silence.within(silence.limit(), chunks.next()).await;
+        let Some(chunk) = chunk.ok_or(BridgeError::ConnectionLost)? else {
+            break;
+        };
         body.push(&chunk.map_err(|error| bridge_error(&error))?, limit);
     }
     let body = body.finish(limit);

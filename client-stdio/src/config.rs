@@ -1,6 +1,7 @@
 //! The configuration, from flags and the environment.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use http::HeaderValue;
@@ -27,6 +28,12 @@ const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The lowest value of `--max-message-bytes`. The messages of a handshake must be within the limit.
 const MIN_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// The default of `--max-silence`: the strictest proxies drop a silent connection after 30 seconds.
+const DEFAULT_MAX_SILENCE: &str = "30s";
+
+/// The lowest value of `--max-silence`. The bridge sends something every four seconds.
+const MIN_SILENCE_SECONDS: u64 = 10;
 
 /// The flags as text. They are not parsed by clap, because its errors repeat the value, which may
 /// contain a secret.
@@ -60,6 +67,14 @@ struct Flags {
         default_value_t = DEFAULT_MAX_MESSAGE_BYTES.to_string()
     )]
     max_message_bytes: String,
+    /// How long nothing may arrive from a bridge that answers, in seconds, before a request fails
+    #[arg(
+        long,
+        env = "MCP_WEB_MAX_SILENCE",
+        value_name = "TIME",
+        default_value = DEFAULT_MAX_SILENCE
+    )]
+    max_silence: String,
     /// The log level of stderr: off, error, warn, info, debug or trace
     #[arg(
         long,
@@ -83,6 +98,9 @@ pub struct Config {
     /// The size limit of messages in both directions, in bytes. A request fails if it or its answer
     /// exceeds the limit.
     pub max_message_bytes: usize,
+    /// How long nothing may arrive from a bridge while a request waits for its answer. It applies to
+    /// a bridge that has shown that it sends comments in its streams.
+    pub max_silence: Duration,
     /// The lowest severity that is logged to stderr.
     pub log: LevelFilter,
 }
@@ -123,6 +141,11 @@ pub enum ConfigError {
         "--max-message-bytes (MCP_WEB_MAX_MESSAGE_BYTES) must be a whole number of bytes from {MIN_MESSAGE_BYTES} up, for example {DEFAULT_MAX_MESSAGE_BYTES}"
     )]
     MaxMessageBytes,
+    /// The limit is not a number of seconds or too low.
+    #[error(
+        "--max-silence (MCP_WEB_MAX_SILENCE) must be whole seconds from {MIN_SILENCE_SECONDS}s up, for example {DEFAULT_MAX_SILENCE}"
+    )]
+    MaxSilence,
     /// The log level is unknown.
     #[error("--log (MCP_WEB_LOG) must be one of off, error, warn, info, debug, trace")]
     Log,
@@ -155,6 +178,7 @@ impl Config {
             token: token.as_deref().map(parse_token).transpose()?,
             session: session.map_err(|_| ConfigError::Session)?,
             max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
+            max_silence: parse_silence(&flags.max_silence)?,
             log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
         })
     }
@@ -204,6 +228,17 @@ fn parse_message_bytes(text: &str) -> Result<usize, ConfigError> {
         .ok()
         .filter(|bytes| *bytes >= MIN_MESSAGE_BYTES)
         .ok_or(ConfigError::MaxMessageBytes)
+}
+
+/// The longest time that a clock can add. A longer one means no limit.
+const MAX_SILENCE_SECONDS: u64 = 366 * 24 * 60 * 60;
+
+fn parse_silence(text: &str) -> Result<Duration, ConfigError> {
+    let text = non_empty(Some(text)).unwrap_or(DEFAULT_MAX_SILENCE);
+    let seconds = text.strip_suffix('s').unwrap_or(text).parse().ok();
+    let seconds = seconds.filter(|seconds| *seconds >= MIN_SILENCE_SECONDS);
+    let seconds: u64 = seconds.ok_or(ConfigError::MaxSilence)?;
+    Ok(Duration::from_secs(seconds.min(MAX_SILENCE_SECONDS)))
 }
 
 fn parse_token(text: &str) -> Result<BearerToken, ConfigError> {
@@ -271,6 +306,23 @@ mod tests {
     }
 
     #[test]
+    fn the_default_silence_limit_is_30_seconds() {
+        let seconds = |seconds| Ok(Duration::from_secs(seconds));
+        for (given, expected) in [
+            ("", seconds(30)),
+            ("10s", seconds(10)),
+            (" 45 ", seconds(45)),
+            ("18446744073709551615s", seconds(MAX_SILENCE_SECONDS)),
+            ("9s", Err(ConfigError::MaxSilence)),
+            ("1m", Err(ConfigError::MaxSilence)),
+        ] {
+            let config = config(&["--max-silence", given]);
+            assert_eq!(config.map(|config| config.max_silence), expected, "{given}");
+        }
+        assert_eq!(config(&[]).map(|config| config.max_silence), seconds(30));
+    }
+
+    #[test]
     fn a_token_in_the_url_is_used_when_there_is_no_other() {
         let token = |token: &str| {
             let arguments = [
@@ -303,6 +355,11 @@ mod tests {
                 ["--max-message-bytes", "s3cret"],
                 "--max-message-bytes",
                 "MCP_WEB_MAX_MESSAGE_BYTES",
+            ),
+            (
+                ["--max-silence", "s3cret"],
+                "--max-silence",
+                "MCP_WEB_MAX_SILENCE",
             ),
         ] {
             let text = config(&arguments).err().expect("refused").to_string();

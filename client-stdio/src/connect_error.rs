@@ -60,6 +60,16 @@ impl BridgeError {
         )
     }
 
+    /// Returns whether an attempt to connect may fail like this while the bridge restarts.
+    pub(crate) fn may_be_restart(&self) -> bool {
+        match self {
+            Self::Unreachable | Self::ConnectionLost | Self::SessionExpired => true,
+            // A proxy in front of the bridge answers.
+            Self::Refused { status, .. } => (502..=504).contains(status),
+            _ => false,
+        }
+    }
+
     /// Returns whether the bridge rejected the token. Requests that it accepted earlier with the
     /// same token are still answered.
     pub(crate) fn is_auth_error(&self) -> bool {

@@ -4,12 +4,16 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
+use crate::silence::SilenceLimit;
 use crate::sse::{SseDecoder, SseEvent};
 
 /// An HTTP response that is an event stream.
 pub(crate) struct SseResponse {
     chunks: BoxStream<'static, reqwest::Result<Bytes>>,
     decoder: SseDecoder,
+    silence: SilenceLimit,
+    /// Whether anything has arrived.
+    has_begun: bool,
 }
 
 /// How an event stream ended.
@@ -18,15 +22,28 @@ pub(crate) enum StreamEnd {
     Closed,
     /// The connection broke.
     Broken,
+    /// The connection stayed open, and nothing arrived for too long.
+    Silent,
 }
 
 impl SseResponse {
     /// Reads a response as events whose data has at most `max_message_bytes` bytes.
-    pub(crate) fn new(response: reqwest::Response, max_message_bytes: usize) -> Self {
+    pub(crate) fn new(
+        response: reqwest::Response,
+        max_message_bytes: usize,
+        silence: SilenceLimit,
+    ) -> Self {
         Self {
             chunks: response.bytes_stream().boxed(),
             decoder: SseDecoder::new(max_message_bytes),
+            silence,
+            has_begun: false,
         }
+    }
+
+    /// Returns whether anything has arrived.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun
     }
 
     /// Waits for the next event. This method is cancel safe.
@@ -35,13 +52,22 @@ impl SseResponse {
             if let Some(event) = self.decoder.next_event() {
                 return Ok(event);
             }
-            match self.chunks.next().await {
-                Some(Ok(chunk)) => self.decoder.decode(&chunk),
-                Some(Err(error)) => {
+            let next = self.chunks.next();
+            match self.silence.within(self.silence.limit(), next).await {
+                Some(Some(Ok(chunk))) => {
+                    self.has_begun = true;
+                    self.silence.record(&chunk);
+                    self.decoder.decode(&chunk);
+                }
+                Some(Some(Err(error))) => {
                     tracing::debug!("an event stream broke off: {error}");
                     return Err(StreamEnd::Broken);
                 }
-                None => return Err(StreamEnd::Closed),
+                Some(None) => return Err(StreamEnd::Closed),
+                None => {
+                    tracing::info!("a connection to the bridge is silent");
+                    return Err(StreamEnd::Silent);
+                }
             }
         }
     }

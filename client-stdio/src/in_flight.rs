@@ -66,12 +66,16 @@ impl InFlightRequests {
         true
     }
 
-    /// Marks all queued requests as sent and returns them in the order of their arrival.
-    pub(crate) fn on_connected(&mut self) -> Vec<JsonRpcRequest> {
+    /// Marks the queued requests that may be sent as sent, and returns them in the order of their
+    /// arrival.
+    pub(crate) fn send_queued(
+        &mut self,
+        may_send: impl Fn(&JsonRpcRequest) -> bool,
+    ) -> Vec<JsonRpcRequest> {
         let queued = self
             .requests
             .values_mut()
-            .filter(|pending| pending.stage == RequestStage::Queued);
+            .filter(|pending| pending.stage == RequestStage::Queued && may_send(&pending.request));
         queued
             .map(|pending| {
                 pending.stage = RequestStage::Sent;
@@ -94,6 +98,16 @@ impl InFlightRequests {
             pending.stage = RequestStage::Queued;
         }
         unanswered
+    }
+
+    /// Removes and returns the queued requests that can be answered without a bridge.
+    pub(crate) fn remove_queued(
+        &mut self,
+        can_answer: impl Fn(&JsonRpcRequest) -> bool,
+    ) -> Vec<JsonRpcRequest> {
+        self.remove_where(|pending| {
+            pending.stage == RequestStage::Queued && can_answer(&pending.request)
+        })
     }
 
     /// Queues a request again that the bridge certainly did not execute. Returns false if it is not
@@ -237,8 +251,8 @@ mod tests {
         for number in [3, 1, 2] {
             assert!(requests.insert(call(number)));
         }
-        assert_eq!(ids(&requests.on_connected()), [3, 1, 2]);
-        assert!(requests.on_connected().is_empty());
+        assert_eq!(ids(&requests.send_queued(|_| true)), [3, 1, 2]);
+        assert!(requests.send_queued(|_| true).is_empty());
         assert!(requests.complete(&id(1)).is_some());
         assert!(
             requests.complete(&id(1)).is_none(),
@@ -252,7 +266,7 @@ mod tests {
         let mut requests = InFlightRequests::default();
         assert!(requests.insert(call(1)));
         assert!(requests.insert(listen(2)));
-        requests.on_connected();
+        requests.send_queued(|_| true);
         assert!(requests.insert(call(3)));
         assert_eq!(ids(&requests.on_bridge_lost()), [1]);
         assert!(
@@ -260,7 +274,7 @@ mod tests {
             "a late answer is dropped"
         );
         assert_eq!(ids(&requests.on_connect_failed()), [3]);
-        assert_eq!(ids(&requests.on_connected()), [2]);
+        assert_eq!(ids(&requests.send_queued(|_| true)), [2]);
     }
 
     #[test]
@@ -269,7 +283,7 @@ mod tests {
         assert!(requests.insert(call(1)));
         assert!(requests.insert(listen(2)));
         for expected in [true, false] {
-            requests.on_connected();
+            requests.send_queued(|_| true);
             assert_eq!(requests.requeue(&id(1)), expected);
             assert!(requests.requeue(&id(2)));
         }
@@ -280,14 +294,14 @@ mod tests {
         let mut requests = InFlightRequests::default();
         assert!(requests.insert(call(1)));
         assert!(requests.insert(listen(2)));
-        requests.on_connected();
+        requests.send_queued(|_| true);
         assert!(requests.insert(call(3)));
         assert!(!requests.has_others_sent(&id(1)));
         assert!(requests.has_others_sent(&id(3)));
         assert!(!requests.has_only_queued(), "the first is sent");
         assert!(requests.complete(&id(1)).is_some());
         assert!(requests.has_only_queued());
-        requests.on_connected();
+        requests.send_queued(|_| true);
         assert!(!requests.has_only_queued());
     }
 
@@ -298,7 +312,7 @@ mod tests {
         assert!(!requests.cancel(&id(1)));
         assert!(requests.insert(call(1)));
         assert!(requests.insert(call(2)));
-        requests.on_connected();
+        requests.send_queued(|_| true);
         assert!(requests.cancel(&id(1)));
         assert!(!requests.cancel(&id(1)), "it is not in flight any more");
         assert!(requests.insert(call(3)));

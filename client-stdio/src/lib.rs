@@ -10,7 +10,7 @@
 //!    `server/discover` in the stateless protocol; `protocol_version` distinguishes them), replays
 //!    the requests in `session_state`, and runs each request in an `exchange`.
 //! 4. `bridge_http` sends HTTP requests, with `tls` if the bridge is behind an HTTPS proxy.
-//!    `www_authenticate` parses a missing scope. `sse` decodes an `event_stream`, and
+//!    `silence` recognizes a connection that is dead. `www_authenticate` parses a missing scope. `sse` decodes an `event_stream`, and
 //!    `resumable_stream` resumes it (`reopen_backoff`). `headers` and `param_headers` add the headers that 2026-07-28
 //!    requires.
 //! 5. `output` writes the messages of the bridge to stdout. `progress_gap` delays an answer that
@@ -19,12 +19,13 @@
 //! 6. While no bridge is online, `offline` answers `initialize` and the lists of built-in tools and
 //!    resources. Other requests fail with a message that describes what to do (`connect_error`,
 //!    `certificate_rejection`). When a bridge is lost or found, the client gets
-//!    `change_notifications`.
+//!    `change_notifications`. It notices nothing of a `bridge_restart` that takes a moment.
 //!
 //! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever contains the
 //! token: `token_redactor` replaces it in text from other sources.
 
 mod bridge_http;
+mod bridge_restart;
 mod bridge_session;
 mod certificate_rejection;
 mod change_notifications;
@@ -55,6 +56,7 @@ mod request_id;
 mod resumable_stream;
 mod session_state;
 mod shared_text;
+mod silence;
 mod sse;
 mod tls;
 mod token_redactor;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
+use crate::bridge_restart::{BridgeRestart, RestartPhase};
 use crate::bridge_session::BridgeSession;
 use crate::change_notifications::{
     acknowledgement, session_notifications, subscription_notifications,
@@ -28,6 +29,7 @@ use crate::protocol_version::is_session_initialize;
 use crate::reconnect_backoff::ReconnectBackoff;
 use crate::request_id::RequestId;
 use crate::session_state::SessionState;
+use crate::shared_text::SharedText;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. Then it cancels the requests in flight, which takes at most a few seconds.
@@ -56,6 +58,7 @@ where
         bridge: BridgeState::Idle,
         backoff: ReconnectBackoff::default(),
         list_source: ListSource::Undecided,
+        restart: BridgeRestart::default(),
     };
     tokio::select! {
         () = stop => tracing::info!("stopped by a signal"),
@@ -82,6 +85,7 @@ struct Proxy<R> {
     bridge: BridgeState,
     backoff: ReconnectBackoff,
     list_source: ListSource,
+    restart: BridgeRestart,
 }
 
 /// The source of the lists of tools, prompts and resources that the client requests.
@@ -100,6 +104,8 @@ enum Event {
     /// A line of the client; `None` at the end of input.
     Client(Option<Result<JsonRpcMessage, ParseError>>),
     Bridge(BridgeEvent),
+    /// A bridge that was lost, or its pages, took too long to return.
+    RestartTimedOut,
 }
 
 /// The parameters of a `notifications/cancelled` or of the acknowledgement of a listen: they name
@@ -129,6 +135,7 @@ where
                 event = next_when_writable(&mut self.backpressure, &mut self.bridge) => {
                     Event::Bridge(event)
                 }
+                () = self.restart.timed_out() => Event::RestartTimedOut,
                 () = self.output.closed() => return Err(io::ErrorKind::BrokenPipe.into()),
             };
             match event {
@@ -139,6 +146,7 @@ where
                     self.on_malformed(&error).await?;
                 }
                 Event::Bridge(event) => self.on_bridge_event(event).await?,
+                Event::RestartTimedOut => self.end_restart().await?,
             }
             if self.bridge.session().is_some() && self.in_flight.has_only_queued() {
                 self.send_queued().await?;
@@ -228,6 +236,7 @@ where
                 self.on_bridge_lost(BridgeError::ConnectionLost).await?;
             }
             self.bridge = BridgeState::Idle;
+            self.restart = BridgeRestart::default();
         } else if self.handshake.is_none() {
             self.handshake = ClientHandshake::from_request(&request);
         }
@@ -236,6 +245,9 @@ where
         }
         if self.handshake.is_none() {
             return self.reject(&request, "send initialize first").await;
+        }
+        if let Some(answer) = self.restart.answer(&request) {
+            return self.send_to_client(answer).await;
         }
         if !self.in_flight.insert(request.clone()) {
             let reason = "a request with this id is in flight";
@@ -278,7 +290,9 @@ where
     }
 
     async fn send_queued(&mut self) -> io::Result<()> {
-        for request in self.in_flight.on_connected() {
+        let restart = &self.restart;
+        let may_send = |request: &JsonRpcRequest| restart.may_send(request);
+        for request in self.in_flight.send_queued(may_send) {
             let BridgeState::Online { session, .. } = &mut self.bridge else {
                 break;
             };
@@ -332,14 +346,29 @@ where
                 self.in_flight.insert_from_bridge(request.id.clone());
                 true
             }
+            JsonRpcMessage::Notification { method, .. }
+                if self.restart.awaits_pages() && method.ends_with("/list_changed") =>
+            {
+                // The client is notified at the end of the restart.
+                self.check_tools(self.restart.tools_changed());
+                false
+            }
             JsonRpcMessage::Notification { method, text } => {
                 self.on_bridge_notification(method, text)
             }
             JsonRpcMessage::Response {
+                id: Some(id), text, ..
+            } if BridgeRestart::is_own_answer(id) => {
+                if self.restart.lists_same_tools(text) {
+                    return self.end_restart().await;
+                }
+                false
+            }
+            JsonRpcMessage::Response {
                 id: Some(id),
                 is_error,
-                ..
-            } => match self.on_bridge_response(id, *is_error) {
+                text,
+            } => match self.on_bridge_response(id, *is_error, text) {
                 Some(request) => {
                     not_before = self
                         .progress_gap
@@ -360,10 +389,16 @@ where
     }
 
     /// Completes a request. Returns `None` if it is not in flight any more.
-    fn on_bridge_response(&mut self, id: &RequestId, is_error: bool) -> Option<JsonRpcRequest> {
+    fn on_bridge_response(
+        &mut self,
+        id: &RequestId,
+        is_error: bool,
+        text: &SharedText,
+    ) -> Option<JsonRpcRequest> {
         let request = self.in_flight.complete(id)?;
         if !is_error {
             self.session_state.record(&request);
+            self.restart.record(&request, text);
         }
         Some(request)
     }
@@ -405,20 +440,55 @@ where
             session,
             since: Instant::now(),
         };
+        let tool_list = self.restart.bridge_returned(Instant::now());
+        self.check_tools(tool_list);
         self.send_queued().await?;
+        if self.restart.is_under_way() {
+            return Ok(());
+        }
         self.set_list_source(ListSource::Bridge).await
     }
 
-    /// Answers the queued requests without a bridge and schedules the next attempt.
+    /// Sends our own request for the list of tools.
+    fn check_tools(&mut self, request: Option<JsonRpcRequest>) {
+        if let (Some(request), Some(session)) = (request, self.bridge.session()) {
+            session.send_request(request);
+        }
+    }
+
+    /// Ends the restart of a bridge: its lists are used again, or it has not returned.
+    async fn end_restart(&mut self) -> io::Result<()> {
+        match self.restart.end() {
+            Some(RestartPhase::AwaitsPages { .. }) => {
+                self.send_queued().await?;
+                self.set_list_source(ListSource::Bridge).await
+            }
+            Some(RestartPhase::AwaitsBridge { error, .. }) => self.go_offline(&error).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Schedules the next attempt, and answers the queued requests without a bridge unless it may be
+    /// restarting.
     async fn on_connect_failed(&mut self, error: BridgeError) -> io::Result<()> {
+        let is_restart = self.restart.connect_failed(&error);
+        let may_recover = error != BridgeError::NoToken;
+        self.bridge = BridgeState::Offline {
+            retry_at: may_recover.then(|| self.backoff.next_attempt(is_restart)),
+        };
+        if is_restart {
+            return Ok(());
+        }
+        self.restart.end();
+        self.go_offline(&error).await
+    }
+
+    /// Answers the queued requests without a bridge.
+    async fn go_offline(&mut self, error: &BridgeError) -> io::Result<()> {
         let text = error.user_message(self.config.url.as_str());
         if self.list_source != ListSource::Offline {
             tracing::warn!("{text}");
         }
-        let may_recover = error != BridgeError::NoToken;
-        self.bridge = BridgeState::Offline {
-            retry_at: may_recover.then(|| self.backoff.next_attempt()),
-        };
         for request in self.in_flight.on_connect_failed() {
             let response = offline::respond(&request, &text);
             if !matches!(response, JsonRpcMessage::Response { is_error: true, .. }) {
@@ -438,6 +508,9 @@ where
     /// session was stable, otherwise after the backoff.
     async fn on_bridge_lost(&mut self, error: BridgeError) -> io::Result<()> {
         tracing::info!("lost the bridge at {}: {error:?}", self.config.url);
+        if self.list_source == ListSource::Bridge {
+            self.restart.bridge_lost(Instant::now());
+        }
         let was_stable = self.bridge.is_stable();
         // The error is safe for the request that caused it, but others may have been executed.
         let error = if error.is_safe_to_retry() {
@@ -446,9 +519,13 @@ where
             error
         };
         let text = error.user_message(self.config.url.as_str());
-        for request in self.in_flight.on_bridge_lost() {
-            self.send_to_client(offline::failed_response(&request, &text))
-                .await?;
+        let mut requests = self.in_flight.on_bridge_lost();
+        let restart = &self.restart;
+        requests.extend(self.in_flight.remove_queued(|it| restart.answers(it)));
+        for request in requests {
+            let answer = self.restart.answer(&request);
+            let answer = answer.unwrap_or_else(|| offline::failed_response(&request, &text));
+            self.send_to_client(answer).await?;
         }
         for id in self.in_flight.drain_from_bridge() {
             let cancel = message::cancel_notification(&id, "the bridge is gone");
@@ -460,7 +537,7 @@ where
             return Ok(());
         }
         self.bridge = BridgeState::Offline {
-            retry_at: Some(self.backoff.next_attempt()),
+            retry_at: Some(self.backoff.next_attempt(self.restart.is_under_way())),
         };
         Ok(())
     }

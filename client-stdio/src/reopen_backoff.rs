@@ -49,7 +49,7 @@ impl ReopenBackoff {
         self.since_id >= MAX_REOPENS
     }
 
-    /// Counts an attempt, and returns the delay before it. After a broken connection the first
+    /// Counts an attempt, and returns the delay before it. After a broken or silent connection the first
     /// attempt is immediate, because it shows whether the bridge is gone. After that, no delay is
     /// shorter than the one that the bridge has set.
     pub(crate) fn next_delay(&mut self, end: &StreamEnd) -> Duration {
@@ -58,8 +58,10 @@ impl ReopenBackoff {
         self.since_id = self.since_id.saturating_add(1);
         let backoff = INITIAL_REOPEN_DELAY * 2_u32.pow(attempt.min(MAX_REOPENS));
         match (end, self.server_delay) {
-            (StreamEnd::Broken, _) if attempt == 0 => Duration::ZERO,
-            (StreamEnd::Broken, Some(server_delay)) => backoff.max(server_delay),
+            (StreamEnd::Broken | StreamEnd::Silent, _) if attempt == 0 => Duration::ZERO,
+            (StreamEnd::Broken | StreamEnd::Silent, Some(server_delay)) => {
+                backoff.max(server_delay)
+            }
             (StreamEnd::Closed, Some(server_delay)) if attempt == 0 => server_delay,
             (StreamEnd::Closed, Some(server_delay)) => server_delay.max(INITIAL_REOPEN_DELAY),
             (_, None) => backoff,

@@ -86,7 +86,8 @@ impl<'a> ResumableStream<'a> {
     async fn reopen(&mut self, end: &StreamEnd) -> Result<(), BridgeError> {
         let is_resumable =
             self.http.has_session() && (self.last_event_id.is_some() || self.restarts);
-        let is_exhausted = self.backoff.is_exhausted() && !self.restarts;
+        let is_silent = matches!(end, StreamEnd::Silent) && !self.response.has_begun();
+        let is_exhausted = (self.backoff.is_exhausted() || is_silent) && !self.restarts;
         if !is_resumable || is_exhausted {
             return Err(BridgeError::ConnectionLost);
         }

@@ -193,6 +193,12 @@ impl Client {
         self.wait_for(|message| message["method"] == method).await
     }
 
+    /// Returns whether a notification arrived while the test waited for other messages.
+    pub(crate) fn has_received(&self, method: &str) -> bool {
+        let mut buffered = self.buffered.iter();
+        buffered.any(|message| message["method"] == method)
+    }
+
     pub(crate) async fn list_changed(&mut self) -> Value {
         self.notification("notifications/tools/list_changed").await
     }

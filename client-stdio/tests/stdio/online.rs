@@ -182,7 +182,7 @@ async fn notifications_and_requests_of_the_bridge_reach_the_client() {
 }
 
 #[tokio::test]
-async fn a_restart_fails_calls_in_flight_and_the_next_call_works() {
+async fn a_bridge_that_is_away_for_long_fails_calls_and_is_found_again() {
     for era in Era::BOTH {
         let mut server = Server::start().await;
         let address = server.address;

@@ -233,6 +233,17 @@ impl EventStream {
         self.0.send(Ok(event.into())).await.unwrap();
     }
 
+    /// Sends an event without data, from which the stream can be resumed.
+    pub(crate) async fn send_id(&self, id: &str) {
+        let event = format!("id: {id}\ndata:\n\n");
+        self.0.send(Ok(event.into())).await.unwrap();
+    }
+
+    /// Sends a comment, as a bridge does to show that it is there.
+    pub(crate) async fn keep_alive(&self) {
+        self.0.send(Ok(":\n\n".into())).await.unwrap();
+    }
+
     /// Sends a message as chunks of one byte.
     pub(crate) async fn send_bytewise(&self, text: &str) {
         let event = format!("event: message\ndata: {text}\n\n");

@@ -10,7 +10,7 @@ use crate::client::{Client, DEADLINE, Era, command, error_text};
 use crate::server::{free_port, url};
 
 /// Starts a bridge on a port that another bridge may not have released yet.
-async fn start(bind: SocketAddr) -> ServerHandle {
+pub(crate) async fn start(bind: SocketAddr) -> ServerHandle {
     let starting = async {
         loop {
             let config = Config {
@@ -79,7 +79,6 @@ async fn the_client_reconnects_after_a_graceful_restart() {
         assert_eq!(status["structuredContent"]["connected"], false);
 
         bridge.shutdown().await;
-        client.list_changed().await;
         let bridge = start(address).await;
         client.list_changed().await;
         let status = client.call("get_connection_status", json!({})).await;

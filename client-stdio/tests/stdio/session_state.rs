@@ -35,10 +35,11 @@ async fn a_new_bridge_first_receives_the_log_level_and_the_subscriptions() {
     client.response(id).await;
 
     drop(server);
-    client.list_changed().await;
     let mut server = RawServer::start_on(address).await;
-    let call = client.send_call("a").await;
+    // The new bridge does not know the MCP session.
+    server.get().await.json_with_status(404, "{}");
     server.initialize().await;
+    let call = client.send_call("a").await;
     server.post("notifications/initialized").await.accept();
     let level = server.post("logging/setLevel").await;
     assert_eq!(

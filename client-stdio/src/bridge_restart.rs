@@ -1,0 +1,283 @@
+//! The restart of a bridge, of which a client that has its lists notices only the time that it takes.
+//! No I/O and no clock.
+//!
+//! A bridge that restarts is back within a second or two, and its pages are back a moment later. A
+//! client that lists tools in between would lose those of all pages. So for a short time the lists
+//! are answered as the bridge answered them before, other requests that need pages wait, and the
+//! client is not notified. This ends when the bridge lists the same tools as before, or when the
+//! bridge or its pages take too long.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::connect_error::BridgeError;
+use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
+use crate::request_id::RequestId;
+use crate::shared_text::SharedText;
+
+/// How long a bridge that was lost may take to return. It also delays the failure of a request after
+/// a bridge has stopped for good.
+const RETURN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the pages of a bridge that has returned may take to register. The SDK connects again
+/// within two seconds, unless the bridge was away for long.
+const PAGES_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The id of our own request for the list of tools.
+const TOOL_LIST_ID: &str = "mcp-web-stdio/restart";
+
+const TOOL_LIST: &str = "tools/list";
+
+/// The methods whose answer depends on the pages of the bridge.
+const PAGE_METHODS: [&str; 8] = [
+    TOOL_LIST,
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "tools/call",
+    "prompts/get",
+    "resources/read",
+    "completion/complete",
+];
+
+/// The state of a restart, if there is one, and the lists of the last bridge.
+#[derive(Debug, Default)]
+pub(crate) struct BridgeRestart {
+    /// The last answered request for each list, by method.
+    lists: HashMap<Arc<str>, AnsweredList>,
+    phase: Option<RestartPhase>,
+}
+
+#[derive(Debug)]
+struct AnsweredList {
+    request: JsonRpcRequest,
+    answer: SharedText,
+}
+
+/// The progress of a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RestartPhase {
+    /// No bridge has returned. `error` is the reason for which the last attempt to connect failed.
+    AwaitsBridge { until: Instant, error: BridgeError },
+    /// The bridge is back, and its pages may not be.
+    AwaitsPages { until: Instant },
+}
+
+impl RestartPhase {
+    fn until(&self) -> Instant {
+        match self {
+            Self::AwaitsBridge { until, .. } | Self::AwaitsPages { until } => *until,
+        }
+    }
+}
+
+impl BridgeRestart {
+    /// Records the answer to a request for the first page of a list.
+    pub(crate) fn record(&mut self, request: &JsonRpcRequest, answer: &SharedText) {
+        if request.method.ends_with("/list") && is_for_first_page(request) {
+            let list = AnsweredList {
+                request: request.clone(),
+                answer: answer.clone(),
+            };
+            self.lists.insert(request.method.clone(), list);
+        }
+    }
+
+    /// The bridge was lost. If it is lost again before its pages were back, the time does not begin
+    /// anew.
+    pub(crate) fn bridge_lost(&mut self, now: Instant) {
+        let until = self
+            .phase
+            .as_ref()
+            .map_or(now + RETURN_TIMEOUT, RestartPhase::until);
+        self.phase = Some(RestartPhase::AwaitsBridge {
+            until,
+            error: BridgeError::Unreachable,
+        });
+    }
+
+    /// An attempt to connect failed. Returns whether the bridge may still return in time.
+    pub(crate) fn connect_failed(&mut self, failure: &BridgeError) -> bool {
+        match &mut self.phase {
+            Some(RestartPhase::AwaitsBridge { error, .. }) if failure.may_be_restart() => {
+                error.clone_from(failure);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A bridge is online. Returns the request for the list of tools that shows whether its pages
+    /// are back. If the client has never listed tools, the restart is over.
+    pub(crate) fn bridge_returned(&mut self, now: Instant) -> Option<JsonRpcRequest> {
+        self.phase.as_ref()?;
+        let until = now + PAGES_TIMEOUT;
+        let has_listed = self.lists.contains_key(TOOL_LIST);
+        self.phase = has_listed.then_some(RestartPhase::AwaitsPages { until });
+        self.tools_changed()
+    }
+
+    /// The list of tools of a bridge that has returned may have changed. Returns the request for it.
+    pub(crate) fn tools_changed(&self) -> Option<JsonRpcRequest> {
+        let list = self.lists.get(TOOL_LIST).filter(|_| self.awaits_pages())?;
+        let request = list.request.with_id(TOOL_LIST_ID);
+        Some(request.unwrap_or_else(|| JsonRpcRequest::new(TOOL_LIST_ID, TOOL_LIST, "{}")))
+    }
+
+    /// Returns whether a message answers our own request for the list of tools.
+    pub(crate) fn is_own_answer(id: &RequestId) -> bool {
+        *id == RequestId::from_json(&TOOL_LIST_ID.into())
+    }
+
+    /// Returns whether a bridge that has returned lists the same tools as before.
+    pub(crate) fn lists_same_tools(&self, answer: &str) -> bool {
+        let before = self.lists.get(TOOL_LIST).filter(|_| self.awaits_pages());
+        let before = before.and_then(|list| message::parse_result(&list.answer));
+        let now = message::parse_result(answer);
+        before
+            .zip(now)
+            .is_some_and(|(before, now)| before.get() == now.get())
+    }
+
+    /// Ends the restart and returns how far it had come.
+    pub(crate) fn end(&mut self) -> Option<RestartPhase> {
+        self.phase.take()
+    }
+
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.phase.is_some()
+    }
+
+    pub(crate) fn awaits_pages(&self) -> bool {
+        matches!(self.phase, Some(RestartPhase::AwaitsPages { .. }))
+    }
+
+    /// Waits until the bridge or its pages have taken too long. This method is cancel safe.
+    pub(crate) async fn timed_out(&self) {
+        match &self.phase {
+            Some(phase) => tokio::time::sleep_until(phase.until()).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns whether a request may be sent to the bridge now.
+    pub(crate) fn may_send(&self, request: &JsonRpcRequest) -> bool {
+        !self.is_under_way() || !PAGE_METHODS.contains(&&*request.method)
+    }
+
+    /// Returns whether a request is answered as before the restart.
+    pub(crate) fn answers(&self, request: &JsonRpcRequest) -> bool {
+        self.is_under_way()
+            && self.lists.contains_key(&request.method)
+            && is_for_first_page(request)
+    }
+
+    /// Answers a request for a list as the bridge answered it before the restart.
+    pub(crate) fn answer(&self, request: &JsonRpcRequest) -> Option<JsonRpcMessage> {
+        let list = self.lists.get(&request.method);
+        let list = list.filter(|_| self.answers(request))?;
+        let result = message::parse_result(&list.answer)?;
+        Some(message::success_response(&request.id, &result))
+    }
+}
+
+/// Returns whether a request for a list has no cursor.
+fn is_for_first_page(request: &JsonRpcRequest) -> bool {
+    #[derive(Deserialize)]
+    struct Params {
+        cursor: Option<serde::de::IgnoredAny>,
+    }
+    let params: Option<Params> = request.params();
+    params.is_none_or(|params| params.cursor.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(id: &str) -> JsonRpcRequest {
+        JsonRpcRequest::new(id, TOOL_LIST, r#"{"_meta":{"a":1}}"#)
+    }
+
+    fn answer(tools: &str) -> SharedText {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":{tools}}}}}"#).into()
+    }
+
+    fn listed() -> BridgeRestart {
+        let mut restart = BridgeRestart::default();
+        restart.record(&list("1"), &answer("[1]"));
+        restart
+    }
+
+    #[test]
+    fn lists_are_answered_and_other_requests_wait_until_the_same_tools_are_back() {
+        let now = Instant::now();
+        let mut restart = listed();
+        let call = JsonRpcRequest::new("2", "tools/call", "{}");
+        let subscribe = JsonRpcRequest::new("3", "resources/subscribe", "{}");
+        assert!(restart.answer(&list("4")).is_none() && restart.may_send(&call));
+        restart.bridge_lost(now);
+        assert!(restart.connect_failed(&BridgeError::Unreachable));
+        let held = restart.answer(&list("4")).unwrap();
+        assert_eq!(
+            &**held.text(),
+            r#"{"jsonrpc":"2.0","id":"4","result":{"tools":[1]}}"#
+        );
+        let second_page = JsonRpcRequest::new("5", TOOL_LIST, r#"{"cursor":"2"}"#);
+        assert!(restart.answer(&second_page).is_none());
+        let probe = restart.bridge_returned(now).unwrap();
+        assert!(BridgeRestart::is_own_answer(&probe.id) && probe.text.contains(r#""a":1"#));
+        assert!(!restart.may_send(&call) && restart.may_send(&subscribe));
+        assert!(!restart.lists_same_tools(&answer("[]")));
+        assert!(restart.tools_changed().is_some());
+        assert!(restart.lists_same_tools(&answer("[1]")));
+        restart.end();
+        assert!(restart.may_send(&call) && restart.answer(&list("4")).is_none());
+        assert!(!restart.lists_same_tools(&answer("[1]")));
+    }
+
+    #[test]
+    fn a_bridge_that_is_lost_again_gets_no_more_time() {
+        let now = Instant::now();
+        let mut restart = listed();
+        restart.bridge_lost(now);
+        restart.bridge_returned(now);
+        let until = now + PAGES_TIMEOUT;
+        assert_eq!(restart.phase.as_ref().map(RestartPhase::until), Some(until));
+        restart.bridge_lost(now + PAGES_TIMEOUT / 2);
+        assert_eq!(restart.phase.as_ref().map(RestartPhase::until), Some(until));
+    }
+
+    #[test]
+    fn only_some_failures_are_those_of_a_restart() {
+        let refused = |status| BridgeError::Refused {
+            status,
+            message: None,
+        };
+        for (error, expected) in [
+            (BridgeError::Unreachable, true),
+            (BridgeError::ConnectionLost, true),
+            (refused(503), true),
+            (refused(403), false),
+            (BridgeError::TokenRefused, false),
+            (BridgeError::not_mcp(), false),
+        ] {
+            let mut restart = listed();
+            assert!(!restart.connect_failed(&error), "no bridge was lost");
+            restart.bridge_lost(Instant::now());
+            assert_eq!(restart.connect_failed(&error), expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_list_the_restart_is_over_when_the_bridge_is_back() {
+        let mut restart = BridgeRestart::default();
+        restart.bridge_lost(Instant::now());
+        assert!(restart.bridge_returned(Instant::now()).is_none());
+        assert!(!restart.is_under_way());
+    }
+}

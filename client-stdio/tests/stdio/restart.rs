@@ -1,0 +1,79 @@
+//! Tests of a bridge that restarts: its client notices only the time that it takes.
+
+use std::net::SocketAddr;
+
+use bridge::ServerHandle;
+use raw_page::Page;
+use serde_json::{Value, json};
+
+use crate::client::{Client, Era, TOKEN};
+use crate::real_bridge::start;
+use crate::server::{free_port, url};
+
+const LIST_CHANGED: &str = "notifications/tools/list_changed";
+
+/// Connects a page with the tool `greet`.
+async fn connect_page(address: SocketAddr) -> Page {
+    let mut page = Page::connect_to(address, "tab", TOKEN).await;
+    page.register(&[json!({ "name": "greet" })]).await;
+    page
+}
+
+/// Starts a bridge with a page, and a client that has listed its tools.
+async fn start_with_client(address: SocketAddr, era: Era) -> (ServerHandle, Page, Client) {
+    let bridge = start(address).await;
+    let page = connect_page(address).await;
+    let mut client = Client::ready(&url(address), era).await;
+    if era == Era::Stateless {
+        client.listen().await;
+    }
+    assert!(client.tools().await.contains(&"greet".to_owned()));
+    (bridge, page, client)
+}
+
+/// Stops a bridge, whose page reads to the end.
+async fn stop(bridge: ServerHandle, mut page: Page) {
+    let end = async { while page.recv_frame().await.is_some() {} };
+    tokio::join!(bridge.shutdown(), end);
+}
+
+async fn list(client: &mut Client) -> Value {
+    client.request("tools/list", json!({})).await["result"].take()
+}
+
+#[tokio::test]
+async fn the_tools_of_a_page_stay_listed_and_calls_wait() {
+    for era in Era::BOTH {
+        let address = free_port().await;
+        let (bridge, page, mut client) = start_with_client(address, era).await;
+        let before = list(&mut client).await;
+        stop(bridge, page).await;
+        assert_eq!(list(&mut client).await, before);
+        let call = client.send_call("greet").await;
+        let bridge = start(address).await;
+        assert_eq!(list(&mut client).await, before);
+        assert!(!client.has_received(LIST_CHANGED), "{era:?}");
+        let mut page = connect_page(address).await;
+        let handler = page.serve_call(json!("hello"));
+        let (response, _call) = tokio::join!(client.response(call), handler);
+        let text = &response["result"]["content"][0]["text"];
+        assert_eq!(text, "hello", "{response}");
+        client.list_changed().await;
+        assert_eq!(list(&mut client).await, before);
+        assert!(client.close().await.success());
+        stop(bridge, page).await;
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_does_not_return_is_waited_for_only_for_a_while() {
+    let address = free_port().await;
+    let (bridge, page, mut client) = start_with_client(address, Era::Session).await;
+    stop(bridge, page).await;
+    let bridge = start(address).await;
+    client.list_changed().await;
+    assert!(!client.tools().await.contains(&"greet".to_owned()));
+    let status = client.call("get_connection_status", json!({})).await;
+    assert_eq!(status["structuredContent"]["connected"], false);
+    bridge.shutdown().await;
+}
