@@ -31,8 +31,8 @@ use crate::model::ModelSettings;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Agent")]
 pub struct Config {
-    /// Address to listen on. An address that is not a loopback address needs `token` or
-    /// `token_file`.
+    /// Address to listen on. With 127.0.0.1, the agent also listens on the same port of [::1] if that
+    /// is free. An address that is not a loopback address needs `token` or `token_file`.
     #[arg(long, env = "MCP_WEB_AGENT_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
     pub bind: SocketAddr,
 

@@ -23,14 +23,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router, middleware};
 use bridge_edge::connections::{
-    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
+    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, Listener, WhenFull,
 };
 use bridge_protocol::{ErrorCode, QueryId};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -58,7 +57,7 @@ const RESPONSE_PROGRESS_TIMEOUT: Duration = Duration::from_secs(60);
 /// Serves all routes until `stopping` is cancelled, and then until the open requests have ended. A
 /// connection over `max_connections` waits until another one has ended.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listener: Listener,
     state: AgentState,
     max_connections: usize,
     stopping: CancellationToken,

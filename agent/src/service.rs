@@ -9,8 +9,8 @@ use std::time::Duration;
 use agent_sources::{SourceEntry, ToolsFile};
 use agent_tools::mcp::{self, LoadedServers};
 use agent_tools::{AuditLog, Metrics, Records, SourceLimits, Sources};
-use bridge_edge::{HostOriginPolicy, TokenHash, connections};
-use tokio::net::TcpListener;
+use bridge_edge::connections::Listener;
+use bridge_edge::{HostOriginPolicy, TokenHash};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -82,7 +82,7 @@ pub struct BoundServer {
     profile_models: HashMap<String, Arc<dyn Model>>,
     conversations: ConversationStore,
     model: Arc<dyn Model>,
-    listener: TcpListener,
+    listener: Listener,
     address: SocketAddr,
 }
 
@@ -119,7 +119,7 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     let conversations = ConversationStore::open(&config.conversations);
     let conversations =
         conversations.map_err(|error| StartError::Conversations(error.to_string()))?;
-    let listener = connections::listen(config.bind).map_err(bind_error)?;
+    let listener = Listener::bind(config.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
     let sources = open_sources(&config, tools_file, Arc::clone(&metrics))?;
     Ok(BoundServer {

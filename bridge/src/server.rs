@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_edge::connections::{
-    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, WhenFull,
+    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, Listener, WhenFull,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
         address: config.network.bind,
         error,
     };
-    let listener = connections::listen(config.network.bind).map_err(bind_error)?;
+    let listener = Listener::bind(config.network.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
     checked.authenticator.start();

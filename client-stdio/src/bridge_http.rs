@@ -1,5 +1,6 @@
 //! HTTP to one bridge: POST, GET and DELETE of its MCP endpoint, and the meaning of its answers.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -307,6 +308,13 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
     if is_loopback_host(url.host_str()) {
         // The proxy in `HTTP_PROXY` is meant for other machines.
         builder = builder.no_proxy();
+    }
+    if url.host_str() == Some("localhost") {
+        // The name may stand for one of the two, while the bridge listens on the other. The port is
+        // that of the URL.
+        let addresses: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        let addresses = addresses.map(|address| SocketAddr::new(address, 0));
+        builder = builder.resolve_to_addrs("localhost", &addresses);
     }
     builder
         .build()

@@ -1,6 +1,7 @@
 //! The accept loop of a server: it limits the number of connections and serves each one in its own
 //! task.
 
+mod listener;
 mod observer;
 mod socket;
 mod traffic;
@@ -8,7 +9,7 @@ mod traffic;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use http_body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +30,7 @@ use socket::{Socket, Upgraded};
 use traffic::CountedStream;
 
 pub use crate::connection_slots::ConnectionSlots;
+pub use listener::Listener;
 pub use observer::{ConnectionObserver, ConnectionRefusal};
 pub use traffic::Traffic;
 
@@ -39,11 +41,6 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// allocate memory for each request.
 #[cfg(test)]
 const MAX_HEADERS: usize = 100;
-
-/// The maximum number of connections that wait to be accepted. Linux allows at most
-/// `net.core.somaxconn`, which is 4,096 by default. A connection that finds no room is tried again
-/// by its system after a second.
-const LISTEN_BACKLOG: u32 = 4_096;
 
 /// The pause after a connection could not be accepted, for example because too many files are open.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -94,28 +91,11 @@ pub enum WhenFull {
     },
 }
 
-/// Listens at an address, with room for many connections that wait to be accepted.
-///
-/// # Errors
-///
-/// Returns an error if the address cannot be used.
-pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4()?,
-        SocketAddr::V6(_) => TcpSocket::new_v6()?,
-    };
-    // On Windows, the option would let another program use the same address.
-    #[cfg(not(windows))]
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(LISTEN_BACKLOG)
-}
-
 /// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
 /// the requests in progress. `respond` is given each request with the address of its connection.
 /// When the future is dropped, all connections end at once.
 pub async fn serve<S, F, B>(
-    listener: TcpListener,
+    listener: Listener,
     respond: S,
     limits: ConnectionLimits,
     stopping: CancellationToken,
@@ -164,7 +144,7 @@ pub async fn serve<S, F, B>(
 
 /// Accepts the next connection; returns `None` if it was rejected.
 async fn accept(
-    listener: &TcpListener,
+    listener: &Listener,
     limits: &ConnectionLimits,
 ) -> io::Result<Option<(TcpStream, IpAddr, ConnectionPermit)>> {
     let ConnectionLimits {
@@ -316,7 +296,7 @@ mod tests {
         crate::raise_open_file_limit();
         let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
         let burst = allowed.trim().parse::<usize>().unwrap().min(1_500);
-        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
         let connect = async {
             let mut connections = Vec::new();
@@ -349,7 +329,7 @@ mod tests {
     where
         B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
         let limits = ConnectionLimits {
             slots: ConnectionSlots::new(1, Vec::new()),

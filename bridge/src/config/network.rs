@@ -19,7 +19,8 @@ const DEFAULT_MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Network")]
 pub struct Network {
-    /// Address to listen on. An address that is not a loopback address requires configured tokens.
+    /// Address to listen on. With 127.0.0.1, the bridge also listens on the same port of [::1] if that
+    /// is free. An address that is not a loopback address requires configured tokens.
     #[arg(long, env = "MCP_WEB_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
     pub bind: SocketAddr,
 

@@ -205,6 +205,22 @@ async fn a_request_connects_without_waiting_for_the_backoff() {
     client.echo("hi").await;
 }
 
+/// On this machine, `localhost` may stand for another address than the one of the bridge.
+#[tokio::test]
+async fn localhost_is_each_loopback_address() {
+    let mut addresses = vec![free_port().await];
+    // A machine may have no IPv6.
+    if let Ok(listener) = std::net::TcpListener::bind("[::1]:0") {
+        addresses.push(listener.local_addr().unwrap());
+    }
+    for address in addresses {
+        let _server = Server::start_on(address).await;
+        let url = format!("http://localhost:{}/mcp", address.port());
+        let mut client = Client::ready(&url, Era::Session).await;
+        client.echo("hi").await;
+    }
+}
+
 #[tokio::test]
 async fn a_refused_token_is_explained_and_never_printed() {
     let server = Server::start().await;
