@@ -2,13 +2,18 @@
 
 use std::fmt;
 
-use jsonschema::ValidationError;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::Value;
 
 use crate::cost::MAX_COST;
 use crate::value_count::MAX_VALUES;
 
 /// The maximum length of each path, rule and message.
 const MAX_TEXT_CHARS: usize = 240;
+
+/// Longer strings are not searched for JSON.
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// The reason why a value was not accepted.
 #[derive(Debug)]
@@ -40,11 +45,59 @@ pub struct Violation {
 
 impl From<ValidationError<'_>> for Violation {
     fn from(error: ValidationError<'_>) -> Self {
+        let message = match type_in_string(&error) {
+            Some(kind) => format!(
+                "the value is a string that contains JSON: pass the {kind} itself, without quotes \
+                 around it"
+            ),
+            None => error.masked_with("the value").to_string(),
+        };
         Self {
             path: truncate(&pointer_or_root(&error.instance_path().to_string())),
             rule: truncate(&error.schema_path().to_string()),
-            message: truncate(&error.masked_with("the value").to_string()),
+            message: truncate(&message),
         }
+    }
+}
+
+/// The type of the value that a string contains as JSON, if that type is the expected one. Models
+/// sometimes encode a value twice.
+fn type_in_string(error: &ValidationError<'_>) -> Option<JsonType> {
+    let branches = match error.kind() {
+        ValidationErrorKind::Type { kind } => {
+            let Value::String(json) = error.instance().as_ref() else {
+                return None;
+            };
+            let expected = match kind {
+                TypeKind::Single(expected) => (*expected).into(),
+                TypeKind::Multiple(expected) => *expected,
+            };
+            return type_of_json(json).filter(|found| {
+                let is_number = *found == JsonType::Integer && expected.contains(JsonType::Number);
+                is_number || expected.contains(*found)
+            });
+        }
+        ValidationErrorKind::AnyOf { context } => context,
+        ValidationErrorKind::OneOfNotValid { context } => context,
+        _ => return None,
+    };
+    let is_string = error.instance().is_string();
+    let mut causes = branches.iter().flatten().filter(|_| is_string);
+    causes.find_map(type_in_string)
+}
+
+/// The type of the value in a JSON text that may be an argument by itself.
+fn type_of_json(json: &str) -> Option<JsonType> {
+    if json.len() > MAX_ARGUMENT_BYTES {
+        return None;
+    }
+    match serde_json::from_str(json).ok()? {
+        Value::Bool(_) => Some(JsonType::Boolean),
+        Value::Number(number) if number.is_f64() => Some(JsonType::Number),
+        Value::Number(_) => Some(JsonType::Integer),
+        Value::Array(_) => Some(JsonType::Array),
+        Value::Object(_) => Some(JsonType::Object),
+        Value::Null | Value::String(_) => None,
     }
 }
 

@@ -47,6 +47,52 @@ fn errors_do_not_repeat_the_value() {
 }
 
 #[test]
+fn an_error_says_that_a_string_contains_the_value_as_json() {
+    let array = json!({"type": "array"});
+    for (schema, value, kind) in [
+        (array.clone(), json!(" [\"a\"] "), Some("array")),
+        (
+            json!({"type": ["object", "null"]}),
+            json!("{\"a\": 1}"),
+            Some("object"),
+        ),
+        (json!({"type": "integer"}), json!("7"), Some("integer")),
+        (json!({"type": "number"}), json!("7"), Some("integer")),
+        (json!({"type": "number"}), json!("7.5"), Some("number")),
+        (json!({"type": "boolean"}), json!("true"), Some("boolean")),
+        (
+            json!({"anyOf": [array, {"type": "null"}]}),
+            json!("[]"),
+            Some("array"),
+        ),
+        (
+            json!({"oneOf": [{"type": "integer"}, {"type": "null"}]}),
+            json!("7"),
+            Some("integer"),
+        ),
+        // These contain something else, or no JSON.
+        (array.clone(), json!("{}"), None),
+        (array.clone(), json!("[a]"), None),
+        (json!({"type": "integer"}), json!("7.5"), None),
+        (json!({"type": "null"}), json!("null"), None),
+        (array.clone(), json!(7), None),
+        (json!({"enum": [7]}), json!("7"), None),
+        (array, json!(format!("[{}]", "1,".repeat(100_000))), None),
+    ] {
+        let schema = json!({"type": "object", "properties": {"a": schema}});
+        let error = validate(schema.clone(), json!({"a": value})).unwrap_err();
+        match kind {
+            Some(kind) => assert!(
+                error.contains(&format!("contains JSON: pass the {kind} itself"))
+                    && error.contains("at /a:"),
+                "{schema}: {error}"
+            ),
+            None => assert!(!error.contains("contains JSON"), "{schema}: {error}"),
+        }
+    }
+}
+
+#[test]
 fn recursion_is_allowed_and_exponential_references_are_not() {
     let list = json!({"$ref": "#/$defs/list", "$defs": {"list": {"type": "object",
         "properties": {"next": {"$ref": "#/$defs/list"}}}}});
