@@ -19,6 +19,8 @@ pub fn to_2020_12(schema: Option<&Value>) -> Result<Value, String> {
         Some(Value::String(kind)) if kind == "object" => {}
         Some(_) => return Err(ROOT_NOT_OBJECT.to_owned()),
     }
+    // Neither arguments nor structured content can be null.
+    schema.shift_remove("nullable");
     let mut schema = Value::Object(schema);
     upgrade_draft::upgrade(&mut schema)?;
     match jsonschema::draft202012::meta::validate(&schema) {

@@ -15,6 +15,8 @@
 //!    ([`ValidationFailure`]).
 //! 5. Text is validated without parsing it where the schema allows that ([`text_validator`]).
 //!
+//! [`unicode_pattern`] rewrites the patterns of a schema for clients in JavaScript.
+//!
 //! No other crate of the project uses the `jsonschema` crate. It has no I/O and starts no threads.
 
 mod compiled;
@@ -29,6 +31,7 @@ pub mod subschemas;
 #[cfg(test)]
 mod tests;
 mod text_validator;
+pub mod unicode_pattern;
 mod validation_failure;
 mod validator;
 pub mod value_count;

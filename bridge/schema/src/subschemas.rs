@@ -34,8 +34,8 @@ const MEMBER_APPLICATORS: [&str; 2] = ["patternProperties", "unevaluatedProperti
 
 const REFERENCE_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// The meta-schemas that the validator includes.
-pub(crate) const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
+/// The beginning of the addresses of the meta-schemas that the validator includes.
+pub const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 
 /// The subschemas that validation can reach. The root is the first.
 #[derive(Debug)]

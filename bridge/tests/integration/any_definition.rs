@@ -58,7 +58,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
             Just(("$ref".to_owned(), json!("#/$defs/shared"))),
             any_json().prop_map(|value| ("const".to_owned(), value)),
             any_json().prop_map(|value| ("default".to_owned(), value)),
-            vec(any_json(), 0..4).prop_map(|values| ("enum".to_owned(), json!(values))),
+            vec(any_json(), 1..4).prop_map(|values| ("enum".to_owned(), json!(values))),
             any_text().prop_map(|text| ("description".to_owned(), json!(text))),
             (matching("x-[a-z]{1,9}"), any_json()),
         ],

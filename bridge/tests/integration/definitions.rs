@@ -56,18 +56,17 @@ async fn registered_definitions_are_listed_unchanged() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let listed = client.request("tools/list", json!({})).await;
     let listed = listed["result"]["tools"].as_array().unwrap();
+    let modern = StatelessClient::new(&bridge);
+    let modern = modern.request("tools/list", json!({})).await;
+    let modern = modern["result"]["tools"].as_array().unwrap();
     for definition in &definitions {
         let name = &definition["name"];
         let complete = without_session_id(find_tool(over_rest, name).clone());
         assert_eq!(complete.to_string(), definition.to_string());
         let tool = without_session_id(find_tool(listed, name).clone());
-        for field in [
-            "title",
-            "description",
-            "inputSchema",
-            "outputSchema",
-            "_meta",
-        ] {
+        let output = &find_tool(modern, name)["outputSchema"];
+        assert_eq!(output.to_string(), definition["outputSchema"].to_string());
+        for field in ["title", "description", "inputSchema", "_meta"] {
             assert_eq!(
                 tool[field].to_string(),
                 definition[field].to_string(),

@@ -43,4 +43,5 @@ mod slow_clients;
 mod slow_requests;
 mod stdio_messages;
 mod stream_resumption;
+mod strict_readers;
 mod validation;

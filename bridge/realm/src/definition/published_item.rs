@@ -1,5 +1,5 @@
 //! Prompts, resources and resource templates, which are listed as their page wrote them, without
-//! invisible characters.
+//! invisible characters and with the repairs of [`mcp_fields`].
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,10 @@ use super::definition_error::DefinitionError;
 use super::hash::{DefinitionHash, hash_prefix, hash_text};
 use super::interner::Internable;
 use super::invisible;
+use super::mcp_fields::{self, FieldTable};
 use super::reserved::is_builtin_resource;
-use super::uri_template::{MAX_URI_BYTES, UriTemplate};
+use super::uri::check_uri;
+use super::uri_template::UriTemplate;
 
 /// A prompt or a resource, which is listed as the page wrote it.
 #[derive(Debug)]
@@ -26,10 +28,15 @@ pub struct PublishedItem {
 }
 
 impl PublishedItem {
-    pub(super) fn parse(raw: &RawValue, key: &'static str) -> Result<Self, DefinitionError> {
+    pub(super) fn parse(
+        raw: &RawValue,
+        key: &'static str,
+        table: FieldTable,
+    ) -> Result<Self, DefinitionError> {
         let invalid = |message: String| (ErrorCode::DefinitionInvalid, message);
         let mut published: Map<String, Value> = serde_json::from_str(raw.get())
             .map_err(|_| invalid("a definition must be an object".to_owned()))?;
+        mcp_fields::repair_fields(&mut published, table).map_err(invalid)?;
         invisible::clean_texts(&mut published);
         let text = |key: &str| {
             published
@@ -41,9 +48,6 @@ impl PublishedItem {
         text("name")?;
         let name = text(key)?.to_owned();
         invisible::check_name(key, &name)?;
-        if published.get("_meta").is_some_and(|meta| !meta.is_object()) {
-            return Err(invalid("`_meta` must be an object".to_owned()));
-        }
         // The name of a resource is only a label: its URI identifies it.
         if let Some(Value::String(label)) = published.get_mut("name").filter(|_| key != "name") {
             invisible::clean(label);
@@ -57,77 +61,47 @@ impl PublishedItem {
     }
 
     pub(super) fn parse_prompt(raw: &RawValue) -> Result<Self, DefinitionError> {
-        let prompt = Self::parse(raw, "name")?;
+        let prompt = Self::parse(raw, "name", mcp_fields::PROMPT)?;
         let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
         let mut names = std::collections::HashSet::new();
-        for argument in prompt.arguments()? {
-            let name = argument.get("name").and_then(Value::as_str);
-            match name.filter(|name| !name.is_empty()) {
-                None => return Err(invalid("each of `arguments` needs a `name`")),
-                Some(name) if !names.insert(name.to_owned()) => {
-                    return Err(invalid("two of `arguments` have one `name`"));
-                }
-                Some(name) => invisible::check_name("arguments[].name", name)?,
+        for argument in prompt.arguments() {
+            let name = argument["name"].as_str().unwrap_or_default();
+            if name.is_empty() {
+                return Err(invalid("each of `arguments` needs a `name`"));
             }
+            if !names.insert(name.to_owned()) {
+                return Err(invalid("two of `arguments` have one `name`"));
+            }
+            invisible::check_name("arguments[].name", name)?;
         }
         Ok(prompt)
     }
 
     pub(super) fn parse_resource(raw: &RawValue) -> Result<Self, DefinitionError> {
-        let resource = Self::parse(raw, "uri")?;
-        check_uri(&resource.name)?;
+        let resource = Self::parse(raw, "uri", mcp_fields::RESOURCE)?;
+        let uri = &resource.name;
+        if is_builtin_resource(uri) {
+            let message = format!("`{uri}` is a resource of the bridge itself: choose another URI");
+            return Err((ErrorCode::DefinitionInvalid, message));
+        }
+        check_uri(uri).map_err(|error| (ErrorCode::DefinitionInvalid, error))?;
         Ok(resource)
     }
 
-    fn arguments(&self) -> Result<&[Value], DefinitionError> {
-        match self.published.get("arguments") {
-            None => Ok(&[]),
-            Some(Value::Array(arguments)) => Ok(arguments),
-            Some(_) => Err((
-                ErrorCode::DefinitionInvalid,
-                "`arguments` must be an array".to_owned(),
-            )),
-        }
+    fn arguments(&self) -> &[Value] {
+        let arguments = self.published.get("arguments").and_then(Value::as_array);
+        arguments.map_or(&[], Vec::as_slice)
     }
 
     /// The prompt's required arguments that are absent from `given`.
     pub fn missing_arguments(&self, given: &Map<String, Value>) -> Vec<&str> {
         self.arguments()
-            .unwrap_or_default()
             .iter()
             .filter(|argument| argument.get("required") == Some(&Value::Bool(true)))
             .filter_map(|argument| argument.get("name").and_then(Value::as_str))
             .filter(|name| !given.contains_key(*name))
             .collect()
     }
-}
-
-/// Checks that a URI has a scheme (RFC 3986 section 3), is not too long, and is not one of the
-/// bridge's own.
-fn check_uri(uri: &str) -> Result<(), DefinitionError> {
-    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
-    let fits = |scheme: &str| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-    };
-    if uri.len() > MAX_URI_BYTES {
-        let message = format!(
-            "the URI has {} bytes, and {MAX_URI_BYTES} is the limit: shorten it",
-            uri.len()
-        );
-        return Err((ErrorCode::DefinitionInvalid, message));
-    }
-    if !scheme.is_some_and(fits) || uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        let message = "it is not a URI: write it as `scheme:…`, such as `board://cards`".to_owned();
-        return Err((ErrorCode::DefinitionInvalid, message));
-    }
-    if is_builtin_resource(uri) {
-        let message = format!("`{uri}` is a resource of the bridge itself: choose another URI");
-        return Err((ErrorCode::DefinitionInvalid, message));
-    }
-    Ok(())
 }
 
 /// A resource template and the pattern of the URIs that match it.
@@ -140,7 +114,7 @@ pub struct Template {
 
 impl Template {
     pub(super) fn parse(raw: &RawValue) -> Result<Self, DefinitionError> {
-        let listed = PublishedItem::parse(raw, "uriTemplate")?;
+        let listed = PublishedItem::parse(raw, "uriTemplate", mcp_fields::RESOURCE_TEMPLATE)?;
         let uris = UriTemplate::parse(&listed.name).map_err(|error| {
             let message = format!("`uriTemplate` is not a URI template of RFC 6570: {error}");
             (ErrorCode::DefinitionInvalid, message)

@@ -1,7 +1,6 @@
 //! A tool definition, both as the page wrote it and as clients see it.
 
 mod annotations;
-mod fields;
 mod listing_cache;
 mod name_span;
 mod parsed;
@@ -22,7 +21,6 @@ use serde_json::{Map, Value};
 use super::hash;
 pub use annotations::RESULT_SIZE_KEY;
 use bridge_schema::Validator;
-pub use fields::check_icons;
 pub use listing_cache::ListingCache;
 use name_span::NameSpan;
 use parsed::ParsedTool;
@@ -202,12 +200,21 @@ impl SharedTool {
     }
 
     /// The tool object for clients of revisions before 2026-07-28, if it differs from
-    /// [`SharedTool::published`]: its input schema has no unions at the root.
+    /// [`SharedTool::published`]: its schemas have only plain keywords at the root.
     pub fn published_for_legacy(&self) -> Option<Map<String, Value>> {
         let parsed = self.parsed();
-        let schema = parsed.legacy_input_schema.clone()?;
+        if !parsed.has_legacy_schemas() {
+            return None;
+        }
         let mut legacy = parsed.published.clone();
-        legacy.insert("inputSchema".to_owned(), schema);
+        for (field, schema) in [
+            ("inputSchema", &parsed.legacy_input_schema),
+            ("outputSchema", &parsed.legacy_output_schema),
+        ] {
+            if let Some(schema) = schema {
+                legacy.insert(field.to_owned(), schema.clone());
+            }
+        }
         Some(legacy)
     }
 
@@ -220,7 +227,7 @@ impl SharedTool {
     ) -> Option<&str> {
         let parsed = self.parsed();
         let listed = parsed.list_entry_cell(modern).get_or_init(|| {
-            if modern || parsed.legacy_input_schema.is_none() {
+            if modern || !parsed.has_legacy_schemas() {
                 encode(&parsed.published)
             } else {
                 encode(&self.published_for_legacy()?)

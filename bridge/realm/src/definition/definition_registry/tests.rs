@@ -58,7 +58,7 @@ fn errors_say_why_a_definition_cannot_be_published() {
         (
             Kind::Prompt,
             json!({"name": "p", "arguments": [{}]}),
-            "needs a `name`",
+            "`arguments[0].name` is missing",
         ),
         (
             Kind::Prompt,

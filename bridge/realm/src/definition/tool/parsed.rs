@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::listing_cache::ListingCache;
 use super::published_name::{published_name, set_repaired_name};
-use super::{annotations, fields, repair};
+use super::{annotations, repair};
 use crate::definition::invisible;
+use crate::definition::mcp_fields::{self, repair_fields};
 use crate::definition::reserved::is_builtin_tool;
 
 /// The optional argument that selects a session, added to every input schema without
@@ -31,6 +32,9 @@ pub(super) struct ParsedTool {
     pub(super) published: Map<String, Value>,
     /// The published input schema for clients that refuse unions at its root, if it has any.
     pub(super) legacy_input_schema: Option<Value>,
+    /// The published output schema for clients that accept fewer keywords at its root, if it has
+    /// others.
+    pub(super) legacy_output_schema: Option<Value>,
     /// Whether the tool's own schema defines `session_id`.
     pub(super) has_own_session_argument: bool,
     pub(super) input_validator: Validator,
@@ -46,11 +50,16 @@ impl ParsedTool {
     /// The cell of the encoded list entry for such a client.
     pub(super) fn list_entry_cell(&self, modern: bool) -> &OnceLock<Option<Box<str>>> {
         let [listed, plainly] = &self.list_entries;
-        if modern || self.legacy_input_schema.is_none() {
+        if modern || !self.has_legacy_schemas() {
             listed
         } else {
             plainly
         }
+    }
+
+    /// Whether a schema differs for legacy clients.
+    pub(super) fn has_legacy_schemas(&self) -> bool {
+        self.legacy_input_schema.is_some() || self.legacy_output_schema.is_some()
     }
 
     /// Parses and checks a definition. Equal texts always give equal results.
@@ -73,7 +82,7 @@ impl ParsedTool {
             let message = format!("`{name}` is a tool of the bridge itself: choose another name");
             return Err((ErrorCode::ToolNameReserved, message));
         }
-        fields::check_fields(&mut published).map_err(|error| invalid(&error))?;
+        repair_fields(&mut published, mcp_fields::TOOL).map_err(|error| invalid(&error))?;
         invisible::clean_texts(&mut published);
         let schema_error = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
         let input = dialect::to_2020_12(published.get("inputSchema"))
@@ -94,7 +103,7 @@ impl ParsedTool {
         if published_name != name {
             set_repaired_name(&mut published, &name, &published_name);
         }
-        let mut schema = repair::apply_client_quirks(input.schema().clone())
+        let mut schema = repair::input_for_clients(input.schema().clone())
             .map_err(|error| schema_error("inputSchema", error))?;
         if !has_own_session_argument && !has_app_session_argument {
             add_session_argument(&mut schema);
@@ -102,14 +111,23 @@ impl ParsedTool {
         let plain_input = repair::without_unions(&schema);
         let text_chars = annotations::max_text_chars(&published);
         published.insert("inputSchema".to_owned(), schema);
-        if let Some(output) = &output {
-            published.insert("outputSchema".to_owned(), output.schema().clone());
-        }
+        let output_schema = output
+            .as_ref()
+            .map(|output| repair::output_for_clients(output.schema().clone()))
+            .transpose()
+            .map_err(|error| schema_error("outputSchema", error))?
+            .flatten();
+        let plain_output = output_schema.as_ref().and_then(repair::plain_output);
+        match output_schema {
+            Some(schema) => published.insert("outputSchema".to_owned(), schema),
+            None => published.shift_remove("outputSchema"),
+        };
         Ok(Self {
             name,
             published_name,
             published,
             legacy_input_schema: plain_input,
+            legacy_output_schema: plain_output,
             has_own_session_argument,
             input_validator: input,
             output_validator: output,
