@@ -1,6 +1,7 @@
-//! Validation of content blocks against MCP's schema. A strict client rejects the whole result for
-//! one member of the wrong type; the bridge reports it as an error instead, with the same message
-//! on every transport.
+//! Validation of content against MCP's schema: the blocks of tool results and of prompt messages, and
+//! the contents of resources. A strict client rejects the whole result for one member of the wrong
+//! type. What has a certain meaning is repaired, such as a data URL in place of base64; anything
+//! else is an error for the page, with the same message on every transport.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,111 +13,155 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use bridge_realm::definition::tool::check_icons;
+use bridge_realm::definition::check_uri;
+use bridge_realm::definition::mcp_fields::{
+    CONTENT_BLOCK, RESOURCE, RESOURCE_CONTENTS, are_fields_valid, repair_fields,
+};
 
-/// Optional members of a block. MCP does not allow `null` for them.
-const OPTIONAL_MEMBERS: [&str; 7] = [
-    "annotations",
-    "_meta",
-    "title",
-    "description",
-    "mimeType",
-    "size",
-    "icons",
-];
+use crate::base64_text;
 
-/// The blocks without optional members that are `null`, or what is wrong with them.
+/// The blocks after repairs, or what is wrong with them.
 pub fn validate_blocks(content: Value) -> Result<Vec<Value>, String> {
     let Value::Array(mut blocks) = content else {
         return Err("`content` must be an array of content blocks".to_owned());
     };
     for (index, block) in blocks.iter_mut().enumerate() {
-        check_required(block).map_err(|error| format!("content block {index} {error}"))?;
-        if let Some(members) = block.as_object_mut() {
-            check_optional(members)
-                .map_err(|error| format!("content block {index} cannot be passed on: {error}"))?;
-        }
+        repair_block(block).map_err(|error| format!("content block {index} {error}"))?;
     }
     Ok(blocks)
 }
 
-fn check_required(block: &Value) -> Result<(), String> {
-    let required: &[&str] = match block["type"].as_str() {
-        Some("text") => &["/text"],
-        Some("image" | "audio") => &["/data", "/mimeType"],
-        Some("resource_link") => &["/uri", "/name"],
-        Some("resource") if block.pointer("/resource/blob").is_some() => {
-            &["/resource/uri", "/resource/blob"]
-        }
-        Some("resource") => &["/resource/uri", "/resource/text"],
-        _ => {
-            return Err(
-                "has no known `type`: there are text, image, audio, resource and resource_link"
-                    .to_owned(),
-            );
-        }
+/// Validates the messages of a prompt. They stay as they are but for repairs.
+pub(crate) fn repair_messages(messages: &mut [Value]) -> Result<(), String> {
+    for (index, message) in messages.iter_mut().enumerate() {
+        let has_role = message["role"] == "user" || message["role"] == "assistant";
+        let content = message.get_mut("content").filter(|_| has_role);
+        let repaired = match content {
+            Some(content) => repair_block(content).map_err(|error| format!("'s content {error}")),
+            None => Err(" needs a `role` (user or assistant) and a `content`".to_owned()),
+        };
+        repaired.map_err(|error| format!("message {index}{error}"))?;
+    }
+    Ok(())
+}
+
+/// Validates the contents of the resource with this URI. They stay as they are but for repairs.
+pub(crate) fn repair_contents(contents: &mut [Value], uri: &str) -> Result<(), String> {
+    for (index, content) in contents.iter_mut().enumerate() {
+        let repaired = match content {
+            Value::Object(content) => {
+                if content.get("uri").is_none_or(Value::is_null) {
+                    content.insert("uri".to_owned(), json!(uri));
+                }
+                // The client has sent this URI, and therefore can parse it.
+                let is_requested = content["uri"] == uri;
+                let checked = if is_requested {
+                    Ok(())
+                } else {
+                    check_uri_member(content)
+                };
+                checked.and_then(|()| repair_content(content))
+            }
+            _ => Err("must be an object".to_owned()),
+        };
+        repaired.map_err(|error| format!("content {index} {error}"))?;
+    }
+    Ok(())
+}
+
+fn repair_block(block: &mut Value) -> Result<(), String> {
+    let kind = block["type"].as_str().map(str::to_owned);
+    let (Some(kind), Value::Object(members)) = (kind, block) else {
+        return Err(NO_TYPE.to_owned());
     };
-    let is_text = |pointer: &&str| block.pointer(pointer).is_some_and(Value::is_string);
-    match required.iter().find(|pointer| !is_text(pointer)) {
-        Some(missing) => Err(format!("needs a string at `{missing}`")),
-        None => Ok(()),
+    let mut table = CONTENT_BLOCK;
+    match kind.as_str() {
+        "text" => check_text(members, "text")?,
+        "image" | "audio" => repair_media(members)?,
+        "resource_link" => {
+            repair_link(members)?;
+            table = RESOURCE;
+        }
+        "resource" => match members.get_mut("resource") {
+            Some(Value::Object(content)) => check_uri_member(content)
+                .and_then(|()| repair_content(content))
+                .map_err(|error| format!("has a `resource` that {error}"))?,
+            _ => return Err("needs an object at `resource`".to_owned()),
+        },
+        _ => return Err(NO_TYPE.to_owned()),
+    }
+    repair_fields(members, table).map_err(|error| format!("cannot be passed on: {error}"))
+}
+
+const NO_TYPE: &str =
+    "has no known `type`: there are text, image, audio, resource and resource_link";
+
+fn check_text(members: &Map<String, Value>, name: &str) -> Result<(), String> {
+    match members.get(name) {
+        Some(Value::String(_)) => Ok(()),
+        _ => Err(format!("needs a string at `{name}`")),
     }
 }
 
-fn check_optional(block: &mut Map<String, Value>) -> Result<(), String> {
-    block.retain(|name, value| !(value.is_null() && OPTIONAL_MEMBERS.contains(&name.as_str())));
-    if let Some(annotations) = block.get_mut("annotations") {
-        if let Some(members) = annotations.as_object_mut() {
-            members.retain(|_, value| !value.is_null());
-        }
-        check_annotations(annotations)?;
+/// Repairs the data and the type of a picture or a sound. The type in a data URL comes from the
+/// browser, and is therefore more certain than the one beside it.
+fn repair_media(members: &mut Map<String, Value>) -> Result<(), String> {
+    check_text(members, "data")?;
+    repair_binary(members, "data")?;
+    let data = members["data"].as_str().unwrap_or_default();
+    if data.is_empty() {
+        return Err("has no `data`".to_owned());
     }
-    check_member(block, "_meta", Value::is_object, "an object")?;
-    if let Some(resource) = block.get_mut("resource").and_then(Value::as_object_mut) {
-        resource
-            .retain(|name, value| !(value.is_null() && OPTIONAL_MEMBERS.contains(&name.as_str())));
-        check_member(resource, "mimeType", Value::is_string, "a string")?;
-        check_member(resource, "_meta", Value::is_object, "an object")?;
+    if !members.contains_key("mimeType")
+        && let Some(mime_type) = base64_text::picture_type(data)
+    {
+        members.insert("mimeType".to_owned(), json!(mime_type));
     }
-    if block["type"] != "resource_link" {
+    check_text(members, "mimeType")
+}
+
+/// Rewrites a member with binary data to standard base64.
+fn repair_binary(members: &mut Map<String, Value>, name: &str) -> Result<(), String> {
+    let Some(Value::String(text)) = members.get(name) else {
+        return Ok(());
+    };
+    let parsed = base64_text::parse(text)
+        .map_err(|error| format!("has a `{name}` that is not base64: {error}"))?;
+    let mime_type = parsed.mime_type.map(str::to_owned);
+    if let Cow::Owned(data) = parsed.data {
+        members[name] = Value::String(data);
+    }
+    if let Some(mime_type) = mime_type {
+        members.insert("mimeType".to_owned(), Value::String(mime_type));
+    }
+    Ok(())
+}
+
+/// Repairs a link. Its name is a label, for which its title or its URI serves as well.
+fn repair_link(members: &mut Map<String, Value>) -> Result<(), String> {
+    check_uri_member(members)?;
+    if members.get("name").is_none_or(Value::is_null) {
+        let title = members.get("title").filter(|title| title.is_string());
+        let name = title.unwrap_or(&members["uri"]).clone();
+        members.insert("name".to_owned(), name);
+    }
+    check_text(members, "name")
+}
+
+fn repair_content(content: &mut Map<String, Value>) -> Result<(), String> {
+    repair_binary(content, "blob")?;
+    repair_fields(content, RESOURCE_CONTENTS)
+        .map_err(|error| format!("cannot be passed on: {error}"))?;
+    if content.contains_key("text") || content.contains_key("blob") {
         return Ok(());
     }
-    for text in ["title", "description", "mimeType"] {
-        check_member(block, text, Value::is_string, "a string")?;
-    }
-    check_member(block, "size", Value::is_u64, "a whole number of bytes")?;
-    check_icons(block.get("icons"))
+    Err("needs a string at `text`, or base64 at `blob`".to_owned())
 }
 
-fn check_member(
-    members: &Map<String, Value>,
-    name: &str,
-    is_valid: fn(&Value) -> bool,
-    expected: &str,
-) -> Result<(), String> {
-    match members.get(name) {
-        Some(value) if !is_valid(value) => Err(format!("`{name}` must be {expected}")),
-        _ => Ok(()),
-    }
-}
-
-fn check_annotations(annotations: &Value) -> Result<(), String> {
-    let Some(members) = annotations.as_object() else {
-        return Err("`annotations` must be an object".to_owned());
-    };
-    let are_roles = |audience: &Value| {
-        let roles = audience.as_array();
-        roles.is_some_and(|roles| roles.iter().all(|it| it == "user" || it == "assistant"))
-    };
-    let is_share = |priority: &Value| {
-        let priority = priority.as_f64();
-        priority.is_some_and(|priority| (0.0..=1.0).contains(&priority))
-    };
-    let roles = "an array of \"user\" and \"assistant\"";
-    let with_member = |error| format!("of `annotations` {error}");
-    check_member(members, "audience", are_roles, roles).map_err(with_member)?;
-    check_member(members, "priority", is_share, "a number from 0 to 1").map_err(with_member)?;
-    check_member(members, "lastModified", Value::is_string, "a string").map_err(with_member)
+fn check_uri_member(members: &Map<String, Value>) -> Result<(), String> {
+    check_text(members, "uri")?;
+    let uri = members["uri"].as_str().unwrap_or_default();
+    check_uri(uri).map_err(|error| format!("has a `uri` that cannot be passed on: {error}"))
 }
 
 /// Whether blocks can be forwarded without parsing them: all required members are there, and the
@@ -191,10 +236,18 @@ impl RawBlock<'_> {
         let begins =
             |value: RawMember<'_>, with| value.is_some_and(|it| it.get().starts_with(with));
         let is_text = |value| begins(value, '"');
+        let is_data = |data: &str| !data.is_empty() && base64_text::is_base64(data.as_bytes());
+        let is_uri = |uri: &str| check_uri(uri).is_ok();
         let is_complete = match self.r#type.as_ref() {
             "text" => is_text(self.text),
-            "image" | "audio" => is_text(self.data) && is_text(self.mime_type),
-            "resource_link" => is_text(self.uri) && is_text(self.name) && self.mime_type.is_none(),
+            "image" | "audio" => {
+                plain_text(self.data).is_some_and(is_data) && is_text(self.mime_type)
+            }
+            "resource_link" => {
+                plain_text(self.uri).is_some_and(is_uri)
+                    && is_text(self.name)
+                    && self.mime_type.is_none()
+            }
             _ => false,
         };
         let optional = [self.title, self.description, self.size, self.icons];
@@ -205,10 +258,19 @@ impl RawBlock<'_> {
     }
 }
 
+/// The text of a string, if it has no escapes. Neither base64 nor a URI needs any.
+fn plain_text(value: RawMember<'_>) -> Option<&str> {
+    let text = value?.get().strip_prefix('"')?.strip_suffix('"')?;
+    (!text.contains('\\')).then_some(text)
+}
+
 /// Whether annotations can be forwarded as they are written.
 fn are_valid_annotations(annotations: &RawValue) -> bool {
     let parsed = serde_json::from_str::<Value>(annotations.get());
-    parsed.is_ok_and(|parsed| check_annotations(&parsed).is_ok())
+    parsed.is_ok_and(|annotations| {
+        let block = Map::from_iter([("annotations".to_owned(), annotations)]);
+        are_fields_valid(&block, CONTENT_BLOCK)
+    })
 }
 
 /// A text block. `json!` would copy the text, which may be long; this moves it.
@@ -236,6 +298,16 @@ mod tests {
         block
     }
 
+    fn image_block_with(member: &str, value: Value) -> Value {
+        let mut block = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+        block[member] = value;
+        block
+    }
+
+    fn resource_block(resource: Value) -> Value {
+        json!({ "type": "resource", "resource": resource })
+    }
+
     fn link_block_with(member: &str, value: Value) -> Value {
         let mut block = json!({ "type": "resource_link", "uri": "a:b", "name": "n" });
         block[member] = value;
@@ -243,36 +315,67 @@ mod tests {
     }
 
     #[test]
-    fn optional_members_of_the_wrong_type_are_rejected() {
+    fn content_without_a_certain_meaning_is_rejected() {
         let wrong = [
+            (json!(7), "no known `type`"),
+            (json!({ "type": "picture" }), "no known `type`"),
+            (json!({ "type": "text", "text": 7 }), "a string at `text`"),
             (
                 text_block_with("annotations", json!("high")),
                 "`annotations` must be an object",
             ),
             (
                 text_block_with("annotations", json!({ "audience": "user" })),
-                "`audience` must be",
+                "`annotations.audience`",
             ),
             (
                 text_block_with("annotations", json!({ "audience": ["me"] })),
-                "`audience` must be",
+                "`annotations.audience`",
             ),
             (
                 text_block_with("annotations", json!({ "priority": "1" })),
-                "`priority` must be",
-            ),
-            (
-                text_block_with("annotations", json!({ "priority": 2 })),
                 "a number from 0 to 1",
             ),
             (
                 text_block_with("annotations", json!({ "lastModified": 7 })),
-                "`lastModified` must",
+                "`annotations.lastModified`",
+            ),
+            (
+                text_block_with("annotations", json!({ "lastModified": "yesterday" })),
+                "toISOString()",
             ),
             (
                 text_block_with("_meta", json!([])),
                 "`_meta` must be an object",
             ),
+            (image_block_with("data", json!("%%%")), "not base64: '%'"),
+            (image_block_with("data", json!("")), "has no `data`"),
+            (
+                image_block_with("data", json!([137, 80])),
+                "a string at `data`",
+            ),
+            (
+                image_block_with("data", json!("data:image/svg+xml,<svg/>")),
+                "without base64",
+            ),
+            (
+                image_block_with("mimeType", json!(7)),
+                "a string at `mimeType`",
+            ),
+            (
+                json!({ "type": "image", "data": "AAAA" }),
+                "a string at `mimeType`",
+            ),
+            (
+                json!({ "type": "audio", "data": "AAAA" }),
+                "a string at `mimeType`",
+            ),
+            (link_block_with("uri", json!("cards/1")), "not a URI"),
+            (
+                link_block_with("uri", json!("board://a:b")),
+                "host and port",
+            ),
+            (link_block_with("name", json!(7)), "a string at `name`"),
             (
                 link_block_with("title", json!(1)),
                 "`title` must be a string",
@@ -290,36 +393,140 @@ mod tests {
                 "`icons` must be an array",
             ),
             (
-                json!({ "type": "resource", "resource":
-                { "uri": "a:b", "text": "t", "mimeType": 1 } }),
-                "`mimeType` must be a string",
+                resource_block(json!({ "uri": "a:b", "text": "t", "mimeType": 1 })),
+                "`mimeType`",
             ),
+            (
+                resource_block(json!({ "uri": "a:b", "blob": "%%%" })),
+                "not base64",
+            ),
+            (
+                resource_block(json!({ "uri": "a:b", "blob": 7 })),
+                "`blob` must be a string",
+            ),
+            (
+                resource_block(json!({ "uri": "a:b" })),
+                "a string at `text`, or base64",
+            ),
+            (
+                resource_block(json!({ "uri": "", "text": "" })),
+                "not a URI",
+            ),
+            (resource_block(json!([])), "an object at `resource`"),
         ];
         for (block, why) in wrong {
             let content = json!([{ "type": "text", "text": "" }, block]);
             assert!(!can_pass_through(&content.to_string()), "{content}");
-            let error = validate_blocks(content).unwrap_err();
-            assert!(error.contains(why) && error.contains("block 1"), "{error}");
+            let error = validate_blocks(content.clone()).unwrap_err();
+            assert!(
+                error.contains(why) && error.contains("block 1"),
+                "{content}: {error}"
+            );
+            let mut messages = [json!({ "role": "user", "content": block })];
+            let error = repair_messages(&mut messages).unwrap_err();
+            assert!(
+                error.contains(why) && error.contains("message 0"),
+                "{error}"
+            );
+            if let Some(resource) = block.get("resource").filter(|it| it.is_object()) {
+                let error = repair_contents(&mut [resource.clone()], "x:y").unwrap_err();
+                assert!(
+                    error.contains(why) && error.contains("content 0"),
+                    "{error}"
+                );
+            }
         }
     }
 
     #[test]
+    fn content_with_a_certain_meaning_is_repaired() {
+        let png = "iVBORw0KGgoAAAAN";
+        for (block, repaired) in [
+            (
+                image_block_with("data", json!("data:image/webp;base64,AA-_")),
+                json!({ "type": "image", "data": "AA+/", "mimeType": "image/webp" }),
+            ),
+            (
+                json!({ "type": "image", "data": format!("{png}\n") }),
+                json!({ "type": "image", "data": png, "mimeType": "image/png" }),
+            ),
+            (
+                json!({ "type": "audio", "data": "data:audio/wav;base64,AAA" }),
+                json!({ "type": "audio", "data": "AAA=", "mimeType": "audio/wav" }),
+            ),
+            (
+                resource_block(json!({ "uri": "a:b", "text": null, "blob": "data:a/b;base64,AA" })),
+                resource_block(json!({ "uri": "a:b", "blob": "AA==", "mimeType": "a/b" })),
+            ),
+            (
+                json!({ "type": "resource_link", "uri": "a:b", "title": "B" }),
+                json!({ "type": "resource_link", "uri": "a:b", "title": "B", "name": "B" }),
+            ),
+            (
+                json!({ "type": "resource_link", "uri": "a:b", "name": null }),
+                json!({ "type": "resource_link", "uri": "a:b", "name": "a:b" }),
+            ),
+            (
+                text_block_with(
+                    "annotations",
+                    json!({ "priority": 2, "lastModified": "2026-01-31" }),
+                ),
+                text_block_with(
+                    "annotations",
+                    json!({ "priority": 1, "lastModified": "2026-01-31T00:00:00Z" }),
+                ),
+            ),
+        ] {
+            assert!(!can_pass_through(&json!([block]).to_string()), "{block}");
+            assert_eq!(validate_blocks(json!([block])), Ok(vec![repaired.clone()]));
+            assert_eq!(validate_blocks(json!([repaired])), Ok(vec![repaired]));
+        }
+    }
+
+    #[test]
+    fn contents_have_the_uri_of_the_request_unless_they_have_another() {
+        let requested = "board://cards:today";
+        let mut contents = [
+            json!({ "text": "t" }),
+            json!({ "uri": null, "blob": "AA" }),
+            json!({ "uri": requested, "text": "t" }),
+            json!({ "uri": "a:b", "text": "t" }),
+        ];
+        repair_contents(&mut contents, requested).unwrap();
+        let uris: Vec<_> = contents.iter().map(|content| &content["uri"]).collect();
+        assert_eq!(uris, [requested, requested, requested, "a:b"]);
+        assert_eq!(contents[1]["blob"], "AA==");
+    }
+
+    #[test]
     fn valid_members_stay_and_null_members_are_removed() {
-        let annotations =
-            json!({ "audience": ["user"], "priority": 0.5, "lastModified": "2026-01-01" });
+        let annotations = json!({ "audience": ["user"], "priority": 0.5, "lastModified": "2026-01-01T00:00:00Z" });
         for right in [
             text_block_with("annotations", annotations.clone()),
             text_block_with("_meta", json!({ "a": null })),
             text_block_with("title", json!(7)),
             link_block_with("icons", json!([{ "src": "a.png" }])),
             link_block_with("size", json!(7)),
+            image_block_with("data", json!("+/A=")),
         ] {
             assert_eq!(validate_blocks(json!([right])), Ok(vec![right]));
         }
         assert!(can_pass_through(
-            &json!([text_block_with("annotations", annotations)]).to_string()
+            &json!([
+                text_block_with("annotations", annotations),
+                image_block_with("data", json!("+/A="))
+            ])
+            .to_string()
         ));
-        for member in OPTIONAL_MEMBERS {
+        for member in [
+            "annotations",
+            "_meta",
+            "title",
+            "description",
+            "mimeType",
+            "size",
+            "icons",
+        ] {
             let content = json!([link_block_with(member, Value::Null)]);
             assert!(!can_pass_through(&content.to_string()), "{member}");
             let bare = json!({ "type": "resource_link", "uri": "a:b", "name": "n" });
@@ -327,7 +534,7 @@ mod tests {
         }
         let half = text_block_with("annotations", json!({ "audience": null, "priority": 1 }));
         assert!(!can_pass_through(&json!([half]).to_string()));
-        let mended = text_block_with("annotations", json!({ "priority": 1 }));
-        assert_eq!(validate_blocks(json!([half])), Ok(vec![mended]));
+        let repaired = text_block_with("annotations", json!({ "priority": 1 }));
+        assert_eq!(validate_blocks(json!([half])), Ok(vec![repaired]));
     }
 }

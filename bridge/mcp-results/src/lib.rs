@@ -4,11 +4,12 @@
 //! parsing it ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
 //! [`arguments`] are those of a tool call, and [`tool_call`] builds its result. [`schema_violation`]
 //! has the failures of arguments and results that do not fit a schema. [`content_blocks`] validates
-//! the blocks of a page, [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is
+//! the content of a page ([`base64_text`] its binary data), [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is
 //! sent. [`prompt_arguments`], [`page_object`] and [`completion_values`] are for the other requests.
 //! [`request_error`] is why a request has no result, with the one table of JSON-RPC errors.
 
 pub mod arguments;
+mod base64_text;
 pub mod built_result;
 pub mod completion_values;
 pub mod content_blocks;

@@ -17,7 +17,7 @@ use crate::content_blocks::can_pass_through;
 use crate::segments::{EncodedBody, Segments};
 use bridge_protocol::event_data;
 use bridge_raw_json::escape::escape_string;
-use bridge_raw_json::inspection::{JsonTraits, compact};
+use bridge_raw_json::inspection::{JsonTraits, compact, may_contain_data_urls};
 use bridge_raw_json::{JsonSlice, RawJson};
 
 /// The content of a result as JSON text.
@@ -75,6 +75,9 @@ impl PassthroughResult {
             return Ok(Self::Text(value));
         }
         let is_object = first == Some(&b'{');
+        if is_object && may_contain_data_urls(value.get()) {
+            return Err(value);
+        }
         Ok(Self::Json { value, is_object })
     }
 

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use bridge_protocol::ErrorCode;
 use bridge_raw_json::RawJson;
+use bridge_raw_json::inspection::may_contain_data_urls;
 use bridge_realm::realm::CallFailure;
 use bridge_schema::value_count::{self, MAX_VALUES};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::base64_text::{self, Base64};
 use crate::built_result::BuiltResult;
 use crate::content_blocks::{text_block, validate_blocks};
 use crate::passthrough::{ContentParts, PassthroughResult};
@@ -71,10 +73,15 @@ impl CallToolResult {
             return Self::image(image, meta);
         }
         let structured = Value::Object(fields);
+        let text = structured.to_string();
+        let (text, is_whole) = match without_data_urls(&structured, &text) {
+            Some(shorter) => (shorter.to_string(), false),
+            None => (text, true),
+        };
         Self::Built(BuiltResult {
-            content: vec![text_block(structured.to_string())],
+            content: vec![text_block(text)],
+            text_mirrors_structured: is_whole,
             structured: Some(structured),
-            text_mirrors_structured: true,
             meta,
             ..BuiltResult::default()
         })
@@ -290,10 +297,47 @@ pub fn parse_error_message(error: &str) -> String {
 
 /// The image block for a data URL like `data:image/png;base64,…`.
 fn image_block(url: &str) -> Option<Value> {
-    let (mime_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    mime_type
-        .starts_with("image/")
-        .then(|| json!({ "type": "image", "data": data, "mimeType": mime_type }))
+    let Base64 { data, mime_type } = base64_text::parse(url).ok()?;
+    let mime_type = mime_type.filter(|it| it.starts_with("image/") && !data.is_empty())?;
+    Some(json!({ "type": "image", "data": data, "mimeType": mime_type }))
+}
+
+/// Data URLs up to this length are repeated in the text of an object.
+const MAX_REPEATED_CHARS: usize = 1024;
+
+/// The value with a note in place of each long data URL, or `None` if it has none. `json` is its
+/// text.
+fn without_data_urls(value: &Value, json: &str) -> Option<Value> {
+    if !may_contain_data_urls(json) {
+        return None;
+    }
+    let mut shorter = value.clone();
+    replace_data_urls(&mut shorter).then_some(shorter)
+}
+
+/// Replaces long data URLs by what they are: a model can use them in no text. Returns whether there
+/// were any.
+fn replace_data_urls(value: &mut Value) -> bool {
+    match value {
+        Value::String(url) if url.len() > MAX_REPEATED_CHARS => {
+            let parsed = base64_text::parse(url).ok();
+            let Some(mime_type) = parsed.and_then(|parsed| parsed.mime_type) else {
+                return false;
+            };
+            let length = url.len();
+            *url = format!(
+                "({mime_type} in a data URL of {length} characters: see structuredContent)"
+            );
+            true
+        }
+        Value::Array(items) => any_replaced(items.iter_mut()),
+        Value::Object(fields) => any_replaced(fields.values_mut()),
+        _ => false,
+    }
+}
+
+fn any_replaced<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    values.fold(false, |any, value| replace_data_urls(value) | any)
 }
 
 impl Serialize for CallToolResult {
@@ -356,9 +400,49 @@ mod tests {
             to_json(Some(json!("data:image/png;base64,AAAA")))["content"],
             image
         );
+        // Text that only looks like an image stays text.
+        for text in [
+            "data:image/png;base64,%%%",
+            "data:image/png;base64,",
+            "data:image/png,AAAA",
+        ] {
+            assert_eq!(to_json(Some(json!(text)))["content"][0]["text"], text);
+        }
         let shown = to_json(Some(
             json!({"dataUrl": "data:image/png;base64,AAAA", "_meta": {"k": 1}}),
         ));
         assert_eq!(shown, json!({"content": image, "_meta": {"k": 1}}));
+    }
+
+    #[test]
+    fn a_long_data_url_in_an_object_is_only_in_the_structured_content() {
+        let url = format!("data:image/png;base64,{}", "AAAA".repeat(2_000));
+        let value =
+            json!({"title": "t", "pictures": [{"url": url}], "note": "a;base64,b".repeat(200)});
+        for raw in [value.to_string(), format!(" {value}")] {
+            let raw = RawValue::from_string(raw).unwrap();
+            let result = CallToolResult::from_raw_json(Some(raw.into())).unwrap();
+            let result = result.into_parsed();
+            assert_eq!(result.structured.as_ref(), Some(&value));
+            let text = result.content[0]["text"].as_str().unwrap();
+            let text: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(
+                text["pictures"][0]["url"],
+                "(image/png in a data URL of 8022 characters: see structuredContent)"
+            );
+            assert_eq!(text["note"], value["note"]);
+            assert!(!result.text_mirrors_structured);
+        }
+        // Short ones, and those in a list without structured content, are in the text.
+        let short = json!({"url": "data:image/png;base64,AAAA"});
+        assert_eq!(
+            to_json(Some(short.clone()))["content"][0]["text"],
+            short.to_string()
+        );
+        let list = json!([{"url": url}]);
+        assert_eq!(
+            to_json(Some(list.clone()))["content"][0]["text"],
+            list.to_string()
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Enforces the limits of a client on results. Large results are parsed, measured and truncated in
 //! the CPU pool, not on the threads that serve sockets.
 
-use bridge_mcp_results::page_object;
+use bridge_mcp_results::page_object::{self, AnswerList};
 use bridge_mcp_results::request_error::RequestError;
 use std::sync::Arc;
 
@@ -132,25 +132,34 @@ pub(super) async fn parse_object(
     what: &str,
     answer: PageAnswer,
 ) -> Result<Object, RequestError> {
+    parse_with(hub, realm, what, answer, page_object::parse).await
+}
+
+/// Parses an MCP result object that has such a list, and validates the list.
+pub(super) async fn parse_list(
+    hub: &Hub,
+    realm: RealmId,
+    (what, list): (&str, AnswerList),
+    answer: PageAnswer,
+) -> Result<Object, RequestError> {
+    let parse = move |what: &str, answer| page_object::parse_list(what, list, answer);
+    parse_with(hub, realm, what, answer, parse).await
+}
+
+async fn parse_with(
+    hub: &Hub,
+    realm: RealmId,
+    what: &str,
+    answer: PageAnswer,
+    parse: impl FnOnce(&str, PageAnswer) -> Result<Object, RequestError> + Send + 'static,
+) -> Result<Object, RequestError> {
     if answer.bytes() < INLINE_LIMIT {
-        return page_object::parse(what, answer);
+        return parse(what, answer);
     }
     let order = WorkOrder::for_json(realm, answer.bytes());
     let what = what.to_owned();
-    let work = move || page_object::parse(&what, answer);
-    let parsed = hub.run_work(order, work).await;
+    let parsed = hub.run_work(order, move || parse(&what, answer)).await;
     parsed.unwrap_or_else(|error| Err(RequestError::Failed(error.into())))
-}
-
-/// Parses an MCP result object that must have an array in `field`.
-pub(super) async fn parse_object_with(
-    hub: &Hub,
-    realm: RealmId,
-    (what, field): (&str, &str),
-    answer: PageAnswer,
-) -> Result<Object, RequestError> {
-    let result = parse_object(hub, realm, what, answer).await?;
-    page_object::require_array(what, field, result)
 }
 
 /// Returns the result, and its size if that exceeds the limit of the client.

@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 
 use super::call_record::CallRecord;
 use super::{CallOptions, RoundOutcome, in_flight};
-use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
+use crate::calls::delivery_limits::{enforce_object_limit, parse_list};
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
+use bridge_mcp_results::page_object::AnswerList;
 use bridge_mcp_results::prompt_arguments;
 use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
@@ -73,7 +74,8 @@ async fn run(
         }),
         RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(RequestError::Failed(failure)),
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
-            let result = parse_object_with(hub, caller.realm, (&what, "messages"), answer).await?;
+            let result =
+                parse_list(hub, caller.realm, (&what, AnswerList::Messages), answer).await?;
             enforce_object_limit(hub, &caller, &what, result)
                 .await
                 .map(RoundOutcome::Complete)

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 
 use super::call_record::CallRecord;
 use super::{CallOptions, RoundOutcome, in_flight};
-use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
+use crate::calls::delivery_limits::{enforce_contents_limit, parse_list};
 use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
+use bridge_mcp_results::page_object::AnswerList;
 use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RoutingError};
 
@@ -73,7 +74,8 @@ async fn run(
         }
         RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(RequestError::Failed(failure)),
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
-            let result = parse_object_with(hub, caller.realm, (&what, "contents"), answer).await?;
+            let contents = AnswerList::Contents { uri };
+            let result = parse_list(hub, caller.realm, (&what, contents), answer).await?;
             let client = (caller.realm, caller.limits);
             let result = enforce_contents_limit(hub, client, &what, result, None).await?;
             Ok(RoundOutcome::Complete(result))

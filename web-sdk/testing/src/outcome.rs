@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_mcp_results::completion_values::CompletionValues;
-use bridge_mcp_results::page_object;
+use bridge_mcp_results::page_object::{self, AnswerList};
 use bridge_mcp_results::request_error::RequestError;
 use bridge_mcp_results::schema_violation::{
     input_schema_violation, invalid_arguments, output_schema_violation,
@@ -15,8 +15,8 @@ use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 use bridge_schema::{Effort, ValidationFailure};
 use serde::Serialize;
+use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value, json};
 
 /// The item that a request is for.
 #[derive(Debug)]
@@ -52,19 +52,22 @@ pub(crate) fn finish(
         (CallOutcome::Failed(failure), _) => return Err(RequestError::Failed(failure)),
     };
     match target {
-        RequestTarget::Prompt(what) => object(what, "messages", answer),
-        RequestTarget::Resource(uri) => object(&format!("resource `{uri}`"), "contents", answer),
+        RequestTarget::Prompt(what) => Ok(to_raw(&page_object::parse_list(
+            what,
+            AnswerList::Messages,
+            answer,
+        )?)),
+        RequestTarget::Resource(uri) => {
+            let what = format!("resource `{uri}`");
+            let contents = AnswerList::Contents { uri: uri.clone() };
+            Ok(to_raw(&page_object::parse_list(&what, contents, answer)?))
+        }
         RequestTarget::Completion | RequestTarget::Tool(_) => {
             let values = page_object::parse("a completion", answer)?;
             let completion = CompletionValues::from_page(values)?;
             Ok(to_raw(&json!({ "completion": completion })))
         }
     }
-}
-
-fn object(what: &str, field: &str, answer: PageAnswer) -> Result<Box<RawValue>, RequestError> {
-    let object: Map<String, Value> = page_object::parse(what, answer)?;
-    Ok(to_raw(&page_object::require_array(what, field, object)?))
 }
 
 /// Validates arguments as the bridge does.

@@ -147,7 +147,7 @@ fn numbers_and_names_are_as_the_page_wrote_them() {
 
 #[test]
 fn valid_blocks_pass_through_and_invalid_ones_are_errors() {
-    let content = r#"[{"type":"text","text":"a\"b"},{"type":"image","data":"AA","mimeType":"image/png"},
+    let content = r#"[{"type":"text","text":"a\"b"},{"type":"image","data":"AA==","mimeType":"image/png"},
         {"type":"resource_link","uri":"a:b","name":"n","annotations":{"priority":0.50}}]"#;
     let of = |content: &str, structured: Option<&str>, meta: Option<&str>| {
         CallToolResult::from_raw_content(
@@ -167,7 +167,7 @@ fn valid_blocks_pass_through_and_invalid_ones_are_errors() {
     for (content, structured, meta, why) in [
         ("{}", None, None, "`content` must be an array"),
         (r#"[{"type":"x"}]"#, None, None, "block 0 has no known"),
-        (r#"[{"type":"text","text":1}]"#, None, None, "`/text`"),
+        (r#"[{"type":"text","text":1}]"#, None, None, "`text`"),
         (
             r#"[["text","t",null,null,null,null]]"#,
             None,
