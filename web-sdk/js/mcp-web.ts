@@ -342,7 +342,7 @@ export class McpWeb {
    * });
    * ```
    * @throws TypeError if the definition is not a valid app: neither or both of `html` and `url`, a `url` of another origin,
-   * or for the reasons of {@link McpWeb.addTool}.
+   * a `csp`, `permissions` or `domain` that no host understands, or for the reasons of {@link McpWeb.addTool}.
    */
   addApp<
     const InputSchema extends ToolSchema | undefined = undefined,

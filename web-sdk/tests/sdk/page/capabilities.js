@@ -437,6 +437,41 @@ export default {
     assert(third.result.contents[0].text.startsWith("<!doctype html>"));
   },
 
+  async "an app is refused if no host would understand it"() {
+    const mcpWeb = await new Bridge().page();
+    for (const fields of [
+      { domain: "not a domain!" },
+      { domain: "" },
+      { domain: 7 },
+      { csp: "https://a.example" },
+      { csp: { connectDomain: [] } },
+      { csp: { connectDomains: "https://a.example" } },
+      { csp: { connectDomains: ["*"] } },
+      { csp: { resourceDomains: ["a.example"] } },
+      { csp: { frameDomains: ["https://a.example; script-src *"] } },
+      { csp: { baseUriDomains: [7] } },
+      { permissions: { camera: true } },
+      { permissions: { usb: {} } },
+      { prefersBorder: "yes" },
+    ]) {
+      let refused;
+      try {
+        mcpWeb.addApp({ name: "a", html: "", handler() {}, ...fields });
+      } catch (error) {
+        refused = error;
+      }
+      const [[field, value]] = Object.entries(fields);
+      const { message } = refused;
+      assert(refused instanceof TypeError && message.includes(`${field} of app "a" must be like`) && message.endsWith(`is ${JSON.stringify(value)}`), message);
+    }
+    const csp = { connectDomains: ["wss://a.example:8080", "https://*.b.example", "http://localhost:3000", "http://[::1]:80"], frameDomains: undefined };
+    const permissions = { camera: {}, clipboardWrite: {}, geolocation: undefined };
+    mcpWeb.addApp({ name: "bare", html: "", handler() {}, csp: {}, permissions: {} });
+    for (const domain of ["a904794854a047f6.claudemcpcontent.com", "www-example-com.oaiusercontent.com", "https://app.example.com", undefined]) {
+      mcpWeb.addApp({ name: "a", html: "", handler() {}, csp, permissions, domain, prefersBorder: false }).remove();
+    }
+  },
+
   async "every call is reported to the app with its kind"() {
     const bridge = new Bridge();
     const mcpWeb = await bridge.page();
