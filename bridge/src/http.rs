@@ -110,6 +110,7 @@ fn common_routes(routes: Router<AppState>) -> Router<AppState> {
         .route("/healthz", get(health::health))
         .route("/readyz", get(health::readiness))
         .route(METADATA_PATH, get(well_known::metadata))
+        .route(&format!("{METADATA_PATH}/"), get(well_known::metadata))
         .route(
             &format!("{METADATA_PATH}/{{*resource}}"),
             get(well_known::metadata),

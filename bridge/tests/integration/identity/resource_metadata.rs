@@ -97,7 +97,11 @@ async fn the_metadata_names_the_url_that_a_client_uses() {
                 "bearer_methods_supported": ["header"],
                 "scopes_supported": ["tools:read", "tools:call"],
             });
-            for url in [found, inserted] {
+            let with_slash = match resource {
+                "" => format!("{inserted}/"),
+                _ => inserted.clone(),
+            };
+            for url in [found, inserted, with_slash] {
                 assert_eq!(get(url.clone()).await, (200, expected.clone()), "{url}");
             }
         }
