@@ -74,7 +74,9 @@ impl Handler {
         let cursor = page.and_then(|page| page.cursor);
         let max_bytes = reader_of(context).max_message_bytes(&self.hub.config);
         let cursor = cursor.as_deref();
-        Ok(ListPage::new(all, cursor, max_bytes, |item| encoded_len(item)))
+        Ok(ListPage::new(all, cursor, max_bytes, |item| {
+            encoded_len(item)
+        }))
     }
 }
 
