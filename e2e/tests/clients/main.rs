@@ -6,3 +6,4 @@ mod command_lines;
 mod libraries;
 mod oauth_discovery;
 mod proxies;
+mod strict_readers;
