@@ -1,19 +1,13 @@
 /** MCP Apps (SEP-1865, revision 2026-01-26): a tool, and the page that shows its result. */
 
 import { type AnyDefinition, type HandleOf, dispose } from "./registration.ts";
-import { type UnknownObject, isObject } from "./type-guards.ts";
+import { isObject } from "./type-guards.ts";
 
 const MIME_TYPE = "text/html;profile=mcp-app";
 
-const ORIGIN = String.raw`"(https?|wss?)://(\*\.)?([\w-]+(\.[\w-]+)*|\[[\da-f:]+])(:\d+)?"`;
-
-/** The fields for the host: what its JSON must match, because a host ignores another field or does not show the view. */
-const UI_FORMS: [field: string, json: RegExp, form: string][] = [
-  ["csp", RegExp(`^{(,?"(connect|resource|frame|baseUri)Domains":\\[(,?${ORIGIN})*])*}$`), '{ connectDomains: ["https://api.example.com"] }'],
-  ["permissions", /^{(,?"(camera|microphone|geolocation|clipboardWrite)":{})*}$/, "{ camera: {} }"],
-  ["prefersBorder", /^(true|false)$/, "true"],
-  ["domain", /^"(https:\/\/)?[\w-]+(\.[\w-]+)*"$/, '"abc.example.com"'],
-];
+/** The JSON of the fields for the host. A host ignores what has another form, or does not show the view. */
+const UI_JSON =
+  /^{(,?"csp":{(,?"(connect|resource|frame|baseUri)Domains":\[(,?"(https?|wss?):\/\/(\*\.)?([\w-]+(\.[\w-]+)*|\[[\da-f:]+])(:\d+)?")*])*})?(,?"permissions":{(,?"(camera|microphone|geolocation|clipboardWrite)":{})*})?(,?"prefersBorder":(true|false))?(,?"domain":"(https:\/\/)?[\w-]+(\.[\w-]+)*")?}$/;
 
 /** The definitions that an app consists of. */
 export interface AppParts {
@@ -34,9 +28,9 @@ export function appParts(definition: unknown, appName: string): AppParts {
   const page = url === undefined ? undefined : sameOrigin(url, tool.name, createError);
   const uri = `ui://${slug(appName)}/${encodeURIComponent(tool.name)}`;
   const ui = { csp, permissions, prefersBorder, domain };
-  for (const [field, form, example] of UI_FORMS) {
-    const json = JSON.stringify((ui as UnknownObject)[field]);
-    if (json && !form.test(json)) throw createError(`${field} of app "${tool.name}" must be like ${example}, and is ${json}`);
+  const json = JSON.stringify(ui);
+  if (!UI_JSON.test(json)) {
+    throw createError(`no host reads ${json} of app "${tool.name}", but {"csp":{"connectDomains":["https://a.example"]},"domain":"b.example"}`);
   }
   const { name, title, description, _meta } = tool;
   return {

@@ -13,7 +13,7 @@ use super::variant::{INLINE, NODE};
 /// The sizes when they were last reviewed, in bytes after brotli. What a page downloads may grow
 /// by [`MAX_GROWTH_PERCENT`]; more needs a new number here, and a reason.
 const RECORDED: [(&str, usize); 4] = [
-    (EAGER, 40_949),
+    (EAGER, 41_354),
     (PAGE_TOOLS, 94_113),
     ("mcp-web-ask.js", 9_718),
     ("mcp-web-ask-markdown.js", 25_714),
