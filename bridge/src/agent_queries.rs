@@ -20,7 +20,6 @@ mod media_type;
 mod query_lifetime;
 mod query_task;
 mod report;
-mod sse;
 
 pub(crate) use active_queries::AgentQueries;
 pub(crate) use agent_event::foreign_calls;
@@ -29,5 +28,3 @@ pub(crate) use conversations::{ConversationAnswer, ConversationRequest};
 pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};
 pub(crate) use query_lifetime::QueryLifetime;
 pub(crate) use report::AgentReport;
-#[cfg(feature = "fuzz")]
-pub(crate) use sse::SseDecoder;

@@ -1,20 +1,25 @@
 //! The events of one HTTP response with the content type `text/event-stream`.
 
+use bridge_protocol::sse::{SseDecoder, SseEvent};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
+use crate::oversized::{BoundedBuffer, OversizedMessage};
 use crate::silence::SilenceLimit;
-use crate::sse::{SseDecoder, SseEvent};
 
 /// An HTTP response that is an event stream.
 pub(crate) struct SseResponse {
     chunks: BoxStream<'static, reqwest::Result<Bytes>>,
-    decoder: SseDecoder,
+    decoder: SseDecoder<BoundedBuffer>,
+    max_message_bytes: usize,
     silence: SilenceLimit,
     /// Whether anything has arrived.
     has_begun: bool,
 }
+
+/// The data of an event.
+pub(crate) type EventData = Result<Vec<u8>, OversizedMessage>;
 
 /// How an event stream ended.
 pub(crate) enum StreamEnd {
@@ -36,6 +41,7 @@ impl SseResponse {
         Self {
             chunks: response.bytes_stream().boxed(),
             decoder: SseDecoder::new(max_message_bytes),
+            max_message_bytes,
             silence,
             has_begun: false,
         }
@@ -47,10 +53,10 @@ impl SseResponse {
     }
 
     /// Waits for the next event. This method is cancel safe.
-    pub(crate) async fn next(&mut self) -> Result<SseEvent, StreamEnd> {
+    pub(crate) async fn next(&mut self) -> Result<SseEvent<EventData>, StreamEnd> {
         loop {
-            if let Some(event) = self.decoder.next_event() {
-                return Ok(event);
+            if let Some(Ok(event)) = self.decoder.next_event() {
+                return Ok(event.map_data(|data| data.finish(self.max_message_bytes)));
             }
             let next = self.chunks.next();
             match self.silence.within(self.silence.limit(), next).await {

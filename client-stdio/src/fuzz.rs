@@ -1,6 +1,9 @@
 //! The decoder of event streams for the fuzz targets in `e2e/fuzz`.
 
-use crate::sse::{Data, SseDecoder, SseEvent};
+use bridge_protocol::sse::{SseDecoder, SseEvent};
+
+use crate::event_stream::EventData;
+use crate::oversized::BoundedBuffer;
 
 /// A decoded event.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,22 +28,24 @@ pub enum UnusableData {
 /// Decodes the events of a bridge. Events whose data has more than `max_bytes` bytes are reported
 /// without it.
 pub fn decode_events(chunks: &[&[u8]], max_bytes: usize) -> Vec<DecodedEvent> {
-    let mut decoder = SseDecoder::new(max_bytes);
+    let mut decoder = SseDecoder::<BoundedBuffer>::new(max_bytes);
     let mut events = Vec::new();
     for chunk in chunks {
         decoder.decode(chunk);
-        events.extend(std::iter::from_fn(|| decoder.next_event()).map(DecodedEvent::from));
+        while let Some(Ok(event)) = decoder.next_event() {
+            let event = event.map_data(|data| data.finish(max_bytes));
+            events.push(DecodedEvent::from(event));
+        }
     }
     events
 }
 
-impl From<SseEvent> for DecodedEvent {
-    fn from(event: SseEvent) -> Self {
+impl From<SseEvent<EventData>> for DecodedEvent {
+    fn from(event: SseEvent<EventData>) -> Self {
         Self {
             data: event.data.map(|data| match data {
-                Data::Text(text) => Ok(text),
-                Data::InvalidUtf8 => Err(UnusableData::InvalidUtf8),
-                Data::TooLong(oversized) => Err(UnusableData::TooLong(oversized.bytes)),
+                Ok(bytes) => String::from_utf8(bytes).map_err(|_| UnusableData::InvalidUtf8),
+                Err(oversized) => Err(UnusableData::TooLong(oversized.bytes)),
             }),
             id: event.id,
             retry: event.retry,

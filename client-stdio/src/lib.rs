@@ -57,7 +57,6 @@ mod resumable_stream;
 mod session_state;
 mod shared_text;
 mod silence;
-mod sse;
 mod tls;
 mod token_redactor;
 mod www_authenticate;

@@ -1,6 +1,9 @@
 //! Messages that exceed the size limit. They are read to their end without being stored, to learn
 //! their size and which request they belong to.
 
+use std::convert::Infallible;
+
+use bridge_protocol::sse::SseData;
 use serde_json::Value;
 
 use crate::request_id::RequestId;
@@ -194,8 +197,20 @@ impl BoundedBuffer {
     }
 }
 
+/// The next event is decoded even if the data of one is too long.
+impl SseData for BoundedBuffer {
+    type Error = Infallible;
+
+    fn push(&mut self, piece: &[u8], limit: usize) -> Result<(), Infallible> {
+        self.push(piece, limit);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::sse::SseDecoder;
+
     use super::*;
 
     /// Scans a text in chunks of several sizes, which must not make a difference.
@@ -271,5 +286,24 @@ mod tests {
             method: None,
         };
         assert_eq!(buffer.finish(7), Err(expected));
+    }
+
+    #[test]
+    fn an_event_over_the_limit_is_described_and_the_next_is_decoded() {
+        let large = format!(r#"{{"id":3,"result":"{}"}}"#, "x".repeat(100));
+        let mut decoder = SseDecoder::<BoundedBuffer>::new(99);
+        decoder.decode(format!("id: a\ndata: {large}\n\ndata: {{}}\n\n").as_bytes());
+        let mut next = || {
+            let Ok(event) = decoder.next_event().unwrap();
+            (event.id, event.data.unwrap().finish(99))
+        };
+        let oversized = OversizedMessage {
+            bytes: large.len() as u64,
+            limit: 99,
+            id: Some(RequestId::from_json(&3.into())),
+            method: None,
+        };
+        assert_eq!(next(), (Some("a".to_owned()), Err(oversized)));
+        assert_eq!(next(), (None, Ok(b"{}".to_vec())));
     }
 }

@@ -1,11 +1,12 @@
 //! The messages of an event stream, which is reopened and resumed after it ended.
 
+use bridge_protocol::sse::SseEvent;
+
 use crate::bridge_http::BridgeHttp;
 use crate::connect_error::BridgeError;
-use crate::event_stream::{SseResponse, StreamEnd};
+use crate::event_stream::{EventData, SseResponse, StreamEnd};
 use crate::oversized::OversizedMessage;
 use crate::reopen_backoff::ReopenBackoff;
-use crate::sse::{Data, SseEvent};
 
 /// An item of a stream of messages.
 #[derive(Debug)]
@@ -61,19 +62,19 @@ impl<'a> ResumableStream<'a> {
                 }
             };
             self.record(&event);
-            let item = match event.data {
+            let item = match event.data.map(|data| data.map(String::from_utf8)) {
                 None => continue,
-                Some(Data::Text(text)) if text.trim().is_empty() => continue,
-                Some(Data::Text(text)) => StreamItem::Text(text),
-                Some(Data::TooLong(oversized)) => StreamItem::TooLong(oversized),
-                Some(Data::InvalidUtf8) => return Err(BridgeError::not_mcp()),
+                Some(Ok(Ok(text))) if text.trim().is_empty() => continue,
+                Some(Ok(Ok(text))) => StreamItem::Text(text),
+                Some(Ok(Err(_))) => return Err(BridgeError::not_mcp()),
+                Some(Err(oversized)) => StreamItem::TooLong(oversized),
             };
             self.backoff.message_received();
             return Ok(item);
         }
     }
 
-    fn record(&mut self, event: &SseEvent) {
+    fn record(&mut self, event: &SseEvent<EventData>) {
         if let Some(id) = event.id.as_ref().filter(|id| !id.is_empty()) {
             self.backoff.id_received();
             self.last_event_id = Some(id.clone());

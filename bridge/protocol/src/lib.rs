@@ -9,7 +9,7 @@
 //! 1. Without dependencies: [`message_types`], [`ErrorCode`], [`CloseCode`], [`limits`], [`invisible`],
 //!    [`event_data`]. The wasm of pages uses only these and leaves JSON to the browser, which keeps it small.
 //! 2. With the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
-//!    native code.
+//!    native code. With `sse`: the decoder of event streams.
 //!
 //! The crate has no I/O, no async runtime and no clock, and builds for `wasm32-unknown-unknown`.
 #![warn(missing_docs)]
@@ -27,17 +27,17 @@ pub mod message_types;
 mod messages;
 #[cfg(feature = "serde")]
 mod present;
-#[cfg(feature = "serde")]
+#[cfg(feature = "sse")]
+pub mod sse;
 mod well_formed;
 
 pub use close_code::{CloseCode, Retry};
 pub use error_code::ErrorCode;
 pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId, is_conversation_id};
+pub use well_formed::to_well_formed;
 
 #[cfg(feature = "serde")]
 pub use present::present;
-#[cfg(feature = "serde")]
-pub use well_formed::to_well_formed;
 
 #[cfg(feature = "serde")]
 pub use messages::{

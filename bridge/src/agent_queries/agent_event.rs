@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use bridge_protocol::{ErrorCode, QueryId, QueryToolCall, present};
+use bridge_protocol::{ErrorCode, QueryId, QueryToolCall, present, to_well_formed};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::report::AgentReport;
-use crate::agent_queries::sse::{AgentSseEvent, excerpt};
 use bridge_realm::realm::{CompletedQuery, QueryError};
 
 /// One event of an agent.
@@ -41,15 +40,17 @@ struct Message<'a> {
     code: Option<Cow<'a, str>>,
 }
 
-/// Parses an event of the agent of this query.
-pub(super) fn parse(event: &AgentSseEvent, id: &QueryId) -> Result<AgentEvent, QueryError> {
-    let malformed_event = |what: &str| Err(malformed(event, what));
-    let message: Message<'_> = match serde_json::from_str(&event.data) {
+/// Parses an event of the agent of this query, from its name and its data. Surrogates without a
+/// partner become U+FFFD.
+pub(super) fn parse(name: &str, data: &str, id: &QueryId) -> Result<AgentEvent, QueryError> {
+    let malformed_event = |what: &str| Err(malformed(name, what));
+    let data = to_well_formed(data);
+    let message: Message<'_> = match serde_json::from_str(&data) {
         Ok(message) => message,
-        Err(_) if !is_known_type(&event.name) => return Ok(AgentEvent::Unknown),
+        Err(_) if !is_known_type(name) => return Ok(AgentEvent::Unknown),
         Err(error) => return malformed_event(&error.to_string()),
     };
-    let kind = message.kind.as_deref().unwrap_or(&event.name);
+    let kind = message.kind.as_deref().unwrap_or(name);
     if !is_known_type(kind) {
         return Ok(AgentEvent::Unknown);
     }
@@ -97,11 +98,20 @@ fn is_known_type(kind: &str) -> bool {
     )
 }
 
-fn malformed(event: &AgentSseEvent, what: &str) -> QueryError {
-    let name = excerpt(&event.name);
+fn malformed(name: &str, what: &str) -> QueryError {
+    let name = excerpt(name);
     let error = format!("The agent sent a malformed event {name:?}: {what}");
     let remedy = "the agent and the bridge do not understand each other: update both";
     QueryError::new(ErrorCode::AgentFailed, error, Some(remedy))
+}
+
+/// Returns the first 64 characters of a text, for messages.
+fn excerpt(text: &str) -> Cow<'_, str> {
+    const EXCERPT_CHARS: usize = 64;
+    match text.char_indices().nth(EXCERPT_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 #[cfg(test)]
@@ -109,11 +119,7 @@ mod tests {
     use super::*;
 
     fn parse_data(name: &str, data: &str) -> Result<AgentEvent, QueryError> {
-        let event = AgentSseEvent {
-            name: name.to_owned(),
-            data: data.to_owned(),
-        };
-        parse(&event, &QueryId::from("q"))
+        parse(name, data, &QueryId::from("q"))
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The decoders of event streams: that of the stdio client and that of the bridge for its agent.
+//! The decoder of event streams, with the data of the stdio client and with text.
 
-use bridge::fuzz::decode_agent_events;
+use bridge_protocol::sse::{SseDecoder, SseText, SseTooLong};
 use client_stdio::fuzz::{DecodedEvent, UnusableData, decode_events};
 
 /// The most bytes of data that the stdio client stores of an event.
@@ -18,7 +18,7 @@ fn events_do_not_depend_on_chunks() {
             let (lengths, stream) = input.split_at(input.len().min(4));
             let chunks = divide(stream, lengths);
             check_stdio(stream, &chunks);
-            check_agent(stream, &chunks);
+            check_text(stream, &chunks);
         });
 }
 
@@ -45,18 +45,33 @@ fn check_stdio(stream: &[u8], chunks: &[&[u8]]) {
     assert_eq!(decode_events(&single, MAX_DATA_BYTES), expected);
 }
 
-fn check_agent(stream: &[u8], chunks: &[&[u8]]) {
-    let whole = decode_agent_events(&[stream]);
-    assert_eq!(decode_agent_events(chunks), whole);
-    let data: Vec<String> = whole.0.into_iter().map(|(_, data)| data).collect();
-    let expected = reference_data(stream);
-    let expected = expected
-        .iter()
-        .map(|data| String::from_utf8_lossy(data).into_owned());
-    // An invalid sequence may become another number of U+FFFD if its line is decoded alone.
-    if std::str::from_utf8(stream).is_ok() {
-        assert_eq!(data, expected.collect::<Vec<_>>());
+fn check_text(stream: &[u8], chunks: &[&[u8]]) {
+    let whole = decode_text(&[stream]);
+    assert_eq!(decode_text(chunks), whole);
+    let mut expected = Vec::new();
+    for data in reference_data(stream) {
+        if data.len() > MAX_DATA_BYTES {
+            break;
+        }
+        expected.push(String::from_utf8_lossy(&data).into_owned());
     }
+    assert_eq!(whole.0, expected);
+}
+
+/// The data of the events, and why the stream is not decoded any further.
+fn decode_text(chunks: &[&[u8]]) -> (Vec<String>, Option<SseTooLong>) {
+    let mut decoder = SseDecoder::<SseText>::new(MAX_DATA_BYTES);
+    let mut data = Vec::new();
+    for chunk in chunks {
+        decoder.decode(chunk);
+        while let Some(event) = decoder.next_event() {
+            match event {
+                Ok(event) => data.extend(event.data.map(SseText::into_string)),
+                Err(too_long) => return (data, Some(too_long)),
+            }
+        }
+    }
+    (data, None)
 }
 
 /// The fields of each event that an empty line ends.

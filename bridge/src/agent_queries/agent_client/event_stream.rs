@@ -1,23 +1,24 @@
 //! The event stream with which an agent responds to a query.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use bridge_edge::http_client;
+use bridge_protocol::sse::{SseDecoder, SseText, SseTooLong};
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_realm::realm::QueryError;
 use reqwest::Response;
 
 use crate::agent_queries::agent_event::{self, AgentEvent};
-use crate::agent_queries::sse::{AgentSseEvent, SseDecoder};
+
+/// The maximum size of the data of an event.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 /// The event stream of an agent. Dropping it closes the connection.
 #[derive(Debug)]
 pub(in crate::agent_queries) struct AgentEventStream {
     response: Response,
     silence_timeout: Duration,
-    decoder: SseDecoder,
-    events: VecDeque<AgentSseEvent>,
+    decoder: SseDecoder<SseText>,
 }
 
 impl AgentEventStream {
@@ -25,8 +26,7 @@ impl AgentEventStream {
         Self {
             response,
             silence_timeout,
-            decoder: SseDecoder::default(),
-            events: VecDeque::new(),
+            decoder: SseDecoder::new(MAX_EVENT_BYTES),
         }
     }
 
@@ -36,8 +36,13 @@ impl AgentEventStream {
         id: &QueryId,
     ) -> Result<AgentEvent, QueryError> {
         loop {
-            if let Some(event) = self.events.pop_front() {
-                return agent_event::parse(&event, id);
+            if let Some(event) = self.decoder.next_event() {
+                let event = event.map_err(too_long)?;
+                // An event without data has no meaning but for browsers.
+                let Some(data) = event.data else {
+                    continue;
+                };
+                return agent_event::parse(&event.name, &data.into_string(), id);
             }
             let chunk = tokio::time::timeout(self.silence_timeout, self.response.chunk()).await;
             let bytes = match chunk {
@@ -58,12 +63,7 @@ impl AgentEventStream {
                     )));
                 }
             };
-            let decoded = self
-                .decoder
-                .decode(&bytes, |event| self.events.push_back(event));
-            decoded.map_err(|too_long| {
-                QueryError::new(ErrorCode::AgentFailed, too_long.message(), None)
-            })?;
+            self.decoder.decode(&bytes);
         }
     }
 
@@ -71,6 +71,11 @@ impl AgentEventStream {
     pub(in crate::agent_queries) async fn drain(&mut self) {
         while let Ok(Some(_)) = self.response.chunk().await {}
     }
+}
+
+fn too_long(SseTooLong { limit }: SseTooLong) -> QueryError {
+    let error = format!("The agent sent an event of more than {limit} bytes");
+    QueryError::new(ErrorCode::AgentFailed, error, None)
 }
 
 fn stream_lost(error: &str) -> QueryError {
