@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use agent_tools::AgentFailure;
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, to_well_formed};
 use tokio::task::spawn_blocking;
 
 use crate::config::ConversationSettings;
@@ -144,11 +144,11 @@ impl ConversationStore {
 }
 
 /// Decodes the queries of a conversation. One that another version or program wrote in another form is
-/// left out.
+/// left out. Surrogates without a partner become U+FFFD.
 fn decode(queries: Vec<String>) -> Vec<StoredQuery> {
     let stored = queries.len();
     let queries = queries.into_iter();
-    let decoded = queries.filter_map(|json| serde_json::from_str(&json).ok());
+    let decoded = queries.filter_map(|json| serde_json::from_str(&to_well_formed(&json)).ok());
     let decoded: Vec<_> = decoded.collect();
     let unreadable = stored - decoded.len();
     if unreadable > 0 {

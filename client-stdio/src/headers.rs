@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use bridge_protocol::to_well_formed;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
@@ -119,7 +120,10 @@ impl ToolHeaders {
         let Some(param_headers) = tools.get(tool).filter(|headers| !headers.is_empty()) else {
             return;
         };
-        let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
+        // The bridge compares the headers with what it reads, which is U+FFFD in place of half of a
+        // surrogate pair.
+        let arguments = to_well_formed(arguments.get());
+        let Ok(arguments) = serde_json::from_str::<Value>(&arguments) else {
             return;
         };
         for header in param_headers {
@@ -215,6 +219,13 @@ mod tests {
             "mcp-name: good",
             "mcp-param-region: =?base64?IHdlc3Qg?=",
             "mcp-param-n: 7",
+        ];
+        assert_eq!(header_lines(&tools, "tools/call", call), expected);
+        let call = r#"{"name":"good","arguments":{"region":"cut \ud83d","n":"\udc00"}}"#;
+        let expected = [
+            "mcp-method: tools/call",
+            "mcp-name: good",
+            "mcp-param-region: =?base64?Y3V0IO+/vQ==?=",
         ];
         assert_eq!(header_lines(&tools, "tools/call", call), expected);
     }

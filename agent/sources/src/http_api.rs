@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use agent_tools::text::shorten;
 use agent_tools::{CallOutput, CallStatus, ToolEffect};
+use bridge_edge::body::repair_surrogates;
 use bridge_edge::http_client::{self, exposes_tokens, last_cause};
 use bridge_protocol::invisible::without_invisible;
 use bridge_settings::Secret;
@@ -276,7 +277,8 @@ impl From<reqwest::Error> for ApiError {
     }
 }
 
-/// Reads a body up to the limit, regardless of its `Content-Length`.
+/// Reads a body up to the limit, regardless of its `Content-Length`. Surrogates without a partner
+/// become U+FFFD.
 async fn read_json(mut response: Response) -> Result<Value, ApiError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -286,6 +288,7 @@ async fn read_json(mut response: Response) -> Result<Value, ApiError> {
         }
         body.extend_from_slice(&chunk);
     }
+    let body = repair_surrogates(body.into());
     serde_json::from_slice(&body).map_err(|_| ApiError::unreadable())
 }
 

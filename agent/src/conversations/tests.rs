@@ -115,6 +115,19 @@ async fn deleted_content_is_erased_once_no_other_program_reads_it_or_at_the_next
 }
 
 #[tokio::test]
+async fn half_of_a_surrogate_pair_in_a_stored_query_is_read_as_a_replacement_character() {
+    let store = TestStore::new();
+    store.append("a", "cut HERE").await.unwrap();
+    let statement = r"UPDATE query SET json = replace(json, 'HERE', '\ud83d')";
+    store.other_program().execute(statement, []).unwrap();
+    let messages = store.conversations.messages(key("a")).await.unwrap();
+    assert!(
+        matches!(&*messages, [ModelMessage::User(user)] if user.text == "cut \u{fffd}"),
+        "{messages:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_query_that_cannot_be_read_is_left_out_of_its_conversation() {
     let store = TestStore::new();
     for prompt in ["bad JSON", "no text", "no UTF-8", "readable"] {

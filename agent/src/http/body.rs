@@ -2,7 +2,7 @@
 
 use agent_tools::AgentFailure;
 use axum::body::Body;
-use bridge_edge::body::{BodyError, read_to_end_with_room};
+use bridge_edge::body::{BodyError, read_to_end_with_room, repair_surrogates};
 use bridge_protocol::ErrorCode;
 use bridge_schema::value_count::{self, MAX_VALUE_BYTES};
 use tokio::task::spawn_blocking;
@@ -16,8 +16,9 @@ const MAX_BODY_VALUES: usize = 100_000;
 /// A body of more bytes is parsed on a thread that may block.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
-/// Reads a whole body of at most `max_body_bytes`, and parses it. The memory is reserved for its owner
-/// as it arrives, and for what it takes once it is parsed.
+/// Reads a whole body of at most `max_body_bytes`, and parses it. Surrogates without a partner become
+/// U+FFFD: a frontend sends a thread with a text that was cut in each further run. The memory is
+/// reserved for its owner as it arrives, and for what it takes once it is parsed.
 pub(super) async fn read<T: Send + 'static>(
     body: Body,
     state: &AgentState,
@@ -48,6 +49,7 @@ pub(super) async fn read<T: Send + 'static>(
     })?;
     let (max_all_bytes, body_bytes) = (state.body_memory.max_bytes(), body.len());
     let parse = move || {
+        let body = repair_surrogates(body);
         reserve_parsed(&body, &mut reservation, max_all_bytes)?;
         Ok((parse(&body)?, reservation))
     };

@@ -16,3 +16,4 @@ mod plugins;
 mod program;
 mod refusals;
 mod reports;
+mod surrogates;

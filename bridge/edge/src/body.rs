@@ -1,9 +1,11 @@
-//! Reads the body of a request up to a limit.
+//! Reads the body of a request up to a limit, and repairs its JSON.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
+use bridge_protocol::to_well_formed;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
@@ -118,6 +120,17 @@ where
     })
 }
 
+/// Replaces surrogates without a partner in the strings of JSON by U+FFFD, as
+/// [`to_well_formed`] does: a text that JavaScript has cut would otherwise make the whole body
+/// unreadable. The length stays the same. A body that is not UTF-8 is unchanged.
+pub fn repair_surrogates(body: Bytes) -> Bytes {
+    let repaired = match std::str::from_utf8(&body).map(to_well_formed) {
+        Ok(Cow::Owned(json)) => Some(json),
+        _ => None,
+    };
+    repaired.map_or(body, Bytes::from)
+}
+
 fn unreadable(error: &(dyn Error + Send + Sync + 'static)) -> BodyError {
     if BodyTimeout::is_cause_of(error) {
         BodyError::TimedOut
@@ -189,6 +202,18 @@ mod tests {
         let refused = read_to_end_limited(silent, 10).await;
         assert_eq!(refused, Err(BodyError::TooLarge));
         assert_eq!(started.elapsed(), DRAIN_TIMEOUT);
+    }
+
+    #[test]
+    fn surrogates_without_a_partner_are_replaced_in_place() {
+        for (body, expected) in [
+            (&br#"{"a":"cut \ud83d"}"#[..], &br#"{"a":"cut \ufffd"}"#[..]),
+            (br#"["\ud83d\ude00"]"#, br#"["\ud83d\ude00"]"#),
+            (b"\xff\\ud83d", b"\xff\\ud83d"),
+            (b"", b""),
+        ] {
+            assert_eq!(repair_surrogates(Bytes::from_static(body)), expected);
+        }
     }
 
     #[tokio::test]

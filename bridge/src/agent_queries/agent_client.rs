@@ -180,7 +180,7 @@ impl AgentClient {
         let body = http::Response::<reqwest::Body>::from(response).into_body();
         let read = body::read_to_end_limited(body, MAX_REFUSAL_BYTES);
         let body = tokio::time::timeout(self.timeout, read).await;
-        let refusal = body.ok().and_then(Result::ok);
+        let refusal = body.ok().and_then(Result::ok).map(body::repair_surrogates);
         let refusal = refusal.and_then(|body| serde_json::from_slice(&body).ok());
         refusal.unwrap_or_default()
     }
@@ -204,6 +204,7 @@ impl AgentClient {
             let (parts, body) = response.into_parts();
             let read = body::read_to_end_with_room(body, MAX_CONVERSATION_BYTES, has_room);
             let body = read.await.map_err(unreadable_answer)?;
+            let body = body::repair_surrogates(body);
             Ok(AgentAnswer { parts, body })
         };
         let outcome = tokio::time::timeout(self.timeout, exchange).await;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bridge_auth::RealmId;
 use bridge_edge::body::{self, BodyError};
 use bridge_protocol::ErrorCode;
+use bridge_realm::realm::CallFailure;
 use bytes::Bytes;
 use http_body::Body;
 use tokio::time::timeout;
@@ -24,13 +25,14 @@ const MAX_UNAUTHENTICATED_BODY_BYTES: usize = 64 * 1024;
 /// How long a body that is read without a valid token may take.
 const UNAUTHENTICATED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reads a whole body of at most `max_request_bytes`. The caller of the request must have been
-/// authenticated. The body counts for the memory of the caller as long as any part of it exists.
+/// Reads a whole body of at most `max_request_bytes`, and replaces surrogates without a partner in
+/// its JSON by U+FFFD. The caller of the request must have been authenticated. The body counts for
+/// the memory of the caller as long as any part of it exists.
 ///
 /// # Errors
 ///
 /// When the body is larger, did not arrive completely or in time, or when the caller already uses
-/// as much memory as it may.
+/// as much memory or time of the processor as it may.
 pub(crate) async fn read_to_end_limited<B>(
     state: &AppState,
     body: B,
@@ -41,6 +43,7 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let max_bytes = state.hub.config.network.max_request_bytes;
+    let realm = caller.member;
     let mut lease = state.hub.budgets.memory.lease(caller);
     let mut exceeded = None;
     let read = body::read_to_end_with_room(pin!(body), max_bytes, |bytes| {
@@ -61,6 +64,11 @@ where
         ),
         BodyError::Unreadable(cause) => unreadable(&cause),
     })?;
+    let cpu_pool = &state.hub.budgets.cpu_pool;
+    let turn = cpu_pool.scan_turn(realm, bytes.len()).await;
+    let turn = turn.map_err(CallFailure::from)?;
+    let bytes = body::repair_surrogates(bytes);
+    drop(turn);
     Ok(lease.attach_to(bytes))
 }
 
@@ -129,7 +137,7 @@ where
     let read = body::read_to_end_limited(body, MAX_UNAUTHENTICATED_BODY_BYTES);
     let read = timeout(UNAUTHENTICATED_BODY_TIMEOUT, read).await;
     match read.unwrap_or(Err(BodyError::TimedOut)) {
-        Ok(body) => Ok(body),
+        Ok(body) => Ok(body::repair_surrogates(body)),
         Err(BodyError::TooLarge | BodyError::NoRoom) => Err(request_too_large(format!(
             "without a valid token a request has at most {MAX_UNAUTHENTICATED_BODY_BYTES} bytes: \
              send `Authorization: Bearer …` with the token of the page"

@@ -4,7 +4,7 @@
 use bridge::{Config, PageLimits};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use futures_util::future::{join, join_all};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
@@ -47,6 +47,62 @@ async fn lone_surrogates_become_replacement_characters() {
     };
     let ((_, answer), ()) = join(post_tool_call(&bridge, "echo", json!({})), fail).await;
     assert_eq!(result_text(&answer), "\u{fffd}", "{answer}");
+}
+
+#[tokio::test]
+async fn lone_surrogates_of_clients_become_replacement_characters() {
+    let bridge = start_bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let stateless = StatelessClient::new(&bridge).build(
+        "tools/call",
+        json!({ "name": "echo",
+        "arguments": { "CUT": ["CUT", { "CUT": 1 }] } }),
+    );
+    let (http, stateless) = stateless.build_split();
+    let mut stateless = stateless.unwrap();
+    let body = stateless.body().and_then(|body| body.as_bytes()).unwrap();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    *stateless.body_mut() = Some(body.replace("CUT", r"cut \ud83d").into());
+
+    let arguments = r#"{"cut \ud83d":["cut \ud83d",{"cut \ud83d":1}]}"#;
+    let text = "cut \u{fffd}";
+    let expected = json!({ text: [text, { text: 1 }] });
+    let rest = http_client()
+        .post(format!("{}/tool-call", bridge.url()))
+        .bearer_auth(TOKEN)
+        .body(format!(
+            r#"{{"toolName":"echo","toolInput":{arguments},"other":"\udc00"}}"#
+        ))
+        .send();
+    let (response, ()) = join(rest, page.echo_call()).await;
+    let result: Value = response.unwrap().json().await.unwrap();
+    assert_eq!(result["structuredContent"], expected, "{result}");
+
+    let call = client.post_text(format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo",
+            "arguments":{arguments},"_meta":{{"other":"\ud83d"}}}}}}"#
+    ));
+    let (response, ()) = join(call, page.echo_call()).await;
+    let response = rpc_response(response).await;
+    assert_eq!(response["result"]["structuredContent"], expected);
+
+    let (response, ()) = join(http.execute(stateless), page.echo_call()).await;
+    let response = rpc_response(response.unwrap()).await;
+    assert_eq!(response["result"]["structuredContent"], expected);
+
+    for (body, code) in [
+        (r#"{"toolName":"\ud83d"}"#, "ToolNotFound"),
+        (
+            r#"{"toolName":"echo","sessionId":"\ud83d"}"#,
+            "SessionNotFound",
+        ),
+    ] {
+        let request = http_client().post(format!("{}/tool-call", bridge.url()));
+        let response = request.bearer_auth(TOKEN).body(body).send().await;
+        let answer = response.unwrap().text().await.unwrap();
+        assert!(answer.contains(code), "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -67,6 +67,13 @@ impl Log {
 }
 
 #[tokio::test]
+async fn half_of_a_surrogate_pair_in_a_response_becomes_a_replacement_character() {
+    let server = FakeApi::start([json_response(200, r#"{"a":"cut \ud83d"}"#)]).await;
+    let response = get(&api(&server.url)).await.unwrap();
+    assert_eq!(response.body["a"], "cut \u{fffd}");
+}
+
+#[tokio::test]
 async fn a_request_has_its_credential_and_an_encoded_route_below_the_base() {
     let server = FakeApi::start([json_response(200, r#"{"a":1}"#)]).await;
     let api = api(&format!("{}/base/", server.url));

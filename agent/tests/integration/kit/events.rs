@@ -34,9 +34,14 @@ impl EventStream {
 
     /// Sends a request whose response must be a stream of events without names.
     pub(crate) async fn open_unnamed(request: RequestBuilder) -> Self {
+        Self::open(request).await.without_names()
+    }
+
+    /// Expects events without names.
+    pub(crate) fn without_names(self) -> Self {
         Self {
             is_named: false,
-            ..Self::open(request).await
+            ..self
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use bridge_edge::body::repair_surrogates;
 use futures_util::StreamExt;
 use rmcp::model::ErrorData;
 use rmcp::service::{RxJsonRpcMessage, ServiceRole};
@@ -33,7 +34,7 @@ impl<R: AsyncRead + Unpin> MessageLines<R> {
             // Other tasks run also if there is always one more line.
             consume_budget().await;
             match self.0.next().await?.ok()? {
-                Line::Complete(line) => match parse::<Role>(&line) {
+                Line::Complete(line) => match parse::<Role>(line) {
                     Ok(Some(message)) => return Some(Ok(message)),
                     Ok(None) => {}
                     Err(error) => return Some(Err(error)),
@@ -45,8 +46,10 @@ impl<R: AsyncRead + Unpin> MessageLines<R> {
 }
 
 /// Parses a line. `None` if there is nothing to answer: it is empty, or a notification that is malformed.
-fn parse<Role: ServiceRole>(line: &[u8]) -> Result<Option<RxJsonRpcMessage<Role>>, ErrorData> {
-    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+/// Surrogates without a partner become U+FFFD.
+fn parse<Role: ServiceRole>(line: Bytes) -> Result<Option<RxJsonRpcMessage<Role>>, ErrorData> {
+    let line = repair_surrogates(line);
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
     let line = line.trim_ascii();
     if line.is_empty() {
         return Ok(None);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bridge::ServerHandle;
 use serde_json::{Value, json};
 
-use super::{OTHER_UUID, query_message, recv_query_event, tools_status};
-use crate::kit::mock_agent::{AgentEventStream, MockAgent, UUID};
+use super::{OTHER_UUID, query_message, recv_query_event, start_query, tools_status};
+use crate::kit::mock_agent::{AgentEventStream, MockAgent, UUID, report_request, send_for_json};
 use crate::kit::*;
 
 /// A query whose agent streams its events through an [`AgentEventStream`].
@@ -99,6 +99,51 @@ async fn streamed_events_reach_the_page_in_order_and_unchanged() {
     assert_eq!(tools_status(&query.bridge, &query.token).await, 401);
     // The agent has ended the query itself, so the bridge sends no cancellation.
     assert!(query.agent.is_idle());
+}
+
+#[tokio::test]
+async fn lone_surrogates_in_events_and_reports_become_replacement_characters() {
+    let text = "cut \u{fffd}";
+    for (event, body, field) in [
+        (
+            "query_progress",
+            r#"{"content":{"type":"text","text":"cut \ud83d"}}"#,
+            "/content/text",
+        ),
+        (
+            "query_complete",
+            r#"{"result":{"cut \ud83d":1,"a":"cut \ud83d"}}"#,
+            "/result/a",
+        ),
+        (
+            "query_failure",
+            r#"{"error":"cut \ud83d","reason":"cut \ud83d"}"#,
+            "/reason",
+        ),
+        ("query_cancel", r#"{"reason":"cut \ud83d"}"#, "/reason"),
+    ] {
+        let (events, mut query) = start_stream(json!({})).await;
+        events
+            .send_raw(&format!("event: {event}\ndata: {body}\n\n"))
+            .await;
+        let received = recv_query_event(&mut query.page).await;
+        assert_eq!(received["type"], event, "{received}");
+        assert_eq!(received.pointer(field), Some(&json!(text)), "{received}");
+    }
+    for (report, body, field) in [
+        ("progress", r#"{"message":"cut \ud83d"}"#, "/content"),
+        ("complete", r#"{"message":"cut \ud83d"}"#, "/result"),
+        ("fail", r#"{"error":"cut \ud83d"}"#, "/error"),
+        ("cancel", r#"{"reason":"cut \ud83d"}"#, "/reason"),
+    ] {
+        let (bridge, _agent, mut page, accepted) = start_query(json!({})).await;
+        let request = report_request(&bridge, &accepted.uuid, report);
+        let request = request.bearer_auth(accepted.token.unwrap()).body(body);
+        let answer = send_for_json(request).await;
+        assert_eq!(answer, (200, json!({ "success": true })), "{report}");
+        let received = recv_query_event(&mut page).await;
+        assert_eq!(received.pointer(field), Some(&json!(text)), "{received}");
+    }
 }
 
 #[tokio::test]
