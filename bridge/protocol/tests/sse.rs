@@ -59,7 +59,7 @@ fn reference(stream: &[u8]) -> Vec<Event> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut lines: Vec<_> = text.split('\n').collect();
-    // What no line end follows is not a line.
+    // A line without its end does not count.
     lines.pop();
     let mut events = Vec::new();
     let mut event = Event::default();

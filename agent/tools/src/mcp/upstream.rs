@@ -4,7 +4,9 @@
 //!   is the process of a server over stdio, with its [`process_transport`] and its [`stderr_tail`].
 //!   [`counting_writer`] knows whether a call was sent. [`process_slots`] bounds the processes of
 //!   all servers.
-//! - [`message_limit`] ends a connection whose server sends too much.
+//! - [`mcp_http_client`] reads the responses of a server over HTTP.
+//! - [`message_limit`] ends a connection whose server sends too much, and [`late_discovery`] opens
+//!   one to a server that is slow to start.
 //! - [`connect_errors`] describes why a connection cannot be made ([`open_error`]).
 //! - [`listing`] reads the definitions of its tools, and [`tool_table`] decides which may be
 //!   called.
@@ -17,8 +19,10 @@ mod activity;
 mod connect_errors;
 mod connection;
 mod counting_writer;
+mod late_discovery;
 mod list_changes;
 mod listing;
+mod mcp_http_client;
 mod message_limit;
 mod open_error;
 mod process;

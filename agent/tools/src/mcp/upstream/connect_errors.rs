@@ -7,12 +7,10 @@ use bridge_edge::http_client::last_cause;
 use http::StatusCode;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
 
+use super::mcp_http_client::HttpError;
 use super::open_error::OpenError;
 use crate::timeouts::START_TIMEOUT;
-
-type HttpError = StreamableHttpError<reqwest::Error>;
 
 /// The remedy for a server over stdio that does not answer.
 pub(super) const CHECK_COMMAND: &str = "try its command in a terminal: it must wait for messages on \
@@ -82,15 +80,8 @@ fn transport_error(error: &DynamicTransportError) -> OpenError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
     while let Some(current) = cause {
         match current.downcast_ref::<HttpError>() {
-            Some(HttpError::AuthRequired(_)) => return status_error(StatusCode::UNAUTHORIZED),
-            Some(HttpError::InsufficientScope(_)) => return status_error(StatusCode::FORBIDDEN),
             Some(HttpError::HttpStatus(error)) => {
                 if let Ok(status) = StatusCode::from_u16(error.status) {
-                    return status_error(status);
-                }
-            }
-            Some(HttpError::UnexpectedServerResponse(text)) => {
-                if let Some(status) = status_in(text) {
                     return status_error(status);
                 }
             }
@@ -103,12 +94,6 @@ fn transport_error(error: &DynamicTransportError) -> OpenError {
         cause = current.source();
     }
     OpenError::new("it answers something that is not MCP").with_remedy(CHECK_URL)
-}
-
-/// Returns the status in the text of an error. It is only there: `HTTP 404 Not Found: <body>`.
-fn status_in(text: &str) -> Option<StatusCode> {
-    let digits = text.strip_prefix("HTTP ")?.get(..3)?;
-    StatusCode::from_bytes(digits.as_bytes()).ok()
 }
 
 fn status_error(status: StatusCode) -> OpenError {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
-    ProtocolVersion,
 };
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, RunningService,
@@ -27,7 +26,9 @@ use super::connect_errors::{
     CHECK_COMMAND, CHECK_SERVER, http_error, process_error, silence_error,
 };
 use super::counting_writer::CountingWriter;
+use super::late_discovery::{DISCOVERED_VERSION, InitializeTiming, LateDiscovery};
 use super::list_changes::{ListChangeSignal, ListChanges};
+use super::mcp_http_client::McpHttpClient;
 use super::message_limit::MessageLimit;
 use super::open_error::OpenError;
 use super::process::{ProcessSettings, ServerProcess};
@@ -117,6 +118,7 @@ impl Connection {
                 let transport = ProcessTransport::new(streams.stdout, stdin, MAX_MESSAGE_BYTES);
                 let transport =
                     MessageLimit::new(transport, Arc::clone(&list_change), closed.clone());
+                let transport = LateDiscovery::new(transport, InitializeTiming::AtOnce);
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
                 let connected = match timeout_at(deadline, connecting).await {
                     Ok(connected) => connected.map_err(|error| process_error(&error)),
@@ -132,12 +134,13 @@ impl Connection {
             } => {
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url)
                     .custom_headers(headers.into_iter().collect())
-                    .max_concurrent_requests(usize::MAX)
-                    .max_sse_event_size(MAX_MESSAGE_BYTES);
+                    .max_concurrent_requests(usize::MAX);
                 config.retry_config = Arc::new(NeverRetry::default());
+                let client = McpHttpClient::new(client, MAX_MESSAGE_BYTES);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
                 let transport =
                     MessageLimit::new(transport, Arc::clone(&list_change), closed.clone());
+                let transport = LateDiscovery::new(transport, InitializeTiming::AfterResponse);
                 let connecting = handler.serve_with_lifecycle(transport, lifecycle());
                 let service = match timeout_at(deadline, connecting).await {
                     Ok(connected) => connected.map_err(|error| http_error(&error))?,
@@ -307,7 +310,7 @@ impl Drop for UnansweredCall<'_> {
 /// The newest version of MCP that both sides have, also of servers that only know `initialize`.
 pub(super) fn lifecycle() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        preferred_versions: vec![DISCOVERED_VERSION],
         legacy_version: None,
     }
 }

@@ -2,9 +2,7 @@
 //! the agent does not use.
 //!
 //! rmcp starts a task for each of them and does not wait for it: a server that sends without end
-//! would fill the memory, and its answers would never be received. The transport also drops a
-//! response to `server/discover` that arrives after `initialize` was sent, from a server that took
-//! more than 10 s to start: rmcp takes it for a wrong response.
+//! would fill the memory, and its answers would never be received.
 //!
 //! The client has no capabilities, so that there is little to request, and it asks for no progress.
 
@@ -12,8 +10,8 @@ use std::sync::Arc;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CancelledNotificationParam, ClientRequest, GetMeta, JsonRpcMessage, NotificationMetaObject,
-    RequestId, ServerNotification, SubscriptionFilter,
+    CancelledNotificationParam, GetMeta, JsonRpcMessage, NotificationMetaObject,
+    ServerNotification, SubscriptionFilter,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -44,10 +42,6 @@ pub(super) struct MessageLimit<T> {
     notifications: MessageCounter,
     /// The number of requests of the agent to which no response was received.
     open_requests: u64,
-    /// The request `server/discover`, while it has no response.
-    discover: Option<RequestId>,
-    /// That request, when `initialize` was sent in its place.
-    abandoned: Option<RequestId>,
     list_change: Arc<ListChangeSignal>,
     /// Cancelled when no more messages are received.
     closed: Option<DropGuard>,
@@ -66,8 +60,6 @@ impl<T> MessageLimit<T> {
             requests: MessageCounter::new(MAX_REQUESTS),
             notifications: MessageCounter::new(MAX_NOTIFICATIONS),
             open_requests: 0,
-            discover: None,
-            abandoned: None,
             list_change,
             closed: Some(closed.drop_guard()),
         }
@@ -90,18 +82,6 @@ impl<T> MessageLimit<T> {
                 self.notifications.is_allowed(now)
             }
         }
-    }
-
-    /// Returns whether a request waits for the response with this id.
-    fn is_awaited(&mut self, id: &RequestId) -> bool {
-        if self.discover.as_ref() == Some(id) {
-            self.discover = None;
-        }
-        if self.abandoned.as_ref() == Some(id) {
-            self.abandoned = None;
-            return false;
-        }
-        true
     }
 
     /// Returns whether the agent uses a notification, and removes what it does not use of it: a buffer
@@ -149,11 +129,6 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for MessageLimit<T> {
         if let JsonRpcMessage::Request(request) = &mut message {
             self.open_requests += 1;
             request.request.get_meta_mut().remove(PROGRESS_TOKEN);
-            match &request.request {
-                ClientRequest::DiscoverRequest(_) => self.discover = Some(request.id.clone()),
-                ClientRequest::InitializeRequest(_) => self.abandoned = self.discover.take(),
-                _ => {}
-            }
         }
         self.transport.send(message)
     }
@@ -175,11 +150,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for MessageLimit<T> {
             }
             let is_used = match &mut message {
                 JsonRpcMessage::Notification(message) => self.is_used(&mut message.notification),
-                JsonRpcMessage::Error(error) => {
-                    error.id.as_ref().is_some_and(|id| self.is_awaited(id))
-                }
-                JsonRpcMessage::Response(response) => self.is_awaited(&response.id),
-                JsonRpcMessage::Request(_) => true,
+                JsonRpcMessage::Error(error) => error.id.is_some(),
+                JsonRpcMessage::Response(_) | JsonRpcMessage::Request(_) => true,
             };
             if is_used {
                 return Some(message);
@@ -223,6 +195,7 @@ impl MessageCounter {
 mod tests {
     use std::io::Cursor;
 
+    use rmcp::model::{ClientRequest, RequestId};
     use serde_json::{Value, json};
     use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, duplex, sink};
     use tokio::task::yield_now;
@@ -303,29 +276,6 @@ mod tests {
             transport.send(request).await.unwrap();
         }
         assert_eq!(receive_all(transport).await.len(), count as usize);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_late_response_to_discover_is_dropped() {
-        let unknown = json!({ "id": 0, "error": { "code": -32601, "message": "no such method" } });
-        let initialized = json!({ "id": 1, "result": { "tools": [] } });
-        for (methods, ids) in [
-            (vec!["server/discover", "initialize"], vec![1]),
-            (vec!["server/discover"], vec![0, 1]),
-        ] {
-            let mut transport = limited(lines([unknown.clone(), initialized.clone()]));
-            for (id, method) in methods.iter().enumerate() {
-                let client = json!({ "name": "agent", "version": "1" });
-                let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-                let request =
-                    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-                let request = serde_json::from_value(request).unwrap();
-                transport.send(request).await.unwrap();
-            }
-            let received = receive_all(transport).await;
-            let received: Vec<_> = received.iter().map(|message| &message["id"]).collect();
-            assert_eq!(received, ids);
-        }
     }
 
     #[tokio::test(start_paused = true)]

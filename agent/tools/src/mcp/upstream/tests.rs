@@ -2,6 +2,7 @@
 
 mod floods;
 mod http_failures;
+mod http_responses;
 
 use std::path::Path;
 use std::time::Instant;
@@ -139,6 +140,15 @@ async fn eventually(what: &str, holds: impl Fn() -> bool) {
 fn runs(pid: u64) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     status.is_ok_and(|status| !status.contains(") Z "))
+}
+
+#[tokio::test]
+async fn half_of_a_surrogate_pair_in_a_result_becomes_a_replacement_character() {
+    let server = TestServer::new("cut");
+    server.upstream.start().await.unwrap();
+    let output = server.call("write", "ada").await;
+    assert_eq!((&*output.text, output.is_error()), ("cut \u{fffd}", false));
+    server.upstream.stop().await;
 }
 
 #[tokio::test]

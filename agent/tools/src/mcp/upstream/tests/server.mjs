@@ -67,6 +67,7 @@ function call(id, name) {
   if (behaviour === "garbage") flood("{{{");
   if (behaviour === "changes") notify("tools/list_changed");
   if (behaviour === "die") dieOnce();
+  if (behaviour === "cut") return answer("cut \ud83d");
   if (behaviour === "endless" && name === "read") return process.stdout.write("x".repeat(20_000_000));
   if (name === "wait") return;
   if (name === "change") {
