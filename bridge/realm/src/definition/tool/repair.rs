@@ -23,6 +23,7 @@
 //! | a `pattern` that is not valid with JavaScript's flag `u` | rewritten, or without it | as registered | the same, for output schemas |
 //! | `$id` in an output schema | without it; with references to it, or below the root: no output schema | as registered | the same, if two tools have one `$id` |
 //! | a schema as `additionalProperties`, and definitions, at the root of an output schema | for clients of revisions before 2026-07-28: in a branch of `allOf`, and in the first property | as registered | the TypeScript SDK 1.22 drops the whole list |
+//! | `items` beside `prefixItems`, `contains` beside `minContains: 0`, a fraction as `multipleOf` in an output schema | for the same clients: without it; `items: false` becomes `maxItems` | as registered | the TypeScript SDK refuses valid results |
 //! | invisible characters in `title` and `description`, also of schemas | without them | same | they carry instructions that no person has read |
 //! | a `pattern` with look-around or back-references | as registered | without that pattern | no linear-time engine supports it; the page can still check it |
 //!

@@ -137,12 +137,45 @@ pub(super) fn remove_ids(schema: &mut Value) -> bool {
 /// others.
 ///
 /// The TypeScript SDK 1.22 accepts only a boolean as `additionalProperties`. It drops definitions
-/// there, and then throws for each reference to them.
+/// there, and then throws for each reference to them. All its versions 1 validate results as draft-07
+/// does.
 pub(in crate::definition::tool) fn plain_output(schema: &Value) -> Option<Value> {
     let mut plain = schema.clone();
     let root = plain.as_object_mut()?;
     let has_moved = move_additional_properties(root) | move_definitions(root);
-    has_moved.then_some(plain)
+    let has_changed = has_moved | remove_draft_07_rules(&mut plain);
+    has_changed.then_some(plain)
+}
+
+/// Removes keywords with which Ajv refuses results that are valid: in draft-07, `items` applies to
+/// each item and `contains` to at least one, and Ajv divides fractions without rounding.
+fn remove_draft_07_rules(schema: &mut Value) -> bool {
+    let mut has_changed = false;
+    walk::for_each_subschema(schema, &mut |fields| {
+        let keywords = fields.len();
+        let tuple = fields.get("prefixItems").and_then(Value::as_array);
+        if let Some(length) = tuple.map(|tuple| tuple.len() as u64)
+            && let Some(items) = fields.shift_remove("items")
+        {
+            has_changed = true;
+            if items == json!(false) {
+                let max = fields.get("maxItems").and_then(Value::as_u64);
+                fields.insert(
+                    "maxItems".to_owned(),
+                    json!(length.min(max.unwrap_or(length))),
+                );
+            }
+        }
+        if fields.get("minContains") == Some(&json!(0)) {
+            fields.shift_remove("contains");
+        }
+        let step = fields.get("multipleOf").and_then(Value::as_f64);
+        if step.is_some_and(|step| step.fract() != 0.0) {
+            fields.shift_remove("multipleOf");
+        }
+        has_changed |= fields.len() != keywords;
+    });
+    has_changed
 }
 
 /// Moves the schema of additional properties into a branch of `allOf`.
