@@ -30,7 +30,7 @@ impl Listener {
         if address.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST) {
             let port = main.local_addr()?.port();
             ipv6_loopback = listen((Ipv6Addr::LOCALHOST, port).into())
-                .inspect_err(|error| tracing::debug!(%error, "[::1]:{port} cannot be used"))
+                .inspect_err(|error| report_unusable(error, port))
                 .ok();
         }
         Ok(Self {
@@ -49,14 +49,32 @@ impl Listener {
     }
 
     /// Accepts the next connection. This method is cancel safe.
+    ///
+    /// A program of this machine is one address, however it connects. Otherwise a proxy at `localhost`
+    /// would be trusted or not by the address that its system tries first.
     pub(super) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         match &self.ipv6_loopback {
             None => self.main.accept().await,
             Some(ipv6_loopback) => tokio::select! {
                 accepted = self.main.accept() => accepted,
-                accepted = ipv6_loopback.accept() => accepted,
+                accepted = ipv6_loopback.accept() => accepted.map(|(stream, peer)| {
+                    (stream, (Ipv4Addr::LOCALHOST, peer.port()).into())
+                }),
             },
         }
+    }
+}
+
+/// Warns when another program has the port: clients that try \[::1\] first send it their tokens. A
+/// machine without IPv6 is normal.
+fn report_unusable(error: &io::Error, port: u16) {
+    if error.kind() == io::ErrorKind::AddrInUse {
+        tracing::warn!(
+            "another program listens at [::1]:{port}, and clients that connect to `localhost` may \
+             reach it instead: end it, use another port, or give clients the address 127.0.0.1"
+        );
+    } else {
+        tracing::debug!(%error, "[::1]:{port} cannot be used");
     }
 }
 
@@ -96,7 +114,7 @@ mod tests {
                 let connecting = TcpStream::connect((address, port));
                 let (connected, accepted) = tokio::join!(connecting, listener.accept());
                 connected.unwrap();
-                assert_eq!(accepted.unwrap().1.ip(), address);
+                assert_eq!(accepted.unwrap().1.ip(), Ipv4Addr::LOCALHOST);
             }
         }
         assert!(bind([127, 0, 0, 2]).ipv6_loopback.is_none());
