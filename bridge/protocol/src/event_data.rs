@@ -53,7 +53,9 @@ fn separators(text: &[u8]) -> impl Iterator<Item = (usize, (&'static [u8], &'sta
     let chunks = chunks.filter(|(_, chunk)| may_have_separator(chunk));
     chunks.flat_map(move |(index, chunk)| {
         let start = index * CHUNK_BYTES;
-        (start..start + chunk.len()).filter_map(move |at| {
+        let positions = (start..).zip(chunk);
+        let positions = positions.filter(|(_, byte)| is_first_byte(**byte));
+        positions.filter_map(move |(at, _)| {
             let rest = &text[at..];
             let mut separators = SEPARATORS.into_iter();
             let found = separators.find(|(separator, _)| rest.starts_with(separator))?;
@@ -64,8 +66,12 @@ fn separators(text: &[u8]) -> impl Iterator<Item = (usize, (&'static [u8], &'sta
 
 /// Returns whether a chunk has the first byte of a separator. The compiler vectorizes this.
 fn may_have_separator(chunk: &[u8]) -> bool {
-    let is_first = |byte: &u8| u8::from(*byte == 0xc2) | u8::from(*byte == 0xe2);
+    let is_first = |byte: &u8| u8::from(is_first_byte(*byte));
     chunk.iter().fold(0, |any, byte| any | is_first(byte)) != 0
+}
+
+fn is_first_byte(byte: u8) -> bool {
+    matches!(byte, 0xc2 | 0xe2)
 }
 
 #[cfg(test)]
