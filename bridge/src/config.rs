@@ -18,6 +18,7 @@ mod page_limits;
 mod page_timings;
 mod result_text_limit;
 mod results;
+mod state;
 mod tabs;
 mod tokens;
 
@@ -42,6 +43,7 @@ pub use page_limits::PageLimits;
 pub use page_timings::PageTimings;
 pub(crate) use result_text_limit::{TextLimit, TextLimitRule, TextUnit};
 pub use results::Results;
+pub use state::StateSettings;
 pub use tabs::Tabs;
 pub use tokens::Tokens;
 
@@ -82,6 +84,10 @@ pub struct Config {
     /// Calls: their number, timeouts and progress.
     #[command(flatten)]
     pub calls: CallSettings,
+
+    /// Keys and files that outlive the process of the bridge.
+    #[command(flatten)]
+    pub state: StateSettings,
 
     /// Results: their sizes, and how many are stored.
     #[command(flatten)]

@@ -32,6 +32,7 @@ use bridge_realm::realm::{
 };
 use bridge_realm::{PageMessageLimits, page_messages};
 use dashmap::DashMap;
+use tokio::sync::Notify;
 
 use crate::budget::{Budgets, ByteLease, PageParty, Party, RealmClass, RealmPermit};
 use crate::config::Config;
@@ -92,6 +93,8 @@ struct RealmEntry {
     permit: RealmPermit,
     /// The lease on the bytes of the realm's catalogue.
     catalogue: ByteLease,
+    /// Notifies those who wait for the next event, if there are any.
+    next_event: Option<Arc<Notify>>,
 }
 
 /// Why a page or a client is refused while others use the memory.
@@ -208,6 +211,21 @@ impl Hub {
         Some(f(&mut entry.realm))
     }
 
+    /// Resolves after the next event of a realm, or never if the realm does not exist.
+    pub(crate) fn next_event(&self, realm: RealmId) -> impl Future<Output = ()> + use<> {
+        let entry = self.realms.get_mut(&realm);
+        let event = entry.map(|mut entry| {
+            let event = entry.next_event.get_or_insert_default();
+            Arc::clone(event).notified_owned()
+        });
+        async move {
+            match event {
+                Some(event) => event.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
     /// Runs one event in a realm. Returns `None` when the realm does not exist.
     pub(crate) fn apply<T>(
         &self,
@@ -228,6 +246,9 @@ impl Hub {
                 self.budgets.refusals.record_message(message, address);
             }
             entry.perform(id, effect, &*self.agent);
+        }
+        if let Some(waiting) = entry.next_event.take() {
+            waiting.notify_waiters();
         }
         self.record_catalogue(id, entry);
         let next = entry.realm.next_deadline();
@@ -329,6 +350,7 @@ impl RealmEntry {
             scheduled_at: None,
             permit,
             catalogue,
+            next_event: None,
         }
     }
 

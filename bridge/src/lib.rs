@@ -39,7 +39,7 @@ pub use bridge_settings::Secret;
 pub use config::{
     Agent, AgentUrl, Audit, BridgeInfo, CallSettings, ClientProfile, Compat, Compatibility, Config,
     HttpTimeouts, Identity, McpSessionLimits, Memory, Monitoring, Network, PageLimits, PageTimings,
-    Profile, Profiles, Results, Tabs, Tokens,
+    Profile, Profiles, Results, StateSettings, Tabs, Tokens,
 };
 pub use http::MountedApp;
 pub use program::{ProgramSettings, parse_arguments, run};

@@ -11,7 +11,8 @@
 //! response. `input_required` seals the state that a client of 2026-07-28 carries between the rounds of
 //! a call; `request_digest` binds it to one request.
 //!
-//! `initialize` opens a `session`, `sessions` finds and ends them. `standalone_stream` sends the changes
+//! `initialize` opens a `session`, and restores it by its id after a restart (`session_ids`,
+//! `ended_ids`); `sessions` finds and ends them. `standalone_stream` sends the changes
 //! to a client (`notifier`, `change_log`), and `event_log` stores the streams of calls, so that a client
 //! can resume them. `tools_list` lists tools. `rmcp_handler` serves the other methods, with the
 //! `request_context`. `requesting_client` describes the client of a request.
@@ -29,6 +30,7 @@ mod change_log;
 mod checked_request;
 mod client_cache;
 mod client_questions;
+mod ended_ids;
 mod endpoint;
 mod event_json;
 mod event_log;
@@ -57,6 +59,7 @@ mod rmcp_services;
 mod service;
 mod session;
 mod session_choice;
+mod session_ids;
 mod sessions;
 mod standalone_stream;
 mod tools_call;
@@ -71,3 +74,4 @@ pub(crate) use page_call::serve_events;
 pub(crate) use rmcp_conversions::MAX_CLIENT_INFO_CHARS;
 pub(crate) use rmcp_conversions::check_definition;
 pub(crate) use service::McpService;
+pub(crate) use session_ids::SessionIds;

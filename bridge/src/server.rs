@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_edge::StateFolder;
 use bridge_edge::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, Listener, WhenFull,
 };
@@ -18,7 +19,7 @@ use crate::compat::CompatService;
 use crate::config::Config;
 use crate::http::{self, MountedApp};
 use crate::hub::Hub;
-use crate::mcp::{self, McpService};
+use crate::mcp::{self, McpService, SessionIds};
 use crate::web::AppState;
 
 pub(crate) use preflight::CheckedConfig;
@@ -62,9 +63,21 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
         address: config.network.bind,
         error,
     };
+    let state_folder = config.state.state_dir.as_deref().map(StateFolder::open);
+    let state_folder = state_folder.transpose().map_err(StartError::StateFolder)?;
+    let folder_key = state_folder.as_ref().map(StateFolder::key);
+    let state_key = config.state.state_key.as_ref().or(folder_key).cloned();
+    let session_ids = SessionIds::load(state_key.as_ref(), state_folder.as_ref());
+    let session_ids = session_ids.map_err(StartError::StateFolder)?;
     let listener = Listener::bind(config.network.bind).map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
+    if state_key.is_none() {
+        tracing::warn!(
+            "MCP sessions end with this process, and some AI clients do not start new ones: set \
+             `state_dir` (MCP_WEB_STATE_DIR) to restore them after a restart"
+        );
+    }
     checked.authenticator.start();
     let tokens_are_self_made = !checked.authenticator.has_configured_tokens();
     let agent_queries = Arc::new(AgentQueries::new(&config, tokens_are_self_made));
@@ -95,7 +108,7 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
     };
     let limits = connection_limits(&hub);
     let sockets = state.page_sockets.clone();
-    let mcp = McpService::new(state.clone());
+    let mcp = McpService::new(state.clone(), state_key.as_ref(), session_ids);
     let handler = http::request_handler(state, mcp, compat, &limits, app);
     let handler = Arc::new(handler);
     let respond = move |request, peer| {
@@ -115,6 +128,7 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
         stopping,
         sockets,
         server,
+        state_folder,
     })
 }
 
@@ -151,6 +165,7 @@ pub struct ServerHandle {
     stopping: CancellationToken,
     sockets: TaskTracker,
     server: JoinHandle<()>,
+    state_folder: Option<StateFolder>,
 }
 
 impl ServerHandle {
@@ -179,6 +194,9 @@ impl ServerHandle {
         };
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             abort.abort();
+        }
+        if let Some(folder) = &self.state_folder {
+            folder.release();
         }
     }
 }

@@ -6,7 +6,8 @@
 //!   trusted proxies.
 //! - [`http_client`] builds the client for requests that a service makes itself.
 //! - [`shared_credential`] stores the secret that a bridge and an agent of one user share.
-//!   [`TokenHash`] is what is stored instead of a token.
+//!   [`TokenHash`] is what is stored instead of a token, and [`state_folder`] has what survives a
+//!   restart.
 //! - [`raise_open_file_limit`] prepares the process for many connections, and
 //!   [`lower_thread_priority`] a thread for long computations.
 //!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
@@ -19,10 +20,12 @@ mod connection_slots;
 pub mod connections;
 pub mod host_origin;
 pub mod http_client;
+mod private_file;
 mod progress_timeout;
 pub mod request_body;
 pub mod shared_credential;
 pub mod shutdown_signal;
+pub mod state_folder;
 mod thread_priority;
 mod token_hash;
 
@@ -30,5 +33,6 @@ pub use client_address::{ClientAddress, TrustedProxy};
 pub use connection_slots::raise_open_file_limit;
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
 pub use shutdown_signal::{shutdown_signal, stdin_closed};
+pub use state_folder::{StateFile, StateFolder, StateFolderError, derive_key};
 pub use thread_priority::lower_thread_priority;
 pub use token_hash::TokenHash;

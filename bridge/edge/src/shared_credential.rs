@@ -1,15 +1,15 @@
 //! The credential that a bridge and an agent of the same user share without configuration. It is a
 //! file that is created by the one that starts first.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
-use uuid::Uuid;
 
 use bridge_settings::file_permissions::has_mode_bits;
 use bridge_settings::{Secret, parse_credential};
+
+use crate::private_file;
 
 /// The name of the file, in the user's configuration directory.
 const CREDENTIAL_FILE: &str = "mcp-web/agent-token";
@@ -107,45 +107,15 @@ fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
     }
 }
 
-/// Writes a new secret to a temporary file in the same directory and links it under the final name.
-/// The name therefore refers to a complete file or to none, and the process that links first wins.
+/// Creates the file with a new secret. The process that links it first wins.
 fn create(path: &Path) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    private_folder(folder)?;
-    let temporary = folder.join(format!("agent-token.{}", Uuid::new_v4().simple()));
-    let written = private_file(&temporary).and_then(|mut file| {
-        writeln!(file, "{}", Secret::random().expose())?;
-        file.sync_all()
-    });
-    let linked = written.and_then(|()| std::fs::hard_link(&temporary, path));
-    let _ = std::fs::remove_file(&temporary);
-    match linked {
+    private_file::create_folder(path.parent().unwrap_or(Path::new(".")))?;
+    let line = format!("{}\n", Secret::random().expose());
+    let link = |temporary: &Path| std::fs::hard_link(temporary, path);
+    match private_file::write_whole(path, line.as_bytes(), link) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }
-}
-
-#[cfg(unix)]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).create(folder)
-}
-
-#[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 #[cfg(test)]

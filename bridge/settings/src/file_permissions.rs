@@ -5,13 +5,13 @@ use std::path::Path;
 /// The bits of a Unix mode with which any user of the machine can read or write a file.
 const READ_OR_WRITE_BY_ALL: u32 = 0o006;
 
-/// Returns a warning if any user of the machine can read or write a file with tokens. Its group may:
+/// Returns a warning if any user of the machine can read or write a file with secrets. Its group may:
 /// programs often read their secrets by it.
 pub fn warning_if_open_to_all(path: &Path) -> Option<String> {
     has_mode_bits(path, READ_OR_WRITE_BY_ALL).then(|| {
         let path = path.display();
         format!(
-            "every user of this machine can read or write {path}, which has tokens: forbid it with \
+            "every user of this machine can read or write {path}, which has secrets: forbid it with \
              `chmod o= {path}`"
         )
     })

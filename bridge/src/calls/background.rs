@@ -63,6 +63,7 @@ pub(super) fn continue_in_background(
         limits: DeliveryLimits::default(),
         client_responses: Vec::new(),
         resume_token: None,
+        pages_awaited_until: None,
         audit: caller.audit.clone(),
     };
     hub.result_store.spawn(async move {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::get_result::{GET_RESULT, get_result};
+use super::page_wait::wait_for_any_page;
 use super::round_outcome::RoundOutcome;
 use super::tools::{Invocation, call_page_tool};
 use crate::budget::WorkOrder;
@@ -53,12 +54,15 @@ pub(crate) async fn call(
             return Ok(CallToolResult::from_failure(&failure).into());
         }
     };
-    let result = match request.tool.as_str() {
+    match request.tool.as_str() {
         CALL_SESSION_TOOL => return call_session_tool(hub, request, arguments).await,
         GET_RESULT => {
             let result = get_result(hub, &request.caller, &arguments.members).await;
             return Ok(result.into());
         }
+        _ => wait_for_any_page(hub, realm, request.caller.pages_awaited_until).await,
+    }
+    let result = match request.tool.as_str() {
         "list_active_sessions" | LIST_SESSIONS => list_active_sessions(hub, &request),
         "list_session_tools" => list_session_tools(hub, &request, &arguments.members).await,
         _ => get_connection_status(hub, &request),

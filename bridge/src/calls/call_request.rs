@@ -8,6 +8,7 @@ use bridge_edge::ClientAddress;
 use bridge_mcp_results::arguments::Arguments;
 use bridge_protocol::{CallContext, ClientResponse, SessionId};
 use bridge_realm::realm::SessionTarget;
+use tokio::time::Instant;
 
 use super::audit::AuditEntry;
 use super::client_channel::ClientChannel;
@@ -41,6 +42,9 @@ pub(crate) struct CallOptions<'a> {
     pub(crate) client_responses: Vec<ClientResponse>,
     /// The call that these responses resume.
     pub(crate) resume_token: Option<ResumeToken>,
+    /// Until when the request waits for a page that has not registered, in an MCP session that was
+    /// restored.
+    pub(crate) pages_awaited_until: Option<Instant>,
     /// The entry of the call in the audit log. It is created when the call begins.
     pub(crate) audit: Option<Arc<AuditEntry>>,
 }

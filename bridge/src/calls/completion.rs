@@ -11,7 +11,7 @@ use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_mcp_results::completion_values::CompletionValues;
 use bridge_mcp_results::request_error::RequestError;
-use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
+use bridge_realm::realm::{CallOutcome, PageRequest, Realm, RoutingError};
 
 /// A request to complete an argument of a prompt or of a resource template.
 pub(crate) struct CompletionRequest<'a> {
@@ -46,10 +46,11 @@ pub(crate) async fn complete(
 async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValues, RequestError> {
     let mut caller = request.caller;
     let kind = request.reference.kind;
-    let found = hub.with_realm(caller.realm, |realm| {
-        realm.route(kind, &request.reference.name, &caller.target())
-    });
-    let (session, definition) = found
+    let target = caller.target();
+    let route = |realm: &Realm| realm.route(kind, &request.reference.name, &target);
+    caller.wait_for_route(hub, route).await;
+    let (session, definition) = hub
+        .with_realm(caller.realm, route)
         .unwrap_or(Err(RoutingError::NoSessions))
         .map_err(RequestError::not_routed(kind))?;
     let request = PageRequest::Completion {

@@ -12,7 +12,7 @@ use crate::hub::Hub;
 use bridge_mcp_results::page_object::AnswerList;
 use bridge_mcp_results::prompt_arguments;
 use bridge_mcp_results::request_error::RequestError;
-use bridge_realm::realm::{CallOutcome, PageRequest, RoutingError};
+use bridge_realm::realm::{CallOutcome, PageRequest, Realm, RoutingError};
 
 /// A request for a prompt, with its arguments.
 pub(crate) struct PromptRequest<'a> {
@@ -47,10 +47,11 @@ async fn run(
     let outcome = match caller.resume_token.take() {
         Some(resume_token) => in_flight::run_resumed(hub, &mut caller, resume_token).await?,
         None => {
-            let found = hub.with_realm(caller.realm, |realm| {
-                realm.route(Kind::Prompt, &request.name, &caller.target())
-            });
-            let (session, prompt) = found
+            let target = caller.target();
+            let route = |realm: &Realm| realm.route(Kind::Prompt, &request.name, &target);
+            caller.wait_for_route(hub, route).await;
+            let (session, prompt) = hub
+                .with_realm(caller.realm, route)
                 .unwrap_or(Err(RoutingError::NoSessions))
                 .map_err(RequestError::not_routed(Kind::Prompt))?;
             prompt_arguments::validate(&prompt, &request.arguments)?;

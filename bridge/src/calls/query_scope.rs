@@ -5,6 +5,7 @@ use bridge_protocol::{ErrorCode, Kind, QueryId, SessionId};
 use serde_json::{Map, json};
 
 use super::CallRequest;
+use super::page_wait::wait_until;
 use crate::agent_queries::QueryLifetime;
 use crate::calls::get_result::GET_RESULT;
 use crate::hub::Hub;
@@ -35,15 +36,9 @@ pub(super) async fn wait_for_page(
     query: &QueryId,
     lifetime: &QueryLifetime,
 ) {
-    loop {
-        // Created before the state is checked, so that no notification in between is missed.
-        let attached_or_ended = lifetime.page_attached_or_ended();
-        let is_detached = |realm: &Realm| realm.is_query_detached(query);
-        if hub.with_realm(realm, is_detached) != Some(true) {
-            return;
-        }
-        attached_or_ended.await;
-    }
+    let is_detached = |realm: &Realm| realm.is_query_detached(query);
+    let is_attached = || hub.with_realm(realm, is_detached) != Some(true);
+    wait_until(|| lifetime.page_attached_or_ended(), is_attached).await;
 }
 
 /// Routes the call of an agent to the page that sent the query, unless it names a page itself. Calls

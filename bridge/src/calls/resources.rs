@@ -10,7 +10,7 @@ use crate::counters::{CallKind, CountedEnd};
 use crate::hub::Hub;
 use bridge_mcp_results::page_object::AnswerList;
 use bridge_mcp_results::request_error::RequestError;
-use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RoutingError};
+use bridge_realm::realm::{CallOutcome, PageRequest, Realm, ResourceMatch, RoutingError};
 
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.
@@ -34,9 +34,10 @@ async fn run(
     let outcome = match caller.resume_token.take() {
         Some(resume_token) => in_flight::run_resumed(hub, &mut caller, resume_token).await?,
         None => {
-            let found = hub.with_realm(caller.realm, |realm| {
-                realm.route_resource(&uri, &caller.target())
-            });
+            let target = caller.target();
+            let route = |realm: &Realm| realm.route_resource(&uri, &target);
+            caller.wait_for_route(hub, route).await;
+            let found = hub.with_realm(caller.realm, route);
             let no_pages = || {
                 let (name, available) = (uri.clone(), Vec::new());
                 Err(RoutingError::NotFound { name, available })

@@ -3,7 +3,7 @@
 use bridge_mcp_results::request_error::RequestError;
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, SessionId};
+use bridge_protocol::{ErrorCode, Kind, SessionId};
 use serde_json::value::RawValue;
 
 use super::validation;
@@ -22,7 +22,7 @@ use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{
-    CallFailure, CallOutcome, PageAbilities, PageRequest, RoutingError, SessionTarget,
+    CallFailure, CallOutcome, PageAbilities, PageRequest, Realm, RoutingError, SessionTarget,
 };
 
 /// How a client calls a tool of a page.
@@ -228,6 +228,21 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
     let turn = scan_turn().await.map_err(RouteFailure::Work)?;
     let session = request.arguments.session_argument();
     drop(turn);
+    let in_realm =
+        |realm: &Realm, target: &SessionTarget| realm.route(Kind::Tool, &request.tool, target);
+    let find_page = |realm: &Realm| match &session {
+        Some(SessionArgument::Session(session)) => {
+            let by_argument = in_realm(realm, &SessionTarget::Session(session.clone()));
+            by_argument.or_else(|error| match in_realm(realm, &default_target) {
+                Ok((session, SharedDefinition::Tool(tool))) if tool.has_own_session_argument() => {
+                    Ok((session, SharedDefinition::Tool(tool)))
+                }
+                _ => Err(error),
+            })
+        }
+        _ => in_realm(realm, &default_target),
+    };
+    request.caller.wait_for_route(hub, find_page).await;
     let by_argument = match session {
         None => return find_parsed(&default_target).await,
         Some(SessionArgument::NotString) => find_parsed(&default_target).await,

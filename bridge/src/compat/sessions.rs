@@ -139,7 +139,8 @@ impl CompatSessions {
             protocol_version: "2024-11-05".to_owned(),
         };
         let realm = principal.realm;
-        let slot = self.pool.reserve(&Party::new(address, realm));
+        let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
+        let slot = self.pool.reserve(&id, &Party::new(address, realm));
         let slot = slot.map_err(|_| SessionLimitReached)?;
         let notifier = self.pool.evicting_idle(realm, || {
             ClientNotifier::connect(&hub, realm, address, client.clone())
@@ -155,9 +156,8 @@ impl CompatSessions {
             }),
             ended,
         };
-        let id = slot.id().to_string();
         self.pool.insert(slot, Arc::new(session));
-        Ok(id)
+        Ok(id.to_string())
     }
 
     /// Marks a request as running while the guard lives; `None` if there is no session with this

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use bridge_settings::{Secret, values};
+use bridge_settings::values;
 use clap::Args;
 
 const DEFAULT_MAX_CALLS: usize = 256;
 
 /// Settings of calls.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Calls")]
 pub struct CallSettings {
     /// Calls in flight per token.
@@ -34,17 +34,6 @@ pub struct CallSettings {
     /// of progress that the page reports.
     #[arg(long, env = "MCP_WEB_PROGRESS_EVERY", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration_or_zero)]
     pub progress_every: Duration,
-
-    /// Secret that seals the state which clients of MCP 2026-07-28 carry between the rounds of a
-    /// call: at least 32 characters. Without one, a new one is generated at each start. Calls that
-    /// wait for input do not survive a restart either way.
-    #[arg(
-        long,
-        env = "MCP_WEB_STATE_KEY",
-        value_name = "SECRET",
-        hide_env_values = true
-    )]
-    pub state_key: Option<Secret>,
 }
 
 impl Default for CallSettings {
@@ -55,7 +44,6 @@ impl Default for CallSettings {
             max_call_timeout: Duration::from_secs(60 * 60),
             input_timeout: Duration::from_secs(10 * 60),
             progress_every: Duration::from_secs(10),
-            state_key: None,
         }
     }
 }

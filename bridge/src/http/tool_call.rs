@@ -148,6 +148,7 @@ where
             limits: DeliveryLimits::default(),
             client_responses: Vec::new(),
             resume_token: None,
+            pages_awaited_until: None,
             audit: None,
         },
         tool: parsed.tool_name,

@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 
 use super::accept_header::accepts_only_events;
 use super::headers::{METHOD, NAME, session_id_header, single_header};
+use super::initialize;
 use super::json_rpc_message::{Params, json_string};
 use super::message_reader::MessageReader;
 use super::protocol_version::{MODERN_VERSION, has_sessions, known_version, protocol_version};
@@ -66,7 +67,7 @@ impl<'a> CheckedRequest<'a> {
                 (client, None, level)
             }
             None => {
-                let session = find_session(mcp, headers, principal)?;
+                let session = find_session(mcp, headers, principal, address)?;
                 let (client, level) = session.client().ok_or(Refused::SessionNotFound)?;
                 (client, Some(session), Some(level))
             }
@@ -94,6 +95,10 @@ impl<'a> CheckedRequest<'a> {
             session: self.page_session()?,
             wants_progress: self.progress_token().is_some(),
             log_level: self.log_level,
+            pages_awaited_until: self
+                .session
+                .as_ref()
+                .and_then(|it| it.pages_awaited_until()),
             max_event_bytes: self.reader().max_event_bytes(),
         })
     }
@@ -146,17 +151,24 @@ pub(super) enum Refused {
     SessionNotFound,
 }
 
-/// Returns the session to which a message belongs.
+/// Returns the session to which a message belongs, and restores it if it was open before a restart.
 pub(super) fn find_session(
     mcp: &McpService,
     headers: &HeaderMap,
     principal: &Principal,
+    address: ClientAddress,
 ) -> Result<Arc<McpSession>, Refused> {
-    let names_known_version = protocol_version(headers).is_none_or(has_sessions);
-    let session = session_id_header(headers).filter(|_| names_known_version);
-    let session = session.ok_or(Refused::ByRmcp)?;
-    let session = mcp.sessions.get(principal.realm, session);
+    let id = session_id(headers)?;
+    let session = mcp.sessions.get(principal.realm, id);
+    let session = session.or_else(|| initialize::restore(mcp, headers, principal, address, id));
     session.ok_or(Refused::SessionNotFound)
+}
+
+/// Returns the id of the session to which a message belongs.
+pub(super) fn session_id(headers: &HeaderMap) -> Result<&str, Refused> {
+    let names_known_version = protocol_version(headers).is_none_or(has_sessions);
+    let id = session_id_header(headers).filter(|_| names_known_version);
+    id.ok_or(Refused::ByRmcp)
 }
 
 /// Returns the client of a request that contains all that is needed: each of MCP 2026-07-28, and one of

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::accept_header::{accepts_events, accepts_only_events};
-use super::checked_request::{CheckedRequest, Refused, find_session};
+use super::checked_request::{CheckedRequest, Refused, find_session, session_id};
 use super::client_questions::Answer;
 use super::headers::{LAST_EVENT_ID, SESSION_ID, session_id_header};
 use super::http_response::{
@@ -98,7 +98,7 @@ async fn route(
     let served = match parts.method {
         Method::POST => serve_post(mcp, &mut parts.headers, &body, &principal, address).await,
         Method::GET => check_kind(&RequestKind::Stream, &principal)
-            .map(|()| serve_get(mcp, &parts.headers, &principal)),
+            .map(|()| serve_get(mcp, &parts.headers, &principal, address)),
         Method::DELETE => Ok(serve_delete(mcp, &parts.headers, &principal)),
         _ => Ok(Served::BY_RMCP),
     };
@@ -223,7 +223,7 @@ async fn serve_post(
         return Ok(Served::BY_RMCP);
     }
     let (Some(id), Some(method)) = (message.id, message.method.as_deref()) else {
-        return Ok(match find_session(mcp, headers, principal) {
+        return Ok(match find_session(mcp, headers, principal, address) {
             Ok(session) => {
                 accept_message(&session, &message);
                 StatusCode::ACCEPTED.into()
@@ -305,13 +305,18 @@ fn accept_message(session: &Arc<McpSession>, message: &Message<'_>) {
 }
 
 /// Opens or resumes a stream of a session.
-fn serve_get(mcp: &McpService, headers: &HeaderMap, principal: &Principal) -> Served {
+fn serve_get(
+    mcp: &McpService,
+    headers: &HeaderMap,
+    principal: &Principal,
+    address: ClientAddress,
+) -> Served {
     let event_log = mcp.sessions.event_log();
     let last_event_id = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
-    let session = session_id_header(headers).and_then(|id| mcp.sessions.get(principal.realm, id));
+    let session = find_session(mcp, headers, principal, address);
     let mut lease = None;
     let mut resumed_call = None;
-    if let (Some(last_event_id), Some(session)) = (last_event_id, &session)
+    if let (Some(last_event_id), Ok(session)) = (last_event_id, &session)
         && !standalone_stream::is_event_id(session, last_event_id)
     {
         match lease_replay(mcp, session, last_event_id) {
@@ -323,7 +328,7 @@ fn serve_get(mcp: &McpService, headers: &HeaderMap, principal: &Principal) -> Se
     if !accepts_events(headers) {
         return Served::BY_RMCP;
     }
-    let session = match find_session(mcp, headers, principal) {
+    let session = match session {
         Ok(session) => session,
         Err(refused) => return Served::refused(refused),
     };
@@ -338,19 +343,23 @@ fn serve_get(mcp: &McpService, headers: &HeaderMap, principal: &Principal) -> Se
     Served::Response(until_expiry(response, principal.expires_at()))
 }
 
-/// Ends a session.
+/// Ends a session, which may be one that could be restored.
 fn serve_delete(mcp: &McpService, headers: &HeaderMap, principal: &Principal) -> Served {
-    match find_session(mcp, headers, principal) {
-        Ok(session) => {
-            mcp.sessions.end(&session);
-            StatusCode::NO_CONTENT.into()
-        }
-        Err(Refused::SessionNotFound) => {
-            let message = "there is no such MCP session: it has ended, or belongs to another token";
-            Problem::new(ErrorCode::SessionNotFound, message).into()
-        }
-        Err(Refused::ByRmcp) => Served::BY_RMCP,
+    let id = match session_id(headers) {
+        Ok(id) => id,
+        Err(refused) => return Served::refused(refused),
+    };
+    // First, so that no request restores it afterwards.
+    let could_be_restored = mcp.session_ids.end(principal.realm, id);
+    let session = mcp.sessions.get(principal.realm, id);
+    if let Some(session) = &session {
+        mcp.sessions.end(session);
     }
+    if could_be_restored || session.is_some() {
+        return StatusCode::NO_CONTENT.into();
+    }
+    let message = "there is no such MCP session: it has ended, or belongs to another token";
+    Problem::new(ErrorCode::SessionNotFound, message).into()
 }
 
 /// Waits until the body of a request may be scanned on this thread.

@@ -1,30 +1,39 @@
-//! The MCP method `initialize`, which opens an MCP session (revisions before 2026-07-28).
+//! The MCP method `initialize`, which opens an MCP session (revisions before 2026-07-28), and how such a
+//! session is restored.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
 use bridge_edge::ClientAddress;
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ConnectedClient, ErrorCode};
 use http::{HeaderMap, HeaderValue};
 use rmcp::ServerHandler;
-use rmcp::model::{InitializeRequestParams, InitializeResult};
+use rmcp::model::{InitializeRequestParams, ProtocolVersion};
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::time::Instant;
 
 use super::headers::SESSION_ID;
 use super::http_response::{single_event, single_response, with_guard};
 use super::json_rpc_message::params_of;
 use super::json_rpc_response::{EncodedResponse, encode_error, encode_result};
 use super::message_reader::MessageReader;
+use super::notifier::ClientNotifier;
 use super::protocol_version::allow_initialize;
 use super::requesting_client::RequestingClient;
 use super::rmcp_conversions;
 use super::rmcp_handler::refusal_to_error;
 use super::service::McpService;
 use super::session::{ActivityGuard, McpSession};
+use super::session_ids::SessionIds;
 use crate::budget::{Party, RefusalKind};
-use crate::hub::NO_MEMORY_FOR_NEWCOMERS;
+use crate::hub::{Hub, NO_MEMORY_FOR_NEWCOMERS};
 use crate::web::Problem;
+
+/// How long the requests of a restored session wait for its pages. A page of a bridge that starts again
+/// within a second is back within two, see the backoff of the SDK.
+const PAGES_AWAITED: Duration = Duration::from_secs(3);
 
 /// Opens a session. Returns `None` for a request that rmcp must refuse.
 pub(super) fn serve(
@@ -43,19 +52,27 @@ pub(super) fn serve(
         let code = ErrorCode::MemoryLimitExceeded;
         return Some(Problem::new(code, NO_MEMORY_FOR_NEWCOMERS).into_response());
     }
+    let refuse = |error| single_response(encode_error(id, &error, false), false);
+    let result = match mcp.handler.negotiate_initialize(&params) {
+        Ok(result) => result,
+        Err(error) => return Some(refuse(error)),
+    };
+    let session_id = match &principal.query {
+        // Its token is not valid after a restart.
+        Some(_) => SessionIds::create_unrestorable(),
+        None => mcp
+            .session_ids
+            .create(principal.realm, &params, &result.protocol_version),
+    };
     let party = Party::new(address, principal.realm);
-    let (session, activity) = match open_session(mcp, &party) {
+    let (session, activity) = match open_session(mcp, &session_id, &party) {
         Ok(opened) => opened,
         Err(problem) => return Some(problem.into_response()),
     };
-    let result = match connect(mcp, headers, &session, params) {
-        Ok(result) => result,
-        Err(error) => {
-            mcp.sessions.end(&session);
-            let response = encode_error(id, &error, false);
-            return Some(single_response(response, false));
-        }
-    };
+    if let Err(error) = connect(mcp, headers, &session, params, &result.protocol_version) {
+        mcp.sessions.end(&session);
+        return Some(refuse(error));
+    }
     let query = principal.query.as_ref();
     let lifetime = query.and_then(|query| mcp.state.agent_queries.lifetime_of(query));
     if let Some(lifetime) = lifetime {
@@ -76,7 +93,14 @@ pub(super) fn serve_again(
     id: &RawValue,
     body: &[u8],
 ) -> EncodedResponse {
-    let initialized = params_of(body).and_then(|params| connect(mcp, headers, session, params));
+    let initialized = params_of(body).and_then(|params: InitializeRequestParams| {
+        let result = mcp.handler.negotiate_initialize(&params)?;
+        let version = &result.protocol_version;
+        mcp.session_ids
+            .client_replaced(session.realm(), session.id(), &params, version);
+        connect(mcp, headers, session, params, version)?;
+        Ok(result)
+    });
     match initialized {
         Ok(result) => encode_result(id, &result),
         Err(error) => encode_error(id, &error, false),
@@ -89,12 +113,31 @@ fn connect(
     headers: &HeaderMap,
     session: &Arc<McpSession>,
     params: InitializeRequestParams,
-) -> Result<InitializeResult, rmcp::ErrorData> {
+    version: &ProtocolVersion,
+) -> Result<(), rmcp::ErrorData> {
     let hub = &mcp.state.hub;
-    let result = mcp.handler.negotiate_initialize(&params)?;
-    let version = Some(result.protocol_version.clone());
+    let client = describe_client(hub, headers, session, params, version);
+    let _activity = session.begin_activity();
+    // A client that initialises again is still one client.
+    session.set_notifier(None);
+    let address = session.party().address;
+    let connected = mcp
+        .sessions
+        .connect_client(hub, session.realm(), address, &client);
+    session.set_notifier(connected.map_err(refusal_to_error)?);
+    Ok(())
+}
+
+/// Sets the client of a session, and returns its description for pages.
+fn describe_client(
+    hub: &Hub,
+    headers: &HeaderMap,
+    session: &McpSession,
+    params: InitializeRequestParams,
+    version: &ProtocolVersion,
+) -> ConnectedClient {
     let capabilities = to_raw_value(&params.capabilities).ok();
-    let info = Some(params.client_info);
+    let (info, version) = (Some(params.client_info), Some(version.clone()));
     let client = RequestingClient::new(
         &hub.config,
         MessageReader::from_headers(headers),
@@ -103,22 +146,50 @@ fn connect(
         capabilities,
     );
     session.set_client(client);
-    let _activity = session.begin_activity();
-    // A client that initialises again is still one client.
-    session.set_notifier(None);
-    let client = rmcp_conversions::connected_client(info, version);
-    let address = session.party().address;
-    let connected = mcp
-        .sessions
-        .connect_client(hub, session.realm(), address, &client);
-    session.set_notifier(connected.map_err(refusal_to_error)?);
-    Ok(result)
+    rmcp_conversions::connected_client(info, version)
+}
+
+/// Restores the session of an id that this bridge, or one before it, has given to a client of this
+/// realm. Returns `None` if the id is not such a one, its client has ended the session, or there is no
+/// free place for it.
+///
+/// A session that had ended because it was idle, or made room, is restored as well: its client does not
+/// know that. But no other makes room for it. Otherwise clients beyond a limit would evict each other
+/// with every request. A client that gets 404 can open a new session, which may evict an idle one.
+pub(super) fn restore(
+    mcp: &McpService,
+    headers: &HeaderMap,
+    principal: &Principal,
+    address: ClientAddress,
+    id: &str,
+) -> Option<Arc<McpSession>> {
+    let (hub, realm) = (&mcp.state.hub, principal.realm);
+    let former = mcp.session_ids.open(realm, id)?;
+    mcp.session_ids.unless_ended(&former, || {
+        // Another request of the client may have restored it.
+        if let Some(session) = mcp.sessions.get(realm, id) {
+            return Some(session);
+        }
+        if hub.budgets.memory.is_scarce() {
+            return None;
+        }
+        let until = Instant::now() + PAGES_AWAITED;
+        let session = McpSession::new(id.into(), Party::new(address, realm)).continue_former(until);
+        let version = former.params.protocol_version.clone();
+        mcp.sessions.add_restored(session, |session| {
+            let client = describe_client(hub, headers, session, former.params.clone(), &version);
+            let notifier = ClientNotifier::connect(hub, realm, address, client)?;
+            session.set_notifier(notifier);
+            Ok(())
+        })
+    })
 }
 
 /// Opens the session for a request. At the limit of the token, its session that has been idle for
 /// longest is evicted, and at the limit of all sessions one of the parties with the most.
 fn open_session(
     mcp: &McpService,
+    id: &Arc<str>,
     party: &Party<RealmId>,
 ) -> Result<(Arc<McpSession>, ActivityGuard), Problem> {
     let hub = &mcp.state.hub;
@@ -135,7 +206,7 @@ fn open_session(
         );
         too_many(RefusalKind::MaxClients, message)
     })?;
-    mcp.sessions.open(party).map_err(|used| {
+    mcp.sessions.open(id, party).map_err(|used| {
         let message = format!(
             "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this \
              token; none of those is idle, and nobody has many more: close some clients, or raise \

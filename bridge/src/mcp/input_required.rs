@@ -5,7 +5,9 @@
 //! the request that it was issued for, with its arguments. The state is signed, not secret.
 
 use bridge_auth::RealmId;
+use bridge_edge::derive_key;
 use bridge_protocol::{CallId, ClientRequest, ErrorCode};
+use bridge_settings::Secret;
 use rmcp::ErrorData;
 use rmcp::model::{
     InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, RequestStateError,
@@ -17,6 +19,9 @@ use serde_json::{Value, json};
 use super::request_digest::RequestDigest;
 use crate::calls::ResumeToken;
 use crate::config::Config;
+
+/// The purpose of the key.
+const PURPOSE: &str = "request state";
 
 /// Seals and unseals request states.
 pub(super) struct RequestStateSealer {
@@ -32,17 +37,11 @@ struct RequestState {
 }
 
 impl RequestStateSealer {
-    /// Creates a sealer with the configured key, or with a random one.
-    pub(super) fn new(config: &Config) -> Self {
-        let codec = match &config.calls.state_key {
-            Some(key) => RequestStateCodec::new(key.expose().as_bytes()),
-            None => {
-                let random_bytes = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
-                RequestStateCodec::new(random_bytes.map(uuid::Uuid::into_bytes).concat())
-            }
-        };
+    /// Creates a sealer with the key that survives restarts, or with a random one.
+    pub(super) fn new(key: Option<&Secret>, config: &Config) -> Self {
+        let key = key.cloned().unwrap_or_else(Secret::random);
         Self {
-            codec,
+            codec: RequestStateCodec::new(derive_key(&key, PURPOSE)),
             ttl: config.calls.input_timeout,
         }
     }

@@ -10,6 +10,7 @@ use bridge_protocol::{
 };
 use rmcp::model::{Implementation, ProtocolVersion};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::message_reader::MessageReader;
 use super::rmcp_conversions;
@@ -40,6 +41,8 @@ pub(super) struct RequestOptions {
     /// Whether the client requests progress notifications.
     pub(super) wants_progress: bool,
     pub(super) log_level: Option<LogLevel>,
+    /// Until when the request waits for a page that has not registered, if at all.
+    pub(super) pages_awaited_until: Option<Instant>,
     /// The maximum size of a response that is sent as an event of a stream.
     pub(super) max_event_bytes: Option<usize>,
 }
@@ -176,6 +179,7 @@ impl RequestingClient {
             },
             client_responses: Vec::new(),
             resume_token: None,
+            pages_awaited_until: options.pages_awaited_until,
             audit: None,
         }
     }

@@ -25,7 +25,7 @@ use super::request_context::{address_of, reader_of, realm_of, session_of};
 use super::sessions::McpSessions;
 use super::{capabilities, rmcp_conversions};
 use crate::budget::WorkOrder;
-use crate::calls::builtin_resources;
+use crate::calls::{builtin_resources, wait_for_any_page};
 use crate::hub::Hub;
 
 /// The handler of one request, in a session or not.
@@ -50,6 +50,8 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<ListPage<T>, ErrorData> {
         let realm = realm_of(context)?;
+        let until = session_of(context).and_then(|session| session.pages_awaited_until());
+        wait_for_any_page(&self.hub, realm, until).await;
         let definitions = self.hub.with_realm(realm, |realm| realm.published(kind));
         let definitions = definitions.unwrap_or_default();
         let version = context.protocol_version();

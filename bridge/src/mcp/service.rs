@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use bridge_settings::Secret;
+
 use super::client_cache::ClientCache;
 use super::input_required::RequestStateSealer;
 use super::rmcp_handler::Handler;
 use super::rmcp_services::RmcpServices;
 use super::session::McpSession;
+use super::session_ids::SessionIds;
 use super::sessions::McpSessions;
 use crate::agent_queries::QueryLifetime;
 use crate::web::AppState;
@@ -20,10 +23,12 @@ pub(crate) struct McpService {
     pub(super) sessions: Arc<McpSessions>,
     pub(super) client_cache: Arc<ClientCache>,
     pub(super) sealer: Arc<RequestStateSealer>,
+    pub(super) session_ids: Arc<SessionIds>,
 }
 
 impl McpService {
-    pub(crate) fn new(state: AppState) -> Self {
+    /// Creates the service. `key` seals the states of calls, if it survives a restart.
+    pub(crate) fn new(state: AppState, key: Option<&Secret>, session_ids: SessionIds) -> Self {
         let hub = Arc::clone(&state.hub);
         let sessions = Arc::new(McpSessions::start(&hub.config));
         let handler = Handler::new(Arc::clone(&hub), Arc::clone(&sessions));
@@ -33,7 +38,8 @@ impl McpService {
             handler,
             sessions,
             client_cache: Arc::default(),
-            sealer: Arc::new(RequestStateSealer::new(&hub.config)),
+            sealer: Arc::new(RequestStateSealer::new(key, &hub.config)),
+            session_ids: Arc::new(session_ids),
             state,
         }
     }

@@ -12,6 +12,7 @@ use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use super::change_log::ChangeLog;
 use super::client_questions::ClientQuestions;
@@ -30,6 +31,10 @@ const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 #[derive(Debug)]
 pub(super) struct McpSession {
     id: Arc<str>,
+    /// Distinguishes the events of this session from those of its id before it was restored.
+    life: Uuid,
+    /// Until when requests wait for the pages that were there before a restart.
+    pages_awaited_until: Option<Instant>,
     /// The party whose share of the limits the session counts for: the client that opened it.
     party: Party<RealmId>,
     state: Mutex<State>,
@@ -75,6 +80,8 @@ impl McpSession {
     pub(super) fn new(id: Arc<str>, party: Party<RealmId>) -> Self {
         Self {
             id,
+            life: Uuid::new_v4(),
+            pages_awaited_until: None,
             party,
             state: Mutex::new(State {
                 client: None,
@@ -95,8 +102,40 @@ impl McpSession {
         }
     }
 
+    /// Makes a new session continue a former one of its id. Its client has finished the handshake, and
+    /// does not know what has changed since. Its pages may not have registered yet.
+    pub(super) fn continue_former(mut self, pages_awaited_until: Instant) -> Self {
+        self.pages_awaited_until = Some(pages_awaited_until);
+        let mut state = self.state();
+        state.is_ready = true;
+        let first = state.changes.last_number() + 1;
+        state.changes.record(PendingNotifications {
+            tools_changed: true,
+            prompts_changed: true,
+            resources_changed: true,
+            ..PendingNotifications::default()
+        });
+        state.first_unsent = Some(first);
+        drop(state);
+        self
+    }
+
+    /// Whether the session continues a former one of its id.
+    pub(super) fn is_restored(&self) -> bool {
+        self.pages_awaited_until.is_some()
+    }
+
     pub(super) fn id(&self) -> &Arc<str> {
         &self.id
+    }
+
+    pub(super) fn life(&self) -> Uuid {
+        self.life
+    }
+
+    /// Until when requests wait for pages that have not registered, if at all.
+    pub(super) fn pages_awaited_until(&self) -> Option<Instant> {
+        self.pages_awaited_until
     }
 
     /// The party whose share of the limits the session counts for.

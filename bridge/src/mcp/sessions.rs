@@ -15,7 +15,7 @@ use super::session::{ActivityGuard, McpSession};
 use crate::budget::{Party, PoolUse};
 use crate::config::Config;
 use crate::hub::Hub;
-use crate::web::session_pool::{PooledSession, SessionPool};
+use crate::web::session_pool::{PooledSession, SessionPool, SessionSlot};
 
 /// The MCP sessions, by their ids.
 pub(super) struct McpSessions {
@@ -52,25 +52,46 @@ impl McpSessions {
         }
     }
 
-    /// Opens a session, which is active while the guard exists. At the limit of all sessions, one
-    /// of the parties with the most makes room.
+    /// Opens a session with this id, which is active while the guard exists. At the limit of all
+    /// sessions, one of the parties with the most makes room.
     ///
     /// # Errors
     ///
     /// When no session makes room: how much of the limit the party uses.
     pub(super) fn open(
         &self,
+        id: &Arc<str>,
         party: &Party<RealmId>,
     ) -> Result<(Arc<McpSession>, ActivityGuard), PoolUse> {
-        let slot = self.pool.reserve(party)?;
-        let session = Arc::new(McpSession::new(Arc::clone(slot.id()), *party));
+        let slot = self.pool.reserve(id, party)?;
+        let session = Arc::new(McpSession::new(Arc::clone(id), *party));
         let activity = session.begin_activity();
+        self.insert(slot, &session);
+        Ok((session, activity))
+    }
+
+    /// Adds a session that was restored, once `connect` has connected its client. Returns `None` if
+    /// that fails, or if there is no free place: a session that is restored evicts no other.
+    pub(super) fn add_restored(
+        &self,
+        session: McpSession,
+        connect: impl FnOnce(&McpSession) -> Result<(), Refusal>,
+    ) -> Option<Arc<McpSession>> {
+        // It may have expired, and still be there.
+        self.pool.end(session.id());
+        let slot = self.pool.try_reserve(session.id(), &session.party())?;
+        connect(&session).ok()?;
+        let session = Arc::new(session);
+        self.insert(slot, &session);
+        Some(session)
+    }
+
+    fn insert(&self, slot: SessionSlot, session: &Arc<McpSession>) {
         let logged = LoggedSession {
-            session: Arc::clone(&session),
+            session: Arc::clone(session),
             event_log: self.event_log.clone(),
         };
         self.pool.insert(slot, logged);
-        Ok((session, activity))
     }
 
     /// Connects a client to its realm, see [`ClientNotifier::connect`]. At the limit of clients of the

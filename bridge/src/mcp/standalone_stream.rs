@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::{Stream, stream};
+use uuid::Uuid;
 
 use super::event_json::EventJson;
 use super::http_response::{EncodedEvent, encode_event, encode_priming_event};
 use super::session::{ActivityGuard, McpSession, StreamRole};
 use crate::hub::{NotificationQueue, PendingNotifications};
 
-/// The text after the session's id in the ids of these events. Numbers of changes follow it.
+/// The text after the life of the session in the ids of these events. Numbers of changes follow it.
 const ID_SUFFIX: &str = ":common/";
 
 /// An open stream of a session. Of several, the one that was opened last is used.
@@ -48,14 +49,21 @@ pub(super) fn open(
     })
 }
 
-/// Whether the client can resume the stream of this session after an event with this id.
+/// Whether the client can resume the stream of this session after an event with this id. After one from
+/// before the session was restored, it receives what a new stream does.
 pub(super) fn is_event_id(session: &McpSession, event_id: &str) -> bool {
-    number_of_change(session, event_id).is_some()
+    let parsed = parse_event_id(event_id);
+    parsed.is_some_and(|(life, _)| life == session.life() || session.is_restored())
 }
 
 fn number_of_change(session: &McpSession, event_id: &str) -> Option<u64> {
-    let number = event_id.strip_prefix(&**session.id())?;
-    number.strip_prefix(ID_SUFFIX)?.parse().ok()
+    let (life, number) = parse_event_id(event_id)?;
+    (life == session.life()).then_some(number)
+}
+
+fn parse_event_id(event_id: &str) -> Option<(Uuid, u64)> {
+    let (life, number) = event_id.split_once(ID_SUFFIX)?;
+    Some((life.parse().ok()?, number.parse().ok()?))
 }
 
 impl StandaloneStream {
@@ -105,7 +113,7 @@ impl Drop for StandaloneStream {
 }
 
 fn event_id(session: &McpSession, number: u64) -> String {
-    format!("{}{ID_SUFFIX}{number}", session.id())
+    format!("{}{ID_SUFFIX}{number}", session.life())
 }
 
 async fn next_changes(queue: Option<&NotificationQueue>) -> PendingNotifications {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
-use bridge_edge::HostOriginPolicy;
+use bridge_edge::{HostOriginPolicy, StateFolder, StateFolderError};
 use bridge_protocol::limits;
 use bridge_settings::{Secret, warning_if_open_to_all};
 
@@ -51,6 +51,9 @@ pub enum StartError {
          the search path: install it, or set `agent_url`"
     )]
     NoAgent,
+    /// The folder for what survives a restart cannot be used.
+    #[error("`state_dir` cannot be used: {0}")]
+    StateFolder(StateFolderError),
     /// The address is in use, or is not an address of this machine.
     #[error(
         "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
@@ -109,6 +112,9 @@ impl CheckedConfig {
         }
         if config.agent.run_agent && agent_program().is_none() {
             return Err(StartError::NoAgent);
+        }
+        if let Some(folder) = &config.state.state_dir {
+            StateFolder::check(folder).map_err(StartError::StateFolder)?;
         }
         let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
         let policy = HostOriginPolicy::new(

@@ -56,13 +56,6 @@ pub(crate) struct SessionSlot {
     permit: SessionPermit,
 }
 
-impl SessionSlot {
-    /// The id of the session.
-    pub(crate) fn id(&self) -> &Arc<str> {
-        &self.id
-    }
-}
-
 impl<S: PooledSession> Entry<S> {
     fn idle_since(&self) -> Option<Instant> {
         self.session.idle_deadline(Duration::ZERO)
@@ -87,23 +80,33 @@ impl<S: PooledSession> SessionPool<S> {
         })
     }
 
-    /// Reserves the place of a session. At the limit of all sessions, a session of one of the
-    /// parties with the most is evicted.
+    /// Reserves the place of a session with this id. At the limit of all sessions, a session of one of
+    /// the parties with the most is evicted.
     ///
     /// # Errors
     ///
     /// When the limit is reached and no session makes room: how much of it the party uses.
-    pub(crate) fn reserve(&self, party: &Party<RealmId>) -> Result<SessionSlot, PoolUse> {
-        let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
+    pub(crate) fn reserve(
+        &self,
+        id: &Arc<str>,
+        party: &Party<RealmId>,
+    ) -> Result<SessionSlot, PoolUse> {
         for _ in 0..MAX_EVICTIONS {
-            if let Some(permit) = self.slots.try_acquire(party, Arc::clone(&id)) {
-                return Ok(SessionSlot { id, permit });
+            if let Some(slot) = self.try_reserve(id, party) {
+                return Ok(slot);
             }
             if !self.evict_for(party) {
                 break;
             }
         }
         Err(self.slots.used_by(party))
+    }
+
+    /// Reserves a place that is free, and evicts no session.
+    pub(crate) fn try_reserve(&self, id: &Arc<str>, party: &Party<RealmId>) -> Option<SessionSlot> {
+        let permit = self.slots.try_acquire(party, Arc::clone(id))?;
+        let id = Arc::clone(id);
+        Some(SessionSlot { id, permit })
     }
 
     /// Adds a session at its place.
@@ -271,8 +274,9 @@ mod tests {
 
     /// Opens a session that is idle from now on, or in use.
     fn open(pool: &Pool, party: &Party<RealmId>, is_idle: bool) -> (Arc<str>, Arc<TestSession>) {
-        let slot = pool.reserve(party).unwrap();
-        let (id, session) = (Arc::clone(slot.id()), Arc::<TestSession>::default());
+        let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
+        let slot = pool.reserve(&id, party).unwrap();
+        let session = Arc::<TestSession>::default();
         session.set_idle_since(is_idle.then(Instant::now));
         pool.insert(slot, Arc::clone(&session));
         (id, session)
@@ -347,7 +351,9 @@ mod tests {
         assert!(sessions[7].has_ended() && !sessions[6].has_ended());
         assert!(!first.has_ended() && !second.has_ended());
         // A party that holds the most does not make room for more of its entries that are in use.
-        let used = pool.reserve(&party(1, "a")).unwrap_err();
+        let used = pool.reserve(&"new".into(), &party(1, "a")).unwrap_err();
         assert_eq!((used.capacity, used.by_party), (8, 6));
+        assert!(pool.try_reserve(&"new".into(), &party(2, "b")).is_none());
+        assert_eq!(pool.count(), 8, "nothing was evicted");
     }
 }

@@ -207,7 +207,7 @@ async fn a_request_state_from_before_a_restart_is_rejected_with_advice() {
     for state_key in [None, key] {
         let config = || {
             let mut config = test_config();
-            config.calls.state_key = state_key.clone();
+            config.state.state_key = state_key.clone();
             config
         };
         let former = start_bridge_with(config()).await;

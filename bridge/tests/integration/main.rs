@@ -36,6 +36,7 @@ mod prompts_and_resources;
 mod refusals;
 mod rejections;
 mod rest;
+mod restored_sessions;
 mod sdk_files;
 mod sessions;
 mod shares;

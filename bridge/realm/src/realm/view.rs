@@ -15,6 +15,11 @@ impl Realm {
         self.sessions.iter()
     }
 
+    /// Whether any page has registered its definitions.
+    pub fn has_registered_page(&self) -> bool {
+        self.sessions.values().any(Session::has_registered)
+    }
+
     /// The session with this id.
     pub fn session(&self, id: &SessionId) -> Option<(&SessionId, &Session)> {
         self.sessions.get_key_value(id)

@@ -178,6 +178,7 @@ async fn call_with_progress(
         },
         client_responses: Vec::new(),
         resume_token: None,
+        pages_awaited_until: None,
         audit: None,
     };
     let request = CallRequest {

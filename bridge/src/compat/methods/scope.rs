@@ -50,6 +50,7 @@ impl RequestScope {
             limits: DeliveryLimits::default(),
             client_responses: Vec::new(),
             resume_token: None,
+            pages_awaited_until: None,
             audit: None,
         }
     }

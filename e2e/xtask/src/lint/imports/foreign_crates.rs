@@ -92,6 +92,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config/page_limits.rs",
             "bridge/src/config/page_timings.rs",
             "bridge/src/config/results.rs",
+            "bridge/src/config/state.rs",
             "bridge/src/config/tabs.rs",
             "bridge/src/config/tokens.rs",
             "bridge/src/fuzz.rs",
