@@ -35,6 +35,7 @@ pub mod program_paths;
 mod query_page;
 mod random;
 mod real_clients;
+mod request_tap;
 mod reserved_port;
 mod sdk_page;
 pub mod simulation;
@@ -70,7 +71,7 @@ pub use process::ProcessGroup;
 pub use query_page::{PageTool, QueryPage};
 pub use real_clients::{
     ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Driver,
-    DriverTransport, Package, StepResult, ToolOutput, run_inspector,
+    DriverTransport, Package, RestartedBridge, StepResult, ToolOutput, run_inspector,
 };
 pub use reserved_port::ReservedPort;
 pub use site::StaticSite;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
@@ -57,6 +57,13 @@ impl ProcessGroup {
             output,
             printed,
         }
+    }
+
+    /// Writes a line to the standard input of a child that has one.
+    pub(crate) async fn write_line(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().expect("the child has an input");
+        let line = format!("{line}\n");
+        input.write_all(line.as_bytes()).await.unwrap();
     }
 
     /// Waits until the child prints a line that contains `text`, and returns that line. Panics with

@@ -10,10 +10,12 @@ mod app;
 mod command_line;
 mod driver;
 mod inspector_run;
+mod restarted_bridge;
 mod row;
 
 pub use app::ClientsApp;
 pub use command_line::{CommandLine, CommandLineRun, ToolOutput};
 pub use driver::{Driver, DriverTransport, Package};
 pub use inspector_run::run_inspector;
+pub use restarted_bridge::RestartedBridge;
 pub use row::{ClientRow, ClientStep, ClientTier, StepResult};

@@ -5,6 +5,8 @@
 // and prints one line of JSON for each step.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 // The output is the drivers' own: a library that logs does so on the error output.
@@ -109,6 +111,59 @@ export function news() {
   };
 }
 
+const LOADING_CALLS = 4;
+const CALLS_BEFORE_RESTART = 20;
+const CHECKED_CALLS = 20;
+
+/**
+ * Calls `echo` without a break, over a restart of the bridge. A line on stdin means that it listens again:
+ * no call that begins later may fail. With MCP_WEB_OVER_RESTART=quiet, no call is made in between.
+ */
+async function walkOverRestart({ client, connect, list, call }) {
+  print({ step: "connect", client, protocol: await connect() });
+  await list();
+  let id = 0;
+  let isChecked = false;
+  const isQuiet = process.env.MCP_WEB_OVER_RESTART === "quiet";
+  const answered = [];
+  const failed = [];
+  const callOnce = async () => {
+    const own = (id += 1);
+    const counts = isChecked;
+    try {
+      const { content, isError } = await within(STEP_DEADLINE, "answer", call("echo", { id: own }));
+      const text = textOf(content);
+      if (isError || !text.includes(String(own))) throw new Error(text);
+      if (counts) answered.push(own);
+      return true;
+    } catch (error) {
+      if (counts) failed.push(messageOf(error));
+      return false;
+    }
+  };
+  let before = 0;
+  const isLoaded = Promise.withResolvers();
+  const load = async () => {
+    while (answered.length + failed.length < CHECKED_CALLS) {
+      if (await callOnce()) before += 1;
+      else await pause(20); // sleep: the bridge is away, and each attempt fails at once
+      if (before < CALLS_BEFORE_RESTART) continue;
+      isLoaded.resolve();
+      if (isQuiet && !isChecked) return;
+    }
+  };
+  const callers = Array.from({ length: LOADING_CALLS }, load);
+  await isLoaded.promise;
+  if (isQuiet) await Promise.all(callers);
+  print({ step: "loaded" });
+  await new Promise((resolve) => createInterface({ input: process.stdin }).once("line", resolve));
+  isChecked = true;
+  // Some callers of before may still wait for an answer that was lost.
+  const [tools] = await Promise.all([list(), load(), load()]);
+  print({ step: "checked", answered: answered.length, failed, tools });
+  process.exit(0);
+}
+
 /**
  * Walks through the steps with a client:
  *
@@ -122,6 +177,7 @@ export function news() {
  * - `leave()` closes the client, in the way that `way` describes.
  */
 export async function walk({ client, connect, list, call, listChanged, lacks = {}, leave, way }) {
+  if (process.env.MCP_WEB_OVER_RESTART) return walkOverRestart({ client, connect, list, call });
   const unless = (name, work) => {
     if (steps && !steps.includes(name)) return undefined;
     return lacks[name] === undefined ? step(name, work) : print({ step: name, lacks: lacks[name] });

@@ -184,6 +184,62 @@ def tell(step, **known):
     print(json.dumps({"step": step, **known}), flush=True)
 
 
+LOADING_CALLS = 4
+CALLS_BEFORE_RESTART = 20
+CHECKED_CALLS = 20
+
+
+async def walk_over_restart(driver):
+    """Calls `echo` without a break, over a restart of the bridge. A line on stdin means that it listens
+    again: no call that begins later may fail. With MCP_WEB_OVER_RESTART=quiet, no call is made in between.
+    """
+    is_quiet = os.environ["MCP_WEB_OVER_RESTART"] == "quiet"
+    is_loaded = asyncio.Event()
+    answered, failed, state = [], [], {"id": 0, "before": 0, "checked": False}
+
+    async def call_once():
+        state["id"] += 1
+        own, counts = state["id"], state["checked"]
+        try:
+            text = (await driver.call("echo", {"id": own})).text
+            if str(own) not in text:
+                raise Refused(text)
+        except Exception as error:
+            if counts:
+                failed.append(error_text(error))
+            return False
+        if counts:
+            answered.append(own)
+        return True
+
+    async def load():
+        while len(answered) + len(failed) < CHECKED_CALLS:
+            if await call_once():
+                state["before"] += 1
+            else:
+                await asyncio.sleep(0.02)  # sleep: the bridge is away, and each attempt fails at once
+            if state["before"] >= CALLS_BEFORE_RESTART:
+                is_loaded.set()
+                if is_quiet and not state["checked"]:
+                    return
+
+    async with driver.connected():
+        tell("connect", client=driver.client, protocol=await driver.protocol())
+        await driver.tools()
+        # Held, because the loop itself would drop them.
+        state["callers"] = [asyncio.create_task(load()) for _ in range(LOADING_CALLS)]
+        await is_loaded.wait()
+        if is_quiet:
+            await asyncio.gather(*state["callers"])
+        tell("loaded")
+        await asyncio.to_thread(sys.stdin.readline)
+        state["checked"] = True
+        # Some callers of before may still wait for an answer that was lost.
+        tools, *_ = await asyncio.gather(driver.tools(), load(), load())
+        tell("checked", answered=len(answered), failed=failed, tools=tools)
+        os._exit(0)
+
+
 async def walk(driver):
     at = "connect"
     try:
@@ -207,4 +263,5 @@ async def walk(driver):
 
 
 def run(driver_class):
-    asyncio.run(walk(driver_class(json.loads(sys.argv[1]))))
+    walk_all = walk_over_restart if os.environ.get("MCP_WEB_OVER_RESTART") else walk
+    asyncio.run(walk_all(driver_class(json.loads(sys.argv[1]))))

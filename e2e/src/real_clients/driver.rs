@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientRow, ClientStep, ClientTier, ClientsApp, StepResult};
+use super::{ClientRow, ClientStep, ClientTier, ClientsApp, RestartedBridge, StepResult};
 use crate::{NodeProject, ProcessGroup, program_paths};
 
 /// The time limit for a driver, on a busy machine with two cores.
@@ -70,6 +70,7 @@ pub struct Driver {
     exceptions: Vec<(ClientStep, &'static str)>,
     remarks: Vec<(ClientStep, &'static str)>,
     is_lossy: bool,
+    is_quiet: bool,
     tier: ClientTier,
     /// The folder of `target/tools` with its packages, if it is not that of all clients.
     packages: Option<&'static str>,
@@ -85,6 +86,7 @@ impl Driver {
             exceptions: Vec::new(),
             remarks: Vec::new(),
             is_lossy: false,
+            is_quiet: false,
             tier: ClientTier::EachRun,
             packages: None,
         }
@@ -130,6 +132,13 @@ impl Driver {
         )
     }
 
+    /// Declares that the client itself ends its session when the connection of a request breaks: it sends
+    /// none while the bridge restarts.
+    pub fn quiet_while_restarting(mut self) -> Self {
+        self.is_quiet = true;
+        self
+    }
+
     /// Runs the driver against a new page, and checks each step.
     pub async fn run(self, name: &str) {
         let app = ClientsApp::open().await;
@@ -158,7 +167,41 @@ impl Driver {
         row.finish(name);
     }
 
+    /// Runs the driver over a crash of the bridge while it calls a tool without a break. Checks that no
+    /// call fails that begins once the bridge listens again, and that nothing opens a new MCP session.
+    pub async fn run_over_restart(self) {
+        let mut bridge = RestartedBridge::start().await;
+        let load = if self.is_quiet { "quiet" } else { "load" };
+        let this = self.with("MCP_WEB_OVER_RESTART", load);
+        let (project, command) = this.command(&bridge.mcp_url(), bridge.token());
+        let mut driver = ProcessGroup::start_with_input(this.script, command);
+        driver.wait_for_line("\"loaded\"").await;
+        let opened = bridge.initialize_count();
+        bridge.crash_and_start().await;
+        driver.write_line("the bridge listens again").await;
+        bridge.reconnect_program().await;
+        let line = driver.wait_for_line("\"checked\"").await;
+        let checked: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(checked["failed"], json!([]), "{}", driver.log());
+        assert!(has_tool(&checked["tools"], "echo"), "{line}");
+        assert_eq!(bridge.initialize_count(), opened, "{line}");
+        drop(project);
+    }
+
     async fn run_script(&self, app: &ClientsApp) -> Vec<Value> {
+        let (_project, command) = self.command(&app.bed.mcp_url(), app.bed.token());
+        let mut driver = ProcessGroup::start(self.script, command);
+        let ended = driver.wait_for_end(RUN_TIMEOUT).await;
+        assert!(ended, "{} does not end:\n{}", self.script, driver.log());
+        let lines = driver.log();
+        let lines = lines.lines().filter(|line| line.starts_with("{\"step\":"));
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Returns the command of the driver for the bridge at this URL, and the folder in which it runs.
+    fn command(&self, url: &str, token: &str) -> (NodeProject, Command) {
         let project = NodeProject::copy_of("clients/node");
         project.link(&self.node_modules());
         let mut command = if self.is_python() {
@@ -173,20 +216,13 @@ impl Driver {
             command
         };
         command
-            .arg(self.config(app, project.path()).to_string())
+            .arg(self.config(url, token, project.path()).to_string())
             .current_dir(project.path())
             .env("NO_COLOR", "1")
             .env("HOME", project.path())
             .env("MCP_WEB_STEPS", self.step_names())
             .envs(self.environment.iter().copied());
-        let mut driver = ProcessGroup::start(self.script, command);
-        let ended = driver.wait_for_end(RUN_TIMEOUT).await;
-        assert!(ended, "{} does not end:\n{}", self.script, driver.log());
-        let lines = driver.log();
-        let lines = lines.lines().filter(|line| line.starts_with("{\"step\":"));
-        lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        (project, command)
     }
 
     /// Returns the names of the steps, separated by commas.
@@ -218,8 +254,7 @@ impl Driver {
         program_paths::clients_python(major).join("bin/python")
     }
 
-    fn config(&self, app: &ClientsApp, home: &std::path::Path) -> Value {
-        let (url, token) = (app.bed.mcp_url(), app.bed.token());
+    fn config(&self, url: &str, token: &str, home: &std::path::Path) -> Value {
         match &self.server {
             DriverTransport::Http => json!({ "url": url, "token": token }),
             DriverTransport::Stdio => json!({
@@ -233,7 +268,7 @@ impl Driver {
                 ..
             } => {
                 let fill = |text: &str| {
-                    text.replace("{url}", &url)
+                    text.replace("{url}", url)
                         .replace("{token}", token)
                         .replace("{home}", &home.display().to_string())
                         .replace("{node}", &program_paths::node().display().to_string())
@@ -291,19 +326,17 @@ pub(super) async fn check_step(
         return StepResult::Lacks(lacks.to_owned());
     }
     let text = line["text"].as_str().unwrap_or_default();
-    let has = |tools: &Value, name: &str| {
-        let tools = tools.as_array();
-        tools.is_some_and(|tools| tools.iter().any(|tool| tool.as_str() == Some(name)))
-    };
     let works = match step {
-        ClientStep::List => has(&line["tools"], "add_note") && has(&line["tools"], "get_result"),
+        ClientStep::List => {
+            has_tool(&line["tools"], "add_note") && has_tool(&line["tools"], "get_result")
+        }
         ClientStep::Call => text.contains("\"notes\":1") && app.notes().await == ["buy milk"],
         ClientStep::Wrong => text.contains("text") && text.contains("required"),
         ClientStep::Picture => {
             line["mimeType"] == "image/png" && line["bytes"].as_u64() > Some(1_000)
         }
         ClientStep::Large => return check_large_result(line),
-        ClientStep::ListChanged => line["heard"] == true && has(&line["tools"], "second"),
+        ClientStep::ListChanged => line["heard"] == true && has_tool(&line["tools"], "second"),
         ClientStep::Progress => is_progress_complete(&line["messages"], is_lossy),
         ClientStep::Cancel => text.starts_with("cancelled"),
         ClientStep::Elicitation => text == "Hello Ada",
@@ -314,6 +347,11 @@ pub(super) async fn check_step(
     } else {
         StepResult::Failed(line.to_string())
     }
+}
+
+fn has_tool(tools: &Value, name: &str) -> bool {
+    let tools = tools.as_array();
+    tools.is_some_and(|tools| tools.iter().any(|tool| tool.as_str() == Some(name)))
 }
 
 fn is_progress_complete(messages: &Value, is_lossy: bool) -> bool {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use e2e::{
-    ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Format, MockProvider, Script,
-    StepResult, ToolOutput, Turn, program_paths,
+    ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Format, MockProvider,
+    RestartedBridge, Script, StepResult, ToolOutput, Turn, program_paths,
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -224,12 +224,20 @@ mod gemini {
         transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
-        let client = CommandLine::new(Format::Gemini, script).await;
-        let mut server = match transport {
-            Transport::Http => json!({ "httpUrl": app.bed.mcp_url(),
-                "headers": { "Authorization": bearer(app) } }),
+        let server = match transport {
+            Transport::Http => http_server(&app.bed.mcp_url(), app.bed.token()),
             Transport::Stdio => stdio_server(app),
         };
+        command_line_with(server, script).await
+    }
+
+    fn http_server(url: &str, token: &str) -> Value {
+        let authorization = format!("Bearer {token}");
+        json!({ "httpUrl": url, "headers": { "Authorization": authorization } })
+    }
+
+    async fn command_line_with(mut server: Value, script: Script) -> (CommandLine, Command) {
+        let client = CommandLine::new(Format::Gemini, script).await;
         server["trust"] = json!(true);
         server["timeout"] = json!(TIMEOUT);
         let settings = json!({
@@ -301,6 +309,35 @@ mod gemini {
         let cancel = "by its own timeout; Ctrl-C drops a call over HTTP without a word";
         row.set(ClientStep::Cancel, StepResult::WorksBut(cancel.to_owned()));
         row.finish(name);
+    }
+
+    /// The bridge crashes and starts between two calls.
+    #[tokio::test]
+    async fn over_http_and_a_restart() {
+        let mut bridge = RestartedBridge::start().await;
+        let call = |id: u64| (tool_name("echo"), json!({ "id": id }));
+        let ((first, one), (second, two)) = (call(101), call(102));
+        let script = Script::new([
+            Turn::from_call(&first, one),
+            Turn::from_call(&second, two).pause_after(0),
+            Turn::from_text("Done."),
+        ]);
+        let server = http_server(&bridge.mcp_url(), bridge.token());
+        let (client, command) = command_line_with(server, script).await;
+        let restart = async {
+            client.provider().wait_for_pauses(1).await;
+            let opened = bridge.initialize_count();
+            bridge.crash_and_start().await;
+            bridge.reconnect_program().await;
+            client.provider().resume_one();
+            opened
+        };
+        let (run, opened) = tokio::join!(client.run("Gemini CLI", command), restart);
+        for (turn, id) in [(0, "101"), (1, "102")] {
+            let ToolOutput { text, .. } = run.output(turn);
+            assert!(text.contains(id), "{text}\n{}", run.log);
+        }
+        assert_eq!(bridge.initialize_count(), opened, "{}", run.log);
     }
 
     #[tokio::test]

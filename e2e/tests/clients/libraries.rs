@@ -162,3 +162,34 @@ async fn openai_agents_in_python_over_stdio() {
     );
     driver.run("40-openai-agents-python-stdio").await;
 }
+
+/// The bridge crashes and starts while the client calls a tool.
+#[tokio::test]
+async fn typescript_sdk_1_10_over_a_restart() {
+    let driver = typescript_sdk(OLDEST, DriverTransport::Http);
+    driver.run_over_restart().await;
+}
+
+#[tokio::test]
+async fn typescript_sdk_1_newest_over_a_restart() {
+    let driver = typescript_sdk(NEWEST, DriverTransport::Http);
+    driver.run_over_restart().await;
+}
+
+#[tokio::test]
+async fn typescript_client_2_with_sessions_over_a_restart() {
+    let driver = typescript_client("legacy", DriverTransport::Http);
+    driver.run_over_restart().await;
+}
+
+#[tokio::test]
+async fn python_sdk_1_over_a_restart() {
+    let driver = Driver::new("mcp_sdk_1.py", DriverTransport::Http);
+    driver.quiet_while_restarting().run_over_restart().await;
+}
+
+#[tokio::test]
+async fn python_sdk_2_with_sessions_over_a_restart() {
+    let driver = python_sdk_2("legacy", DriverTransport::Http);
+    driver.quiet_while_restarting().run_over_restart().await;
+}

@@ -8,9 +8,8 @@ fn driver_for(proxy: DriverTransport) -> Driver {
         .loses_progress()
 }
 
-#[tokio::test]
-async fn mcp_remote() {
-    let proxy = DriverTransport::Proxy {
+fn mcp_remote_proxy() -> DriverTransport {
+    DriverTransport::Proxy {
         package: Package::Npm("mcp-remote"),
         command: &[
             "{node}",
@@ -26,17 +25,20 @@ async fn mcp_remote() {
             ("AUTH_HEADER", "Bearer {token}"),
             ("MCP_REMOTE_CONFIG_DIR", "{home}/mcp-remote"),
         ],
-    };
-    let driver = driver_for(proxy).except(
+    }
+}
+
+#[tokio::test]
+async fn mcp_remote() {
+    let driver = driver_for(mcp_remote_proxy()).except(
         ClientStep::Leaving,
         "it sends no DELETE: its sessions make room when another client needs it",
     );
     driver.run("50-mcp-remote").await;
 }
 
-#[tokio::test]
-async fn supergateway() {
-    let proxy = DriverTransport::Proxy {
+fn supergateway_proxy() -> DriverTransport {
+    DriverTransport::Proxy {
         package: Package::Npm("supergateway"),
         command: &[
             "{node}",
@@ -49,8 +51,12 @@ async fn supergateway() {
             "none",
         ],
         environment: &[],
-    };
-    let driver = driver_for(proxy)
+    }
+}
+
+#[tokio::test]
+async fn supergateway() {
+    let driver = driver_for(supergateway_proxy())
         .except(
             ClientStep::ListChanged,
             "it passes no notification of a server on",
@@ -66,9 +72,8 @@ async fn supergateway() {
     driver.run("51-supergateway").await;
 }
 
-#[tokio::test]
-async fn mcp_proxy() {
-    let proxy = DriverTransport::Proxy {
+fn mcp_proxy_proxy() -> DriverTransport {
+    DriverTransport::Proxy {
         package: Package::Python("mcp-proxy"),
         command: &[
             "{python}/bin/mcp-proxy",
@@ -79,8 +84,12 @@ async fn mcp_proxy() {
             "{url}",
         ],
         environment: &[("API_ACCESS_TOKEN", "{token}")],
-    };
-    let driver = driver_for(proxy)
+    }
+}
+
+#[tokio::test]
+async fn mcp_proxy() {
+    let driver = driver_for(mcp_proxy_proxy())
         .except(
             ClientStep::ListChanged,
             "it passes no notification of a server on",
@@ -91,4 +100,21 @@ async fn mcp_proxy() {
             "it declares no elicitation to the server",
         );
     driver.run("52-mcp-proxy").await;
+}
+
+/// The bridge crashes and starts while the client calls a tool.
+#[tokio::test]
+async fn mcp_remote_over_a_restart() {
+    driver_for(mcp_remote_proxy()).run_over_restart().await;
+}
+
+#[tokio::test]
+async fn supergateway_over_a_restart() {
+    driver_for(supergateway_proxy()).run_over_restart().await;
+}
+
+#[tokio::test]
+async fn mcp_proxy_over_a_restart() {
+    let driver = driver_for(mcp_proxy_proxy()).quiet_while_restarting();
+    driver.run_over_restart().await;
 }
