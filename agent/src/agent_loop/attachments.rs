@@ -16,6 +16,10 @@ const MAX_MEDIA_BYTES: usize = 5 * 1024 * 1024;
 /// The maximum number of pictures and files that a model gets in a query.
 const MAX_MEDIA: usize = 20;
 
+/// The maximum size of them all, in bytes of base64. Each request of a query sends them again, and
+/// Gemini accepts requests of 20 MB.
+const MAX_ALL_MEDIA_BYTES: usize = 15_000_000;
+
 /// The attachments of a prompt as the model gets them.
 #[derive(Debug, Default)]
 pub(super) struct PromptAttachments {
@@ -28,6 +32,7 @@ pub(super) struct PromptAttachments {
 #[derive(Debug, Default)]
 pub(crate) struct MediaFilter {
     passed: AtomicUsize,
+    passed_bytes: AtomicUsize,
 }
 
 impl MediaFilter {
@@ -72,7 +77,14 @@ impl MediaFilter {
         model.reads_media(&media.mime_type)
             && media.has_content_of_its_type()
             && media.data.len() <= MAX_MEDIA_BYTES
+            && self.has_room_for(media.data.len())
             && self.passed.fetch_add(1, Ordering::Relaxed) < MAX_MEDIA
+    }
+
+    fn has_room_for(&self, bytes: usize) -> bool {
+        let add = |sum: usize| Some(sum + bytes).filter(|sum| *sum <= MAX_ALL_MEDIA_BYTES);
+        let order = Ordering::Relaxed;
+        self.passed_bytes.fetch_update(order, order, add).is_ok()
     }
 }
 
@@ -187,6 +199,10 @@ mod tests {
         let large = PNG.to_owned() + &"AAAA".repeat(MAX_MEDIA_BYTES / 4);
         let converted = convert(&[attachment("large", "image/png", &large)]).unwrap();
         assert_eq!((converted.media.len(), converted.items.len()), (0, 1));
+        let large = PNG.to_owned() + &"AAAA".repeat(1_000_000);
+        let heavy = vec![attachment("a", "image/png", &large); 5];
+        let converted = convert(&heavy).unwrap();
+        assert_eq!((converted.media.len(), converted.items.len()), (3, 2));
         let many = vec![attachment("a", "image/png", PNG); MAX_MEDIA + 2];
         let converted = convert(&many).unwrap();
         assert_eq!(

@@ -15,7 +15,8 @@
 //!    ([`ValidationFailure`]).
 //! 5. Text is validated without parsing it where the schema allows that ([`text_validator`]).
 //!
-//! [`unicode_pattern`] rewrites the patterns of a schema for clients in JavaScript.
+//! [`unicode_pattern`] rewrites the patterns of a schema for clients in JavaScript, and
+//! [`root_unions`] an input schema for model services.
 //!
 //! No other crate of the project uses the `jsonschema` crate. It has no I/O and starts no threads.
 
@@ -27,6 +28,7 @@ mod external_references;
 pub mod keyword_cost;
 pub mod patterns;
 mod resources;
+pub mod root_unions;
 pub mod subschemas;
 #[cfg(test)]
 mod tests;

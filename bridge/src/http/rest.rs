@@ -1,5 +1,7 @@
 //! Routes of plain HTTP that list sessions and tools, the root, and the responses without a route.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
@@ -9,6 +11,7 @@ use bridge_auth::{RealmId, Scope};
 use bridge_mcp_results::segments::EncodedBody;
 use bridge_protocol::{ErrorCode, Kind};
 use bridge_realm::definition::SharedDefinition;
+use bridge_realm::definition::tool::SchemaSupport;
 use bridge_realm::realm::{CallFailure, Realm};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode, Uri};
@@ -39,7 +42,7 @@ pub(super) async fn sessions(
     Ok(Json(json!({ "sessions": sessions })))
 }
 
-/// Serves `GET /tools`: the tools of `tools/list`.
+/// Serves `GET /tools`: the tools of `tools/list`, as a client without a profile sees them.
 pub(super) async fn tools(
     State(state): State<AppState>,
     parts: Parts,
@@ -69,8 +72,9 @@ async fn tool_list_response(
 ) -> Result<Response, Problem> {
     let bytes = pages.iter().map(SharedDefinition::bytes).sum();
     let encode = move || {
-        let pages = pages.iter().map(SharedDefinition::published);
-        let tools: Vec<_> = builtin.iter().chain(pages).collect();
+        let modern = |page| SharedDefinition::published_for(page, SchemaSupport::Modern);
+        let pages = pages.iter().map(modern);
+        let tools: Vec<_> = builtin.iter().map(Cow::Borrowed).chain(pages).collect();
         json!({ "tools": tools }).to_string()
     };
     let order = WorkOrder::for_definitions(realm, bytes);

@@ -58,8 +58,8 @@ impl Handler {
         let modern = version.is_some_and(|version| !version.has_initialize());
         let bytes = definitions.iter().map(SharedDefinition::bytes).sum();
         let convert = move || -> Vec<T> {
-            let definitions = definitions.iter().map(|page| page.published_for(modern));
-            let models = definitions.map(|definition| rmcp_conversions::to_model(&definition));
+            let definitions = definitions.iter().map(SharedDefinition::published);
+            let models = definitions.map(rmcp_conversions::to_model);
             models.filter_map(Result::ok).collect()
         };
         let failed =

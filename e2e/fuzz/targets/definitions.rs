@@ -5,6 +5,7 @@ mod schema;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{Definition as Sent, Kind};
+use bridge_realm::definition::tool::SchemaSupport;
 use bridge_realm::definition::{DefinitionLimits, DefinitionRegistry, SharedDefinition};
 use bridge_schema::{Effort, ValidationFailure, Validator, dialect};
 use serde_json::value::RawValue;
@@ -151,8 +152,10 @@ fn check_published(
     assert_eq!(again.published_name(), definition.published_name());
     assert_eq!(json!(again.published()), json!(published));
     if let SharedDefinition::Tool(tool) = definition {
-        let legacy = definition.published_for(false).into_owned();
-        register_published(registry, Kind::Tool, &legacy);
+        for support in [SchemaSupport::Legacy, SchemaSupport::Modern] {
+            let plain = definition.published_for(support).into_owned();
+            register_published(registry, Kind::Tool, &plain);
+        }
         let unparsed = tool.unparsed();
         assert_eq!(unparsed.name(), tool.name());
         assert_eq!(json!(unparsed.published()), json!(published));

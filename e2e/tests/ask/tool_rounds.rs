@@ -267,3 +267,46 @@ async fn the_settings_of_the_operator_reach_every_provider() {
         );
     }
 }
+
+/// The schema of a tool that several model services would refuse as it is registered.
+fn finding_tool() -> PageTool {
+    PageTool::new("find", async |input| Ok(input)).input_schema(json!({
+        "type": "object",
+        "properties": { "limit": { "type": ["integer", "null"] } },
+        "oneOf": [
+            { "properties": { "id": { "type": "integer" } }, "required": ["id"] },
+            { "properties": { "name": { "type": ["string", "null"] } }, "required": ["name"] },
+        ],
+    }))
+}
+
+#[tokio::test]
+async fn a_union_at_the_root_reaches_no_provider_and_still_decides() {
+    let script = Script::new([
+        Turn::from_call("find", json!({ "id": 1, "name": "Rex" })),
+        Turn::from_call("find", json!({ "name": "Rex", "limit": null })),
+        Turn::from_text("Found."),
+    ]);
+    for format in [
+        Format::Anthropic,
+        Format::OpenAi,
+        Format::Gemini,
+        Format::Ollama,
+    ] {
+        let bed = QueryTestBed::start(format, script.clone()).await;
+        let page = bed.page(vec![finding_tool()]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Find Rex")).await;
+        let summary = events.summary();
+        let ends = summary.iter().filter(|line| line.contains("ed "));
+        let ends: Vec<_> = ends.map(String::as_str).collect();
+        assert_eq!(ends, ["failed 1 find", "ended 2 find"], "{summary:?}");
+        assert_eq!(summary.last().unwrap(), r#"completes "Found.""#);
+        bed.assert_idle_without_leaks().await;
+        // The model knows the arguments of all branches, and the rule.
+        let tools = bed.provider.exchanges()[0].body["tools"].to_string();
+        for part in [r#""id":{"#, r#""name":{"#, "must also fit this JSON Schema"] {
+            assert!(tools.contains(part), "{format:?}: {tools}");
+        }
+        assert!(!tools.contains(r#""oneOf":["#), "{format:?}: {tools}");
+    }
+}

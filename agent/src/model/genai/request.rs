@@ -138,9 +138,10 @@ impl RequestBuilder {
         // Without a description, genai sends `null` to some providers, and llama.cpp then refuses
         // the whole request.
         let description = tool.description.as_ref().unwrap_or(&tool.name);
+        let schema = tool_schema::normalize(&tool.input_schema, self.provider);
         ProviderTool::new(ToolName::Custom(name))
-            .with_description(description)
-            .with_schema(tool_schema::normalize(&tool.input_schema))
+            .with_description(tool_schema::describe(description, &schema, self.provider))
+            .with_schema(schema)
     }
 
     /// Returns whether a tool is forced by offering no other tool. Ollama has no parameter to force

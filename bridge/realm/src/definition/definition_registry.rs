@@ -13,7 +13,7 @@ use super::hash::{DefinitionHash, hash_prefix};
 use super::interner::{Internable, Interner};
 use super::published_item::{PublishedItem, Template};
 use super::reserved::is_builtin_resource;
-use super::tool::SharedTool;
+use super::tool::{SchemaSupport, SharedTool};
 
 /// One definition. Equal definitions share one allocation, see [`DefinitionRegistry`].
 #[derive(Clone, Debug)]
@@ -52,15 +52,13 @@ impl SharedDefinition {
         }
     }
 
-    /// The MCP object for a client of revision 2026-07-28 or later (`modern`), or of an earlier
-    /// revision, which accepts fewer input schemas.
-    pub fn published_for(&self, modern: bool) -> Cow<'_, Map<String, Value>> {
-        match self {
-            SharedDefinition::Tool(tool) if !modern => tool
-                .published_for_legacy()
-                .map_or(Cow::Borrowed(tool.published()), Cow::Owned),
-            _ => Cow::Borrowed(self.published()),
-        }
+    /// The MCP object for such a client.
+    pub fn published_for(&self, support: SchemaSupport) -> Cow<'_, Map<String, Value>> {
+        let published = match self {
+            SharedDefinition::Tool(tool) => tool.published_for(support),
+            _ => None,
+        };
+        published.map_or(Cow::Borrowed(self.published()), Cow::Owned)
     }
 
     /// The whole MCP object as clients list it.

@@ -45,6 +45,17 @@ pub struct SharedTool {
     recently_used: AtomicBool,
 }
 
+/// The schemas that a client accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaSupport {
+    /// Plain keywords at the root: a client of a revision before 2026-07-28.
+    Legacy,
+    /// No unions at the root of an input schema: a client that may pass it on to any model service.
+    Modern,
+    /// Every valid schema.
+    Full,
+}
+
 /// Properties that few tools have, stored separately to keep [`SharedTool`] small.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ToolExtras {
@@ -136,10 +147,10 @@ impl SharedTool {
     }
 
     /// Whether the list entry for such a client is in memory, see [`SharedTool::list_entry`].
-    pub fn has_list_entry(&self, modern: bool) -> bool {
+    pub fn has_list_entry(&self, support: SchemaSupport) -> bool {
         self.parsed
             .get()
-            .is_some_and(|parsed| parsed.list_entry_cell(modern).get().is_some())
+            .is_some_and(|parsed| parsed.list_entry_cell(support).get().is_some())
     }
 
     fn parsed(&self) -> &ParsedTool {
@@ -199,39 +210,29 @@ impl SharedTool {
         &self.parsed().published
     }
 
-    /// The tool object for clients of revisions before 2026-07-28, if it differs from
-    /// [`SharedTool::published`]: its schemas have only plain keywords at the root.
-    pub fn published_for_legacy(&self) -> Option<Map<String, Value>> {
-        let parsed = self.parsed();
-        if !parsed.has_legacy_schemas() {
-            return None;
-        }
-        let mut legacy = parsed.published.clone();
-        for (field, schema) in [
-            ("inputSchema", &parsed.legacy_input_schema),
-            ("outputSchema", &parsed.legacy_output_schema),
-        ] {
+    /// The tool object for such a client, if it differs from [`SharedTool::published`].
+    pub fn published_for(&self, support: SchemaSupport) -> Option<Map<String, Value>> {
+        let mut published = None;
+        for (field, schema) in self.parsed().schemas_for(support) {
             if let Some(schema) = schema {
-                legacy.insert(field.to_owned(), schema.clone());
+                let published = published.get_or_insert_with(|| self.published().clone());
+                published.insert(field.to_owned(), schema.clone());
             }
         }
-        Some(legacy)
+        published
     }
 
-    /// The encoded list entry for a client of revision 2026-07-28 or later (`modern`), or of an
-    /// earlier revision. Every call must pass the same `encode`, because the result is cached.
+    /// The encoded list entry for such a client. Every call must pass the same `encode`, because
+    /// the result is cached.
     pub fn list_entry(
         &self,
-        modern: bool,
+        support: SchemaSupport,
         encode: fn(&Map<String, Value>) -> Option<Box<str>>,
     ) -> Option<&str> {
-        let parsed = self.parsed();
-        let listed = parsed.list_entry_cell(modern).get_or_init(|| {
-            if modern || !parsed.has_legacy_schemas() {
-                encode(&parsed.published)
-            } else {
-                encode(&self.published_for_legacy()?)
-            }
+        let cell = self.parsed().list_entry_cell(support);
+        let listed = cell.get_or_init(|| match self.published_for(support) {
+            Some(published) => encode(&published),
+            None => encode(self.published()),
         });
         listed.as_deref()
     }

@@ -80,6 +80,17 @@ pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderErro
     if body["stream"] == false {
         return bad_request("this provider only streams: `stream` must not be false");
     }
+    for tool in array(&body["tools"]) {
+        let properties = tool["function"]["parameters"]["properties"].as_object();
+        let mut properties = properties.into_iter().flatten();
+        if properties.any(|(_, property)| !property.is_object()) {
+            return bad_request(
+                "json: cannot unmarshal bool into Go struct field \
+                 ToolFunctionParameters.tools.function.parameters.properties of type \
+                 api.ToolProperty",
+            );
+        }
+    }
     for message in array(&body["messages"]) {
         let role = text(&message["role"]).unwrap_or_default();
         if !["system", "user", "assistant", "tool"].contains(&role) {

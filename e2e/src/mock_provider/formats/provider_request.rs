@@ -39,6 +39,14 @@ pub(super) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// Returns the keyword of a schema's root that is in this list.
+pub(super) fn root_keyword<'a>(schema: &Value, keywords: &[&'a str]) -> Option<&'a str> {
+    let mut keywords = keywords.iter();
+    keywords
+        .find(|keyword| schema.get(**keyword).is_some())
+        .copied()
+}
+
 /// Returns the string in a value, unless it is empty.
 pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())

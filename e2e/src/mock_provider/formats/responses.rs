@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::openai::{call_id, error_response};
+use super::openai::{call_id, error_response, request::check_root};
 use super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
 use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Step, StopReason};
@@ -25,6 +25,12 @@ pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderErro
     }
     if body["stream"] != true {
         return bad_request("this provider only streams: `stream` must be true");
+    }
+    // A namespace contains tools.
+    let groups = array(&body["tools"]).iter();
+    for tool in groups.flat_map(|tool| [std::slice::from_ref(tool), array(&tool["tools"])].concat())
+    {
+        check_root(text(&tool["name"]).unwrap_or_default(), &tool["parameters"])?;
     }
     let items = array(&body["input"]);
     if items.is_empty() && text(&body["input"]).is_none() {

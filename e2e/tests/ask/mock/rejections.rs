@@ -186,6 +186,67 @@ async fn invalid_requests_are_rejected() {
     );
 }
 
+/// A request whose only tool has this input schema.
+fn request_with_schema(format: Format, schema: &Value) -> Value {
+    let mut body = first_request(format, "Hello");
+    body["tools"] = match format {
+        Format::Anthropic => json!([{ "name": "a", "input_schema": schema }]),
+        Format::Gemini => {
+            json!([{ "functionDeclarations": [{ "name": "a", "parametersJsonSchema": schema }] }])
+        }
+        Format::OpenAiResponses => json!([{ "type": "namespace", "name": "n", "tools": [
+            { "type": "function", "name": "a", "parameters": schema }] }]),
+        _ => json!([{ "type": "function", "function": { "name": "a", "parameters": schema } }]),
+    };
+    body
+}
+
+#[tokio::test]
+async fn schemas_that_a_provider_refuses_are_rejected() {
+    const UNION: [Format; 4] = [
+        Format::Anthropic,
+        Format::OpenAi,
+        Format::OpenAiResponses,
+        Format::Gemini,
+    ];
+    const OPENAI: [Format; 2] = [Format::OpenAi, Format::OpenAiResponses];
+    let cases: [(Value, &[Format], &str); 8] = [
+        (json!({ "oneOf": [{}] }), &UNION, ""),
+        (json!({ "anyOf": [{}] }), &UNION, ""),
+        (json!({ "allOf": [{}] }), &UNION, ""),
+        (json!({ "not": {} }), &OPENAI, "at the top level"),
+        (json!({ "enum": [{}] }), &OPENAI, "at the top level"),
+        (
+            json!({ "properties": { "a": { "type": ["string", "null"] } } }),
+            &[Format::Gemini],
+            "Proto field is not repeating",
+        ),
+        (
+            json!({ "properties": { "größe": {} } }),
+            &[Format::Anthropic],
+            "Property keys should match pattern",
+        ),
+        (
+            json!({ "properties": { "a": true } }),
+            &[Format::Ollama],
+            "cannot unmarshal bool",
+        ),
+    ];
+    let provider = MockProvider::start(Turn::from_text("Hello")).await;
+    for (mut schema, refusing, text) in cases {
+        schema["type"] = json!("object");
+        for format in [UNION.as_slice(), &[Format::Ollama]].concat() {
+            let answer = send(&provider, format, &request_with_schema(format, &schema)).await;
+            let status = if refusing.contains(&format) { 400 } else { 200 };
+            assert_eq!(answer.status(), status, "{format:?}: {schema}");
+            if status == 400 {
+                let error: Value = answer.json().await.unwrap();
+                assert!(error_message(format, &error).contains(text), "{error}");
+            }
+        }
+    }
+}
+
 fn changed_request(format: Format, change: fn(&mut Value)) -> (Format, Value) {
     let mut body = first_request(format, "Hello");
     change(&mut body);

@@ -3,12 +3,13 @@
 use std::sync::OnceLock;
 
 use bridge_protocol::ErrorCode;
+use bridge_schema::root_unions::without_root_unions;
 use bridge_schema::{Validator, dialect};
 use serde_json::{Map, Value, json};
 
 use super::listing_cache::ListingCache;
 use super::published_name::{published_name, set_repaired_name};
-use super::{annotations, repair};
+use super::{SchemaSupport, annotations, repair};
 use crate::definition::invisible;
 use crate::definition::mcp_fields::{self, repair_fields};
 use crate::definition::reserved::is_builtin_tool;
@@ -30,36 +31,42 @@ pub(super) struct ParsedTool {
     pub(super) published_name: String,
     /// The whole MCP tool object as clients list it.
     pub(super) published: Map<String, Value>,
-    /// The published input schema for clients that refuse unions at its root, if it has any.
-    pub(super) legacy_input_schema: Option<Value>,
+    /// The published input schema without unions at its root, if it has any.
+    plain_input_schema: Option<Value>,
     /// The published output schema for clients that accept fewer keywords at its root, if it has
     /// others.
-    pub(super) legacy_output_schema: Option<Value>,
+    legacy_output_schema: Option<Value>,
     /// Whether the tool's own schema defines `session_id`.
     pub(super) has_own_session_argument: bool,
     pub(super) input_validator: Validator,
     pub(super) output_validator: Option<Validator>,
     /// The maximum number of characters of its results, if the definition declares one.
     pub(super) max_text_chars: Option<usize>,
-    /// The encoded list entries for modern and for legacy clients, encoded on first use.
-    pub(super) list_entries: [OnceLock<Option<Box<str>>>; 2],
+    /// The encoded list entries: with all schemas as published, with a plain input schema, and with
+    /// a legacy output schema. Encoded on first use.
+    list_entries: [OnceLock<Option<Box<str>>>; 3],
     pub(super) listing_cache: ListingCache,
 }
 
 impl ParsedTool {
     /// The cell of the encoded list entry for such a client.
-    pub(super) fn list_entry_cell(&self, modern: bool) -> &OnceLock<Option<Box<str>>> {
-        let [listed, plainly] = &self.list_entries;
-        if modern || !self.has_legacy_schemas() {
-            listed
-        } else {
-            plainly
+    pub(super) fn list_entry_cell(&self, support: SchemaSupport) -> &OnceLock<Option<Box<str>>> {
+        let [full, plain_input, legacy_output] = &self.list_entries;
+        match self.schemas_for(support) {
+            [_, (_, Some(_))] => legacy_output,
+            [(_, Some(_)), _] => plain_input,
+            _ => full,
         }
     }
 
-    /// Whether a schema differs for legacy clients.
-    pub(super) fn has_legacy_schemas(&self) -> bool {
-        self.legacy_input_schema.is_some() || self.legacy_output_schema.is_some()
+    /// The schemas that differ from the published ones for such a client, with their fields.
+    pub(super) fn schemas_for(&self, support: SchemaSupport) -> [(&str, Option<&Value>); 2] {
+        let input = self.plain_input_schema.as_ref();
+        let output = self.legacy_output_schema.as_ref();
+        [
+            ("inputSchema", input.filter(|_| support != SchemaSupport::Full)),
+            ("outputSchema", output.filter(|_| support == SchemaSupport::Legacy)),
+        ]
     }
 
     /// Parses and checks a definition. Equal texts always give equal results.
@@ -108,7 +115,7 @@ impl ParsedTool {
         if !has_own_session_argument && !has_app_session_argument {
             add_session_argument(&mut schema);
         }
-        let plain_input = repair::without_unions(&schema);
+        let plain_input = without_root_unions(&schema);
         let text_chars = annotations::max_text_chars(&published);
         published.insert("inputSchema".to_owned(), schema);
         let output_schema = output
@@ -126,7 +133,7 @@ impl ParsedTool {
             name,
             published_name,
             published,
-            legacy_input_schema: plain_input,
+            plain_input_schema: plain_input,
             legacy_output_schema: plain_output,
             has_own_session_argument,
             input_validator: input,

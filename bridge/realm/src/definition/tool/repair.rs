@@ -17,7 +17,7 @@
 //! | `$recursiveRef`, `$recursiveAnchor` | `$dynamicRef`, `$dynamicAnchor` | same | 2019-09 |
 //! | `nullable: true` beside `type` | `"null"` among the types (and in `enum`) | same: **`null` becomes acceptable** | OpenAPI 3.0; it has no meaning in JSON Schema |
 //! | an array without `items` | `items: {}` | as registered | VS Code refuses the tool |
-//! | `oneOf`, `anyOf`, `allOf`, `not`, `enum` at the root of an input schema | for clients of revisions before 2026-07-28: removed, with their properties moved to `properties` and the rules added to `description` | as registered | Claude's and OpenAI's services refuse the request; from 2026-07-28 on any 2020-12 schema is allowed |
+//! | `oneOf`, `anyOf`, `allOf`, `not`, `enum` at the root of an input schema | removed, with their properties moved to `properties` and the rules added to `description`, except for clients that are known to accept them | as registered | Claude's and OpenAI's services refuse the request, and clients pass schemas on to them |
 //! | `true` and `false` as the schema of a property, branch or definition | `{}` and `{"not": {}}` | as registered | the TypeScript SDK from 1.22 on drops the whole list |
 //! | `id`, `nullable` without `type`, `enum: []`, a `$ref` to a meta-schema, other leftovers in the table of [`strict_readers`] | without it, or its equivalent | as registered | the same, for output schemas |
 //! | a `pattern` that is not valid with JavaScript's flag `u` | rewritten, or without it | as registered | the same, for output schemas |
@@ -34,12 +34,10 @@
 //! which JavaScript clients lose; and remote references.
 
 mod client_quirks;
-mod root_unions;
 mod strict_readers;
 
 use serde_json::Value;
 
-pub(super) use root_unions::without_unions;
 pub(super) use strict_readers::plain_output;
 
 /// Repairs what only clients refuse in an input schema. The result is published but not used for

@@ -116,11 +116,13 @@ fn invisible_characters_are_not_published_in_texts() {
     let named = parse(json!({ "name": "a\u{200b}b" })).unwrap();
     assert_eq!(named.published()["title"], "ab");
     assert_eq!(named.published()["_meta"][ORIGINAL_NAME_KEY], "a\u{200b}b");
-    let legacy = json!({ "name": "t", "inputSchema": { "type": "object",
+    let union = json!({ "name": "t", "inputSchema": { "type": "object",
         "anyOf": [{ "properties": { "a": { "description": hidden } } }] } });
-    let legacy = json!(parse(legacy).unwrap().published_for_legacy());
+    let plain = json!(parse(union)
+        .unwrap()
+        .published_for(SchemaSupport::Modern));
     assert_eq!(
-        legacy["inputSchema"]["properties"]["a"]["description"],
+        plain["inputSchema"]["properties"]["a"]["description"],
         "ab ❤\u{fe0f}"
     );
 }

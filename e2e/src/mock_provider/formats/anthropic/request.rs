@@ -11,7 +11,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
+use super::super::provider_request::{
+    KEY, ProviderError, ProviderRequest, array, root_keyword, text,
+};
 use super::{SIGNATURE, error_response};
 use crate::mock_provider::script::Script;
 
@@ -86,6 +88,21 @@ fn check_tools(body: &Value) -> Result<(), ProviderError> {
         if tool["input_schema"]["type"] != "object" {
             return bad_request(&format!(
                 "tools.{index}.custom.input_schema.type: Input should be 'object'"
+            ));
+        }
+        if root_keyword(&tool["input_schema"], &["oneOf", "allOf", "anyOf"]).is_some() {
+            return bad_request(&format!(
+                "tools.{index}.custom.input_schema: input_schema does not support oneOf, allOf, or \
+                 anyOf at the top level"
+            ));
+        }
+        let properties = tool["input_schema"]["properties"].as_object();
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        let is_valid = |name: &String| (1..=64).contains(&name.len()) && name.chars().all(is_valid);
+        if !properties.is_none_or(|properties| properties.keys().all(is_valid)) {
+            return bad_request(&format!(
+                "tools.{index}.custom.input_schema.properties: Property keys should match pattern \
+                 '^[a-zA-Z0-9_.-]{{1,64}}$'"
             ));
         }
     }

@@ -7,7 +7,9 @@
 
 use serde_json::Value;
 
-use super::super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
+use super::super::provider_request::{
+    KEY, ProviderError, ProviderRequest, array, root_keyword, text,
+};
 use super::{SIGNATURE, error_response, unknown_key};
 use crate::mock_provider::script::Script;
 
@@ -81,7 +83,43 @@ fn check_declaration(declaration: &Value) -> Result<(), ProviderError> {
     if !parameters.is_null() && !declaration["parametersJsonSchema"].is_null() {
         return bad_request("`parameters` and `parametersJsonSchema` are mutually exclusive");
     }
-    check_schema_fields(parameters)
+    check_schema_fields(parameters)?;
+    for field in ["parameters", "parametersJsonSchema"] {
+        let schema = &declaration[field];
+        if root_keyword(schema, &["anyOf", "oneOf", "allOf"]).is_some() {
+            return bad_request(&format!(
+                "Unable to submit request because `{name}` functionDeclaration `{field}` schema \
+                 specified other fields alongside any_of. When using any_of, it must be the only \
+                 field set."
+            ));
+        }
+        if has_type_list(schema) {
+            return bad_request(&format!(
+                "Invalid JSON payload received. Unknown name \"type\" at \
+                 'tools[0].function_declarations[0].{field}': Proto field is not repeating, cannot \
+                 start list."
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a schema, or one within it, has a list of types.
+fn has_type_list(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(key, value)| match key.as_str() {
+            "type" => value.is_array(),
+            // Data, and names of properties that may be `type`.
+            "enum" | "const" | "default" | "examples" | "required" => false,
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                let schemas = value.as_object().into_iter().flatten();
+                schemas.into_iter().any(|(_, schema)| has_type_list(schema))
+            }
+            _ => has_type_list(value),
+        }),
+        Value::Array(schemas) => schemas.iter().any(has_type_list),
+        _ => false,
+    }
 }
 
 /// Checks that a schema has only the fields of `Schema`.

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
+use super::super::provider_request::{
+    KEY, ProviderError, ProviderRequest, array, root_keyword, text,
+};
 use super::error_response;
 
 pub(in crate::mock_provider::formats) fn validate(
@@ -63,6 +65,7 @@ fn check_tools(body: &Value) -> Result<(), ProviderError> {
                 parameters["type"]
             ));
         }
+        check_root(name, parameters)?;
         names.insert(name);
     }
     match body["tool_choice"]["function"]["name"].as_str() {
@@ -70,6 +73,20 @@ fn check_tools(body: &Value) -> Result<(), ProviderError> {
             "Invalid value for 'tool_choice': function '{forced}' is not in 'tools'."
         )),
         _ => Ok(()),
+    }
+}
+
+/// Checks that the root of a schema has no union. The API for responses has the same check.
+pub(in crate::mock_provider::formats) fn check_root(
+    name: &str,
+    parameters: &Value,
+) -> Result<(), ProviderError> {
+    match root_keyword(parameters, &["oneOf", "anyOf", "allOf", "enum", "not"]) {
+        None => Ok(()),
+        Some(_) => bad_request(&format!(
+            "Invalid schema for function '{name}': schema must have type 'object' and not have \
+             'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+        )),
     }
 }
 

@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
+use bridge_schema::root_unions::{MAX_ARGUMENT_NAME_CHARS, is_argument_name};
 use bridge_schema::walk;
-
-/// The maximum length of the name of a top-level argument. Claude's service refuses every request
-/// with a longer one.
-const MAX_ARGUMENT_NAME_CHARS: usize = 64;
 
 /// Adds `items` to arrays without it. VS Code fails with "tool parameters array type must have
 /// items".
@@ -26,14 +23,11 @@ pub(super) fn add_missing_items(schema: &mut Value) {
 /// Refuses argument names that some clients refuse. A repaired name would have to be translated
 /// back in each call, so the page gets an error instead.
 pub(super) fn check_argument_names(schema: &Value) -> Result<(), String> {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let properties = schema.get("properties").and_then(Value::as_object);
     let mut names = properties
         .into_iter()
         .flat_map(|properties| properties.keys());
-    match names.find(|name| {
-        name.is_empty() || name.len() > MAX_ARGUMENT_NAME_CHARS || !name.chars().all(is_allowed)
-    }) {
+    match names.find(|name| !is_argument_name(name)) {
         None => Ok(()),
         Some(name) => Err(format!(
             "some clients refuse every tool if an argument is called {name:?}: use up to \

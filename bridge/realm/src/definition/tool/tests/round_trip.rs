@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::any_definition::{any_object, any_tool};
-use crate::definition::tool::{SESSION_ARGUMENT, SharedTool};
+use crate::definition::tool::{SESSION_ARGUMENT, SchemaSupport, SharedTool};
 
 /// The published object without the session argument that the bridge adds.
 fn without_session_argument(mut published: Value) -> Value {
@@ -28,7 +28,9 @@ proptest! {
         let tool = SharedTool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
         let published = without_session_argument(Value::Object(tool.published().clone()));
         prop_assert_eq!(published.to_string(), definition.to_string());
-        let legacy = Value::Object(tool.published_for_legacy().unwrap_or_else(|| tool.published().clone()));
+        prop_assert!(tool.published_for(SchemaSupport::Modern).is_none());
+        let legacy = tool.published_for(SchemaSupport::Legacy);
+        let legacy = Value::Object(legacy.unwrap_or_else(|| tool.published().clone()));
         prop_assert_eq!(&legacy["inputSchema"], &tool.published()["inputSchema"]);
     }
 

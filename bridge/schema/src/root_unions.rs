@@ -1,7 +1,9 @@
 //! Removes the keywords at the root of an input schema that model services refuse.
 //!
-//! Before revision 2026-07-28 MCP promised clients a plain object there. Later revisions allow any
-//! schema of 2020-12, and the conformance suite requires that servers leave it unchanged.
+//! MCP allows any schema of 2020-12 there since revision 2026-07-28, and most clients pass it on to
+//! their model service. Anthropic's and OpenAI's then refuse the whole request, Gemini's refuses
+//! other keywords beside a union, and Ollama drops the union, with all properties that only its
+//! branches define.
 
 use std::collections::HashSet;
 
@@ -21,12 +23,22 @@ const MAX_MERGED_VALUES: usize = 50_000;
 /// The maximum depth to which nested branches are searched for properties.
 const MAX_NESTING: usize = 8;
 
-/// The schema without these keywords, or `None` if its root has none of them.
+/// The maximum length of the name of a top-level argument. Claude's service refuses every request
+/// with a longer one.
+pub const MAX_ARGUMENT_NAME_CHARS: usize = 64;
+
+/// Whether every model service accepts this name of a top-level argument.
+pub fn is_argument_name(name: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    !name.is_empty() && name.len() <= MAX_ARGUMENT_NAME_CHARS && name.chars().all(is_allowed)
+}
+
+/// Returns the schema without these keywords, or `None` if its root has none of them.
 ///
 /// Properties that only branches define become optional properties of the root, so that a model
-/// knows their names. The rules themselves are added to the description. Calls are still validated
-/// against the schema as registered.
-pub(in crate::definition::tool) fn without_unions(schema: &Value) -> Option<Value> {
+/// knows their names; those whose name a service refuses are left out. The rules themselves are
+/// added to the description. Calls must still be validated against the schema as registered.
+pub fn without_root_unions(schema: &Value) -> Option<Value> {
     let root = schema.as_object()?;
     if !REFUSED_KEYWORDS
         .iter()
@@ -89,7 +101,7 @@ impl<'a> BranchProperties<'a> {
                     if !spend(&mut self.remaining, property, usize::MAX) {
                         return;
                     }
-                    if self.known.insert((name, property)) {
+                    if is_argument_name(name) && self.known.insert((name, property)) {
                         self.properties.push((name, property));
                     }
                 }
@@ -199,7 +211,7 @@ mod tests {
     #[test]
     fn a_root_without_unions_is_unchanged() {
         let schema = json!({"type": "object", "properties": {"a": {"oneOf": [{}]}}, "if": {}});
-        assert_eq!(without_unions(&schema), None);
+        assert_eq!(without_root_unions(&schema), None);
     }
 
     #[test]
@@ -208,7 +220,7 @@ mod tests {
             "oneOf": [{"$ref": "#/$defs/a"}, {"properties": {"kind": {"const": "b"}, "x": {"type": "integer"}, "y": {}}}],
             "allOf": [{"required": ["kind"]}],
             "$defs": {"a": {"properties": {"kind": {"const": "a"}, "x": {"type": "string"}}, "required": ["x"]}}});
-        let plain = without_unions(&schema).unwrap();
+        let plain = without_root_unions(&schema).unwrap();
         assert_eq!(
             plain["properties"].to_string(),
             json!({"kind": {"type": "string"},
@@ -239,7 +251,7 @@ mod tests {
         let variants: Vec<_> = (0..60)
             .map(|n| json!({"properties": {"kind": {"enum": vec![n; 1_000]}}}))
             .collect();
-        let plain = without_unions(&json!({"type": "object", "oneOf": variants})).unwrap();
+        let plain = without_root_unions(&json!({"type": "object", "oneOf": variants})).unwrap();
         let kinds = plain["properties"]["kind"]["anyOf"].as_array().unwrap();
         assert_eq!(kinds.len(), 49);
     }
@@ -251,7 +263,7 @@ mod tests {
             .collect();
         let schema = json!({"type": "object", "description": "Own", "properties": {"p0": {}},
             "additionalProperties": false, "anyOf": branches, "not": {"properties": {"q": {}}}});
-        let plain = without_unions(&schema).unwrap();
+        let plain = without_root_unions(&schema).unwrap();
         assert_eq!(plain["properties"], json!({"p0": {}}));
         let note = plain["description"].as_str().unwrap();
         assert!(note.starts_with("Own\n\nNot every combination"), "{note}");
