@@ -5,6 +5,7 @@
 mod agent;
 mod bridge_info;
 mod calls;
+mod client_name;
 mod client_profiles;
 mod client_tables;
 mod compat;

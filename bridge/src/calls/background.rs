@@ -33,7 +33,7 @@ pub(super) async fn detach_after(
     call: Option<BackgroundCall>,
 ) -> PendingResult {
     if let (Some(client_timeout), Some(call)) = (caller.limits.client_timeout, call) {
-        tokio::time::sleep(client_timeout).await;
+        tokio::time::sleep(client_timeout.duration()).await;
         let query = caller.call_context.query_id.clone();
         let party = hub.party(caller.realm);
         if let Some(pending_result) = hub.result_store.reserve(party, query, call) {
@@ -61,6 +61,7 @@ pub(super) fn continue_in_background(
         call_context: CallContext::default(),
         client: &DETACHED_CLIENT,
         limits: DeliveryLimits::default(),
+        media: None,
         client_responses: Vec::new(),
         resume_token: None,
         pages_awaited_until: None,

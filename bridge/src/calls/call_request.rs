@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::audit::AuditEntry;
 use super::client_channel::ClientChannel;
+use super::media_budget::MediaBudget;
 use super::round_outcome::ResumeToken;
 use crate::agent_queries::QueryLifetime;
 use crate::config::TextLimitRule;
@@ -38,6 +39,8 @@ pub(crate) struct CallOptions<'a> {
     /// The channel to the client.
     pub(crate) client: &'a dyn ClientChannel,
     pub(crate) limits: DeliveryLimits,
+    /// The media that the client may still receive. `None` means that there is no limit.
+    pub(crate) media: Option<MediaBudget>,
     /// The client's responses to earlier requests of the handler.
     pub(crate) client_responses: Vec<ClientResponse>,
     /// The call that these responses resume.
@@ -72,5 +75,23 @@ pub(crate) struct DeliveryLimits {
     /// Whether the client supports `resource_link` blocks.
     pub(crate) resource_links: bool,
     /// How long the client waits for the result of a tool call.
-    pub(crate) client_timeout: Option<Duration>,
+    pub(crate) client_timeout: Option<ClientTimeout>,
+}
+
+/// How long a client waits for the result of a tool call, before it gets a handle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ClientTimeout {
+    /// The client is known to abort the call after this time, whatever happens meanwhile.
+    Known(Duration),
+    /// Most clients abort the call after this time. One that is being asked for input may wait
+    /// longer, and a handle would end the question.
+    Assumed(Duration),
+}
+
+impl ClientTimeout {
+    pub(super) fn duration(self) -> Duration {
+        match self {
+            Self::Known(time) | Self::Assumed(time) => time,
+        }
+    }
 }

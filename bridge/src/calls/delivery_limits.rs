@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CallOptions, DeliveryLimits};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
+use crate::calls::media_budget::may_have_media;
 use crate::calls::truncate::{ResultLimit, truncate};
 use crate::config::TextLimit;
 use crate::hub::Hub;
@@ -85,7 +86,9 @@ pub(crate) async fn enforce_limit(
     }
     let smallest = limit.text.map_or(usize::MAX, TextLimit::minimum);
     let smallest = smallest.min(limit.bytes.saturating_sub(ENVELOPE_BYTES));
-    if encoded_size::fits_within(&result, smallest) {
+    let media = caller.media.clone();
+    let media = media.filter(|_| may_have_media(&result));
+    if media.is_none() && encoded_size::fits_within(&result, smallest) {
         return result;
     }
     let tool = spec.tool;
@@ -96,7 +99,7 @@ pub(crate) async fn enforce_limit(
     let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || {
         let insert = |whole, bytes| store.insert(party, query, &name, whole, bytes);
-        truncate(result, limit, insert)
+        truncate(result, limit, media.as_ref(), insert)
     };
     if is_small {
         return work();
@@ -113,11 +116,12 @@ pub(super) async fn enforce_limit_on_stored(
     handle: ResultHandle,
 ) -> CallToolResult {
     let limit = caller.limits.result_limit(None, false);
+    let media = caller.media.clone();
     let order = WorkOrder::for_result(caller.realm, &result);
     let work = move || {
         let result = Arc::unwrap_or_clone(result);
         match limit {
-            Some(limit) => truncate(result, limit, |_, _| Ok(handle)),
+            Some(limit) => truncate(result, limit, media.as_ref(), |_, _| Ok(handle)),
             None => result,
         }
     };

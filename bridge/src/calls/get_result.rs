@@ -113,7 +113,7 @@ async fn wait_for_result(
     let mut reporter = ProgressReporter::new(hub, caller, &name, started);
     let mut client_timeout = pin!(async {
         match caller.limits.client_timeout {
-            Some(client_timeout) => sleep(client_timeout).await,
+            Some(client_timeout) => sleep(client_timeout.duration()).await,
             None => pending().await,
         }
     });

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::client_channel::ClientChannel;
 use super::progress::ProgressReporter;
 use super::validation;
-use super::{CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
+use super::{CallOptions, ClientTimeout, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::hub::{CallReceiver, CallerMessage, Hub};
 use crate::result_store::BackgroundCall;
 
@@ -176,7 +176,8 @@ pub(super) async fn drive(
     }
 }
 
-/// Drives a call until it ends, until it needs input from the client, or until `detach` resolves.
+/// Drives a call until it ends, until it needs input from the client, or until `detach` resolves
+/// while no question to a client with an assumed timeout is open.
 pub(super) async fn drive_until<Leave>(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -205,6 +206,11 @@ pub(super) async fn drive_until<Leave>(
         reporter: ProgressReporter::new(hub, caller, &name, started),
     };
     let mut detach = pin!(detach);
+    // A handle ends the questions to the client, see `CallDriver::detach`.
+    let keeps_questions = matches!(
+        caller.limits.client_timeout,
+        Some(ClientTimeout::Assumed(_))
+    );
     loop {
         tokio::select! {
             biased;
@@ -227,7 +233,7 @@ pub(super) async fn drive_until<Leave>(
             Some(response) = next_response(&mut driver.open_requests), if driver.open_requests.is_some() => {
                 driver.deliver_response(response);
             }
-            left = &mut detach => {
+            left = &mut detach, if !keeps_questions || driver.unanswered.is_empty() => {
                 driver.detach(&mut receiver).await;
                 drop(driver);
                 return DriveResult::Detached(InFlightCall { call, name, started, receiver }, left);

@@ -11,6 +11,7 @@ use bridge_protocol::ErrorCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
+use crate::calls::media_budget::{MediaBudget, may_have_media, media_len};
 use crate::config::{TextLimit, TextUnit};
 use crate::result_store::{ResultHandle, StoreFull};
 use bridge_mcp_results::built_result::BuiltResult;
@@ -97,22 +98,27 @@ impl ResultLimit {
     }
 }
 
-/// Truncates a result to the limits of a client. `store` stores the whole result if it has to be
-/// truncated; it gets the encoded size in bytes.
+/// Truncates a result to the limits of a client, and leaves out media that the client may no longer
+/// receive. `store` stores the whole result if it has to be truncated; it gets the encoded size in
+/// bytes.
 pub(crate) fn truncate(
     result: CallToolResult,
     limit: ResultLimit,
+    media: Option<&MediaBudget>,
     store: impl FnOnce(Arc<CallToolResult>, usize) -> Result<ResultHandle, StoreFull>,
 ) -> CallToolResult {
     let bytes = encoded_size::result_len(&result);
     let fits = bytes <= limit.max_result_bytes();
     // A text never has more characters than bytes.
-    if fits && limit.text.is_none_or(|text| bytes <= text.minimum()) {
+    let media = media.filter(|_| may_have_media(&result));
+    if fits && media.is_none() && limit.text.is_none_or(|text| bytes <= text.minimum()) {
         return result;
     }
     let mut result = result.into_parsed();
     let text_fits = limit.texts_within_limit(&result);
-    if fits && text_fits {
+    let media = media.map(|budget| GrantedMedia::take(budget, &result.content));
+    let media_fits = media.as_ref().is_none_or(GrantedMedia::is_complete);
+    if fits && text_fits && media_fits {
         return result.into();
     }
     let requires_structured = limit.requires_structured_content && !result.is_error;
@@ -123,18 +129,59 @@ pub(crate) fn truncate(
     let whole = stored.parsed();
     let remainder = Remainder {
         result_bytes: bytes,
-        limit: if fits {
-            ExceededLimit::Characters(limit.max_text(&whole.content))
-        } else {
-            ExceededLimit::Bytes(limit.bytes)
+        limit: match &media {
+            _ if !fits => ExceededLimit::Bytes(limit.bytes),
+            Some(media) if text_fits => ExceededLimit::Media(media.budget.max()),
+            _ => ExceededLimit::Characters(limit.max_text(&whole.content)),
         },
         stored: store(Arc::clone(&stored), bytes),
     };
     match whole.structured.as_ref().filter(|_| requires_structured) {
         Some(structured) if encoded_size::encoded_len(structured) > limit.max_content_bytes() => {
+            if let Some(media) = &media {
+                media.give_back_all(&whole.content);
+            }
             remainder.too_large_failure(limit)
         }
-        structured => truncate_content(&whole, structured.cloned(), limit, &remainder),
+        structured => truncate_content(
+            &whole,
+            structured.cloned(),
+            limit,
+            media.as_ref(),
+            &remainder,
+        ),
+    }
+}
+
+/// The media of a result that its client receives, taken from its budget.
+struct GrantedMedia<'a> {
+    budget: &'a MediaBudget,
+    /// For each block, whether it may be sent.
+    blocks: Vec<bool>,
+}
+
+impl<'a> GrantedMedia<'a> {
+    fn take(budget: &'a MediaBudget, content: &[Value]) -> Self {
+        let blocks = content.iter().map(|block| budget.take(media_len(block)));
+        Self {
+            budget,
+            blocks: blocks.collect(),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.blocks.iter().all(|granted| *granted)
+    }
+
+    fn has(&self, index: usize) -> bool {
+        self.blocks.get(index) == Some(&true)
+    }
+
+    fn give_back_all(&self, content: &[Value]) {
+        let granted = content.iter().zip(&self.blocks);
+        for (block, _) in granted.filter(|(_, granted)| **granted) {
+            self.budget.give_back(media_len(block));
+        }
     }
 }
 
@@ -173,6 +220,7 @@ fn truncate_content(
     whole: &BuiltResult,
     structured: Option<Value>,
     limit: ResultLimit,
+    media: Option<&GrantedMedia<'_>>,
     remainder: &Remainder,
 ) -> CallToolResult {
     let meta = whole.meta.as_ref();
@@ -190,8 +238,12 @@ fn truncate_content(
     let max_text = limit.max_text(&whole.content);
     let mut characters_left = max_text.saturating_sub(MAX_NOTE_BYTES);
     let (mut texts, mut text_bytes, mut is_truncated) = (0, 0, false);
-    let mut omitted_kinds = Vec::new();
-    for block in &whole.content {
+    let (mut omitted_kinds, mut withheld_kinds) = (Vec::new(), Vec::new());
+    for (index, block) in whole.content.iter().enumerate() {
+        if media.is_some_and(|media| !media.has(index)) {
+            withheld_kinds.push(block_kind(block));
+            continue;
+        }
         let bytes = encoded_size::encoded_len(block) + 1;
         let text = text_content(block);
         let characters = text.map_or(0, |text| limit.text_len(text));
@@ -210,6 +262,9 @@ fn truncate_content(
                 )
             }
             None => {
+                if let Some(media) = media {
+                    media.budget.give_back(media_len(block));
+                }
                 omitted_kinds.push(block_kind(block));
                 continue;
             }
@@ -227,6 +282,7 @@ fn truncate_content(
         text_bytes,
         total_text_bytes: whole.whole_text().len(),
         omitted_kinds,
+        withheld_kinds,
         omits_structured: truncated.structured.is_none()
             && whole.structured.is_some()
             && !whole.text_mirrors_structured,
@@ -243,8 +299,10 @@ fn truncate_content(
 struct Excerpt {
     text_bytes: usize,
     total_text_bytes: usize,
-    /// The kinds of blocks that were left out.
+    /// The kinds of blocks that were left out because they do not fit.
     omitted_kinds: Vec<String>,
+    /// The kinds of blocks that were left out because the client has received as much as it may.
+    withheld_kinds: Vec<String>,
     /// Whether structured content was left out that is not the text.
     omits_structured: bool,
     /// Whether the page's `_meta` was left out.
@@ -258,6 +316,8 @@ enum ExceededLimit {
     Bytes(usize),
     /// The length of its texts.
     Characters(usize),
+    /// The media of a session, in bytes of base64.
+    Media(usize),
 }
 
 impl std::fmt::Display for ExceededLimit {
@@ -265,6 +325,7 @@ impl std::fmt::Display for ExceededLimit {
         match self {
             ExceededLimit::Bytes(bytes) => write!(f, "{bytes}"),
             ExceededLimit::Characters(max) => write!(f, "{max} characters of text"),
+            ExceededLimit::Media(max) => write!(f, "{max} bytes of media in one session"),
         }
     }
 }
@@ -291,6 +352,12 @@ impl Remainder {
         }
         for (kind, count) in count_kinds(&excerpt.omitted_kinds) {
             note += &format!(" {count} × {kind} left out, because it does not fit.");
+        }
+        for (kind, count) in count_kinds(&excerpt.withheld_kinds) {
+            note += &format!(
+                " {count} × {kind} left out: this client has received as much media as its \
+                 requests can carry. Ask for text."
+            );
         }
         if excerpt.omits_structured {
             note += " structuredContent left out.";
@@ -333,6 +400,7 @@ impl Remainder {
             ExceededLimit::Characters(max) => {
                 json!({ "bytes": self.result_bytes, "characters": max })
             }
+            ExceededLimit::Media(max) => json!({ "bytes": self.result_bytes, "media": max }),
         };
         if let Ok(handle) = &self.stored {
             data["handle"] = json!(handle.as_str());

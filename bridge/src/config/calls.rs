@@ -30,6 +30,12 @@ pub struct CallSettings {
     #[arg(long, env = "MCP_WEB_INPUT_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub input_timeout: Duration,
 
+    /// How long a client waits for a call, unless it has requested progress or its profile says so.
+    /// It gets a handle for a longer call, which continues in the page. Most MCP clients give up
+    /// after 60 s.
+    #[arg(long, env = "MCP_WEB_CLIENT_PATIENCE", value_name = "TIME", default_value = "50s", value_parser = values::parse_duration)]
+    pub client_patience: Duration,
+
     /// How often a client that wants progress is notified that the page is still at work. 0s: only
     /// of progress that the page reports.
     #[arg(long, env = "MCP_WEB_PROGRESS_EVERY", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration_or_zero)]
@@ -43,6 +49,7 @@ impl Default for CallSettings {
             call_timeout: Duration::from_secs(2 * 60),
             max_call_timeout: Duration::from_secs(60 * 60),
             input_timeout: Duration::from_secs(10 * 60),
+            client_patience: Duration::from_secs(50),
             progress_every: Duration::from_secs(10),
         }
     }

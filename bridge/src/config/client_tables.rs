@@ -12,12 +12,14 @@ use toml::{Spanned, Value};
 use super::client_profiles::{ClientProfile, Profile, Profiles};
 use super::result_text_limit::MIN_TEXT_CHARS;
 
-const PROFILE_KEYS: [&str; 5] = [
+const PROFILE_KEYS: [&str; 7] = [
     "name",
     "max_result_bytes",
     "max_text_chars",
     "max_image_edge",
+    "max_media_bytes",
     "patience",
+    "root_unions",
 ];
 
 /// The client profiles of a file.
@@ -85,6 +87,16 @@ fn parse_profile(
                     parse_image_edge,
                 )?;
                 profile.max_image_edge = Some(pixels);
+            }
+            "max_media_bytes" => {
+                let bytes =
+                    parse_field("max_media_bytes", SettingKind::Number, value, parse_count)?;
+                profile.max_media_bytes = Some(bytes);
+            }
+            "root_unions" => {
+                let is_true = |text: &str| Ok(text == "true");
+                profile.root_unions =
+                    parse_field("root_unions", SettingKind::Switch, value, is_true)?;
             }
             "patience" => {
                 profile.patience = Some(parse_field(
@@ -193,12 +205,18 @@ fn profile_table(client: &ClientProfile) -> String {
     if let Some(pixels) = profile.max_image_edge {
         let _ = writeln!(text, "max_image_edge = {pixels}");
     }
+    if let Some(bytes) = profile.max_media_bytes {
+        let _ = writeln!(text, "max_media_bytes = {bytes}");
+    }
     if let Some(patience) = profile.patience {
         let _ = writeln!(
             text,
             "patience = \"{}\"",
             humantime::format_duration(patience)
         );
+    }
+    if profile.root_unions {
+        let _ = writeln!(text, "root_unions = true");
     }
     text
 }
@@ -246,7 +264,7 @@ mod tests {
     fn client_profiles_are_parsed_from_tables() {
         let file = parse(
             "[[clients]]\nname = \"a*\"\nmax_result_bytes = 5\npatience = \"50s\"\n\
-             [[clients]]\nname = \"b\"\nmax_image_edge = 6",
+             [[clients]]\nname = \"b\"\nmax_image_edge = 6\nmax_media_bytes = 7\nroot_unions = true",
         )
         .unwrap();
         let [first, second] = file.tables().0.as_slice() else {
@@ -258,6 +276,8 @@ mod tests {
         let patience = std::time::Duration::from_secs(50);
         assert_eq!(first.profile.patience, Some(patience));
         assert_eq!(second.profile.max_image_edge, Some(6));
+        assert_eq!(second.profile.max_media_bytes, Some(7));
+        assert!(second.profile.root_unions && !first.profile.root_unions);
     }
 
     /// Invalid files, with the line of the error and two parts of its message.
@@ -349,6 +369,16 @@ mod tests {
             "[[clients]]\nmax_image_edge = 0",
             2,
             ["`max_image_edge` cannot be", "from 1 up"],
+        ),
+        (
+            "[[clients]]\nname = \"a\"\nroot_unions = \"no\"",
+            3,
+            ["`root_unions`", "true and false"],
+        ),
+        (
+            "[[clients]]\nmax_media_bytes = 0",
+            2,
+            ["`max_media_bytes` cannot be", "from 1 up"],
         ),
         (
             "[[clients]]\nmax_image_edges = 1",

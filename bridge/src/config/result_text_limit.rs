@@ -1,5 +1,7 @@
 //! How much text of a result a client shows its model.
 
+use super::client_name::client_behind_proxies;
+
 /// The unit in which a client measures text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextUnit {
@@ -50,7 +52,7 @@ pub(crate) enum TextLimitRule {
 impl TextLimitRule {
     /// The rule of the client with this name in its `clientInfo`.
     pub(crate) fn for_client(client_name: &str) -> Self {
-        match client_name {
+        match client_behind_proxies(client_name) {
             "claude-code" => TextLimitRule::ClaudeCode,
             "codex-mcp-client" => TextLimitRule::Codex,
             _ => TextLimitRule::Uniform,
@@ -103,7 +105,7 @@ mod tests {
                 with_images,
             })
         };
-        let code = TextLimitRule::for_client("claude-code");
+        let code = TextLimitRule::for_client("claude-code (via mcp-remote 0.15.1)");
         assert_eq!(code.limit(Some(50_000), None), limit(50_000, 50_000));
         for (own, counts) in [(70_000, 70_000), (9_000_000, 500_000)] {
             assert_eq!(code.limit(Some(50_000), Some(own)), limit(counts, 50_000));

@@ -146,6 +146,7 @@ where
             },
             client: &events::SILENT_CLIENT,
             limits: DeliveryLimits::default(),
+            media: None,
             client_responses: Vec::new(),
             resume_token: None,
             pages_awaited_until: None,

@@ -2,12 +2,14 @@
 //! handlers of pages.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
 };
+use bridge_realm::definition::tool::SchemaSupport;
 use rmcp::model::{Implementation, ProtocolVersion};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -15,7 +17,7 @@ use tokio::time::Instant;
 use super::message_reader::MessageReader;
 use super::rmcp_conversions;
 use crate::agent_queries::QueryLifetime;
-use crate::calls::{CallOptions, ClientChannel, DeliveryLimits};
+use crate::calls::{CallOptions, ClientChannel, ClientTimeout, DeliveryLimits, MediaBudget};
 use crate::config::{Config, Profile, TextLimitRule};
 
 /// The client behind a request.
@@ -23,6 +25,12 @@ use crate::config::{Config, Profile, TextLimitRule};
 pub(super) struct RequestingClient {
     calling_client: Arc<CallingClient>,
     profile: Profile,
+    schema_support: SchemaSupport,
+    /// How long a client waits whose profile does not say so.
+    assumed_patience: Duration,
+    /// The media that the MCP session may still receive. A client without a session has a budget
+    /// for each request.
+    session_media: Option<MediaBudget>,
     text_count: TextLimitRule,
     supports_resource_links: bool,
     supports_priming_events: bool,
@@ -82,9 +90,20 @@ impl RequestingClient {
             capabilities,
             limits: Some(limits),
         };
+        let is_modern = version
+            .as_ref()
+            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        let session_media = profile.max_media_bytes.filter(|_| !is_modern);
         Self {
             calling_client: Arc::new(calling),
             profile,
+            schema_support: match is_modern {
+                false => SchemaSupport::Legacy,
+                true if profile.root_unions => SchemaSupport::Full,
+                true => SchemaSupport::Modern,
+            },
+            assumed_patience: config.calls.client_patience,
+            session_media: session_media.map(MediaBudget::new),
             text_count,
             // `resource_link` blocks were added in MCP 2025-06-18. A client that names no revision
             // is newer.
@@ -125,6 +144,22 @@ impl RequestingClient {
         self.text_count.published_limit(self.profile.max_text_chars)
     }
 
+    /// Returns the schemas that the client accepts.
+    pub(super) fn schema_support(&self) -> SchemaSupport {
+        self.schema_support
+    }
+
+    /// Returns how long the client waits for the result of a call.
+    ///
+    /// Most SDKs give up after a minute. A client that requests progress learns that its call is
+    /// running, and may wait longer. The agent of a query does not list the tool `get_result`.
+    fn timeout(&self, principal: &Principal, wants_progress: bool) -> Option<ClientTimeout> {
+        let assumed = || ClientTimeout::Assumed(self.assumed_patience);
+        let is_assumed = !wants_progress && principal.query.is_none();
+        let known = self.profile.patience.map(ClientTimeout::Known);
+        known.or_else(|| is_assumed.then(assumed))
+    }
+
     /// Returns the options of a tool call, which waits as long as the client does.
     pub(super) fn tool_call_options<'a>(
         &self,
@@ -133,10 +168,11 @@ impl RequestingClient {
         client: &'a dyn ClientChannel,
     ) -> CallOptions<'a> {
         let event_bytes = options.max_event_bytes;
+        let timeout = self.timeout(principal, options.wants_progress);
         let mut call_options = self.call_options(principal, options, client);
         call_options.limits.max_bytes = self.profile.max_result_bytes;
         call_options.limits.max_event_bytes = event_bytes;
-        call_options.limits.client_timeout = self.profile.patience;
+        call_options.limits.client_timeout = timeout;
         call_options
     }
 
@@ -177,6 +213,10 @@ impl RequestingClient {
                 resource_links: self.supports_resource_links && principal.query.is_none(),
                 client_timeout: None,
             },
+            media: self
+                .session_media
+                .clone()
+                .or_else(|| self.profile.max_media_bytes.map(MediaBudget::new)),
             client_responses: Vec::new(),
             resume_token: None,
             pages_awaited_until: options.pages_awaited_until,

@@ -7,7 +7,7 @@ use axum::response::Response;
 use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::{Kind, event_data};
 use bridge_realm::definition::SharedDefinition;
-use bridge_realm::definition::tool::{RESULT_SIZE_KEY, SharedTool};
+use bridge_realm::definition::tool::{RESULT_SIZE_KEY, SchemaSupport, SharedTool};
 use bridge_realm::realm::CallFailure;
 use http::StatusCode;
 use serde_json::value::RawValue;
@@ -48,6 +48,7 @@ struct ToolList {
     builtin: &'static [Box<str>],
     published: Vec<SharedDefinition>,
     is_modern: bool,
+    schema_support: SchemaSupport,
     /// The limit to publish for each tool without its own, see
     /// [`RequestingClient::published_result_size`](super::requesting_client::RequestingClient).
     result_size: Option<usize>,
@@ -82,6 +83,7 @@ impl ToolList {
             builtin,
             published,
             is_modern: request.is_modern,
+            schema_support: request.client.schema_support(),
             result_size: request.client.published_result_size(),
             cursor: request
                 .params
@@ -102,9 +104,9 @@ impl ToolList {
     }
 
     fn encode(&self, id: &RawValue) -> Vec<u8> {
-        let page_tools = self
-            .page_tools()
-            .filter_map(|tool| tool.list_entry(self.is_modern, rmcp_conversions::to_list_entry));
+        let page_tools = self.page_tools().filter_map(|tool| {
+            tool.list_entry(self.schema_support, rmcp_conversions::to_list_entry)
+        });
         let tools: Vec<Cow<'_, str>> = self
             .builtin
             .iter()
@@ -139,7 +141,7 @@ async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse
     let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
     let list = ToolList::of(request).await;
     let is_encoded =
-        |tool: &SharedTool| list.result_size.is_none() && tool.has_list_entry(list.is_modern);
+        |tool: &SharedTool| list.result_size.is_none() && tool.has_list_entry(list.schema_support);
     let order = tool_list_work(realm, list.page_tools(), is_encoded);
     let answer = match order {
         None => list.encode(request.id),

@@ -235,6 +235,73 @@ async fn a_background_call_ends_with_its_page_or_on_cancel() {
     assert_eq!(code_of(&result), "PageGone");
 }
 
+/// A bridge whose clients have no profile, and the time after which they get a handle.
+async fn start_bridge_with_patience() -> bridge::ServerHandle {
+    let mut config = test_config();
+    config.calls.client_patience = PATIENCE;
+    start_bridge_with(config).await
+}
+
+#[tokio::test]
+async fn a_client_without_a_profile_gets_a_handle_unless_it_requests_progress() {
+    let bridge = start_bridge_with_patience().await;
+    let (mut page, client) = connect_page_and_client(&bridge).await;
+    let progress = json!({ "_meta": { "progressToken": "t" } });
+    let params = with_members(json!({ "name": "echo", "arguments": {} }), progress);
+    let stream = client.request_stream(7, "tools/call", params);
+    let (mut stream, with_progress) = tokio::join!(stream, page.recv_call());
+    // This call begins later, and has waited as long when it gets its handle.
+    let other = McpClient::connect(&bridge, TOKEN).await;
+    let (handle, without) = start_background_call(&other, &mut page, "echo").await;
+    page.respond(&with_progress, json!("waited")).await;
+    assert_eq!(
+        result_text(&stream.find_response().await["result"]),
+        "waited"
+    );
+    page.respond(&without, json!("later")).await;
+    let result = other.get_result(json!({ "handle": handle })).await;
+    assert_eq!(result_text(&result), "later");
+
+    let stateless = StatelessClient::new(&bridge);
+    let params = json!({ "name": "echo", "arguments": {} });
+    let (answer, _) = tokio::join!(stateless.request("tools/call", params), page.recv_call());
+    handle_of(&answer["result"]);
+}
+
+#[tokio::test]
+async fn a_question_to_a_client_without_a_profile_stays_open_beyond_its_patience() {
+    let bridge = start_bridge_with_patience().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let capabilities = json!({ "elicitation": {} });
+    let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
+    let params = json!({ "name": "echo", "arguments": {} });
+    let handler = async {
+        let call = page.recv_call().await;
+        page.send_json(
+            json!({ "type": "client-requests", "requestId": call.request_id,
+            "requests": [{ "key": "k", "method": "elicitation/create",
+                "params": { "message": "?", "requestedSchema": { "type": "object" } } }] }),
+        )
+        .await;
+        call
+    };
+    let stream = client.request_stream(7, "tools/call", params);
+    let (mut stream, call) = tokio::join!(stream, handler);
+    let question = stream.find_method("elicitation/create").await;
+    // This call begins later, and has waited as long when it gets its handle.
+    let other = McpClient::connect(&bridge, TOKEN).await;
+    start_background_call(&other, &mut page, "echo").await;
+    let answer = json!({ "action": "accept", "content": {} });
+    client.respond(&question, answer.clone()).await;
+    let responses = page.recv_client_responses().await;
+    assert!(responses[0].error.is_none(), "{responses:?}");
+    // Nothing is asked any more, and the time is over.
+    let handle = handle_of(&stream.find_response().await["result"]);
+    page.respond(&call, json!("asked")).await;
+    let result = client.get_result(json!({ "handle": handle })).await;
+    assert_eq!(result_text(&result), "asked");
+}
+
 #[tokio::test]
 async fn client_requests_of_a_background_call_fail() {
     let bridge = start_bridge_with(impatient_client(Results::default())).await;

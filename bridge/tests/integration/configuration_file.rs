@@ -92,7 +92,8 @@ async fn printed_configuration_round_trips() {
         "name = \"a \\\"bridge\\\" # of\\nmine\"\nbind = \"[::1]:0\"\nallow_token_in_url = true\n\
          allowed_hosts = [\"b.example\", \"loopback\"]\nmax_calls = 5\ncall_timeout = \"1m 5s\"\n\
          ambiguous_calls = \"last_active\"\nlog = \"warn,bridge=debug\"\n\
-         [[clients]]\nname = \"mine*\"\nmax_result_bytes = 5\nmax_image_edge = 6\npatience = \"90s\"\n",
+         [[clients]]\nname = \"mine*\"\nmax_result_bytes = 5\nmax_image_edge = 6\npatience = \"90s\"\n\
+         max_media_bytes = 7\nroot_unions = true\n",
     );
     let first = stdout_of(run_with(&path, "--print-config").await);
     let second = stdout_of(run_with(&write_config(&folder, &first), "--print-config").await);
@@ -100,7 +101,9 @@ async fn printed_configuration_round_trips() {
     let lines = [
         "max_calls = 5",
         "name = \"mine*\"",
+        "max_media_bytes = 7",
         "patience = \"1m 30s\"",
+        "root_unions = true",
         "log = \"warn,bridge=debug\"",
     ];
     assert_has_lines(&strip_comments(&second), &lines);

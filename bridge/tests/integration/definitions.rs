@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bridge::{ClientProfile, Config, Profile, Profiles};
 use bridge_protocol::ErrorCode;
 use futures_util::future::join;
 use proptest::strategy::{Strategy, ValueTree};
@@ -180,27 +181,65 @@ async fn tools_whose_published_names_collide_are_rejected() {
 }
 
 #[tokio::test]
-async fn root_unions_are_listed_only_for_clients_that_accept_them() {
-    let bridge = start_bridge().await;
-    let schema = json!({ "type": "object", "oneOf": [
+async fn root_unions_are_listed_only_for_clients_that_are_known_to_accept_them() {
+    let name = "accepts-unions".to_owned();
+    let profile = Profile {
+        root_unions: true,
+        ..Profile::default()
+    };
+    let bridge = start_bridge_with(Config {
+        profiles: Profiles::new(vec![ClientProfile { name, profile }]),
+        ..test_config()
+    })
+    .await;
+    let branches = json!([
         { "properties": { "id": { "type": "integer" } }, "required": ["id"] },
-        { "properties": { "name": { "type": "string" } }, "required": ["name"] } ] });
-    let tool = json!({ "name": "find", "inputSchema": schema });
-    let _page = Page::with_tools(&bridge, "s", &[tool]).await;
+        { "properties": { "name": { "type": "string" } }, "required": ["name"] },
+        { "properties": { "größe": { "type": "integer" } } },
+    ]);
+    let keywords = ["oneOf", "anyOf", "allOf"];
+    let tools = keywords
+        .map(|keyword| json!({ "name": keyword, "inputSchema": { "type": "object", keyword: branches } }));
+    let _page = Page::with_tools(&bridge, "s", &tools).await;
+    let check = |answer: &Value, accepts: bool, client: &str| {
+        let listed = answer["tools"].as_array().unwrap();
+        for keyword in keywords {
+            let shown = &find_tool(listed, &json!(keyword))["inputSchema"];
+            let expected = if accepts { &branches } else { &Value::Null };
+            assert_eq!(&shown[keyword], expected, "{client}");
+            if !accepts {
+                let properties = &shown["properties"];
+                assert_eq!(properties["name"], json!({ "type": "string" }), "{client}");
+                // Claude's service refuses such a name at the root.
+                assert_eq!(properties.get("größe"), None, "{client}");
+                let rules = shown["description"].as_str().unwrap();
+                assert!(rules.contains("größe"), "{rules}");
+            }
+        }
+    };
+    // The revision says nothing about the service behind the client, see `root_unions`.
+    for (client, accepts) in [
+        (CLIENT_NAME, false),
+        ("mcp-web-agent", false),
+        ("claude-ai", false),
+        ("accepts-unions", true),
+        ("accepts-unions (via mcp-remote 0.15.1)", true),
+        ("claude-code", true),
+        ("conformance-test-client", true),
+    ] {
+        let newer = StatelessClient {
+            name: client,
+            ..StatelessClient::new(&bridge)
+        };
+        let answer = newer.request("tools/list", json!({})).await;
+        check(&answer["result"], accepts, client);
+        let older = McpClient::connect_as(&bridge, client).await;
+        let answer = older.request("tools/list", json!({})).await;
+        check(&answer["result"], false, client);
+    }
+    check(&get_json(&bridge, "/tools").await, false, "HTTP");
 
-    let older = McpClient::connect(&bridge, TOKEN).await;
-    let listed = older.request("tools/list", json!({})).await;
-    let listed = listed["result"]["tools"].as_array().unwrap();
-    let shown = &find_tool(listed, &json!("find"))["inputSchema"];
-    assert!(shown.get("oneOf").is_none(), "{shown}");
-    assert_eq!(shown["properties"]["name"], json!({ "type": "string" }));
-
-    let newer = StatelessClient::new(&bridge);
-    let listed = newer.request("tools/list", json!({})).await;
-    let listed = listed["result"]["tools"].as_array().unwrap();
-    let shown = &find_tool(listed, &json!("find"))["inputSchema"];
-    assert_eq!(shown["oneOf"], schema["oneOf"]);
-
-    let (_, rejected) = post_tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
+    // The schema as registered decides about each call.
+    let (_, rejected) = post_tool_call(&bridge, "oneOf", json!({ "id": 1, "name": "x" })).await;
     assert!(result_text(&rejected).contains("/oneOf"), "{rejected}");
 }

@@ -12,9 +12,8 @@ const LIMIT: usize = 20_000;
 fn limited_client(results: Results) -> Config {
     let profile = Profile {
         max_result_bytes: Some(LIMIT),
-        max_text_chars: None,
         max_image_edge: Some(1_000),
-        patience: None,
+        ..Profile::default()
     };
     Config {
         profiles: test_client_profile(profile),
@@ -191,6 +190,51 @@ async fn an_image_over_the_limit_is_omitted_as_a_whole() {
     let handle = omitted["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
     let again = client.get_result(json!({ "handle": handle })).await;
     assert_eq!(again["_meta"]["mcp-web/cut"]["handle"], handle);
+}
+
+/// Codex and Gemini CLI send the pictures of all results again with each request.
+#[tokio::test]
+async fn pictures_are_summed_over_an_mcp_session() {
+    let profile = Profile {
+        max_media_bytes: Some(1_000),
+        ..Profile::default()
+    };
+    let bridge = start_bridge_with(Config {
+        profiles: test_client_profile(profile),
+        ..test_config()
+    })
+    .await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let picture = json!(format!("data:image/png;base64,{}", "A".repeat(400)));
+    let has_picture = |result: &Value| result["content"][0]["type"] == "image";
+    for sent in [true, true, false] {
+        let result = call_result(&client, &mut page, "echo", picture.clone()).await;
+        assert_eq!(has_picture(&result), sent, "{result}");
+        if !sent {
+            let note = result_text(&result);
+            assert!(note.contains("1 × image/png left out"), "{note}");
+            let handle = result["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
+            let link = &result["content"][1];
+            assert_eq!(link["uri"], format!("mcp-web://results/{handle}"));
+            // A second attempt to get it also counts.
+            let again = client.get_result(json!({ "handle": handle })).await;
+            assert!(!has_picture(&again), "{again}");
+        }
+    }
+    // A new session is a new conversation, and REST has no limit.
+    let other = McpClient::connect(&bridge, TOKEN).await;
+    let result = call_result(&other, &mut page, "echo", picture.clone()).await;
+    assert!(has_picture(&result), "{result}");
+    let stateless = StatelessClient::new(&bridge);
+    for _ in 0..3 {
+        let call = stateless.request("tools/call", json!({ "name": "echo", "arguments": {} }));
+        let (answer, _) = tokio::join!(call, page.serve_call(picture.clone()));
+        assert!(has_picture(&answer["result"]), "{answer}");
+    }
+    let call = post_tool_call(&bridge, "echo", json!({}));
+    let ((_, result), _) = tokio::join!(call, page.serve_call(picture));
+    assert!(has_picture(&result), "{result}");
 }
 
 #[tokio::test]

@@ -268,7 +268,7 @@ async fn the_settings_of_the_operator_reach_every_provider() {
     }
 }
 
-/// The schema of a tool that several model services would refuse as it is registered.
+/// A tool whose registered schema several model services would refuse.
 fn finding_tool() -> PageTool {
     PageTool::new("find", async |input| Ok(input)).input_schema(json!({
         "type": "object",

@@ -93,7 +93,7 @@ fn replace_type_list(schema: &mut Map<String, Value>) {
         }
         several => {
             schema.shift_remove("type");
-            // Branches that the schema has of its own also say which types it has.
+            // The branches that the schema has already name their types.
             if !["anyOf", "oneOf", "allOf"]
                 .iter()
                 .any(|it| schema.contains_key(*it))

@@ -6,6 +6,7 @@ mod name_span;
 mod parsed;
 pub(crate) mod published_name;
 pub mod repair;
+mod schema_support;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -25,6 +26,7 @@ pub use listing_cache::ListingCache;
 use name_span::NameSpan;
 use parsed::ParsedTool;
 pub use parsed::SESSION_ARGUMENT;
+pub use schema_support::SchemaSupport;
 
 /// One tool definition. Equal definitions share one allocation, see [`DefinitionRegistry`].
 ///
@@ -43,17 +45,6 @@ pub struct SharedTool {
     name_span: NameSpan,
     /// Whether the parsed form was used since the last call of [`SharedTool::is_idle`].
     recently_used: AtomicBool,
-}
-
-/// The schemas that a client accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SchemaSupport {
-    /// Plain keywords at the root: a client of a revision before 2026-07-28.
-    Legacy,
-    /// No unions at the root of an input schema: a client that may pass it on to any model service.
-    Modern,
-    /// Every valid schema.
-    Full,
 }
 
 /// Properties that few tools have, stored separately to keep [`SharedTool`] small.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::agent_queries::AgentQueries;
 use crate::budget::PageParty;
-use crate::calls::{CallRequest, DeliveryLimits, call_tool};
+use crate::calls::{CallRequest, ClientTimeout, DeliveryLimits, call_tool};
 use crate::config::Config;
 use crate::hub::{OutboxReceiver, SocketCommand};
 use bridge_mcp_results::arguments::Arguments;
@@ -158,7 +158,7 @@ impl Page {
 async fn call_with_progress(
     hub: &Arc<Hub>,
     client: &RecordingClient,
-    client_timeout: Option<Duration>,
+    client_timeout: Option<ClientTimeout>,
     tool: &str,
     arguments: Value,
 ) -> CallToolResult {
@@ -176,6 +176,7 @@ async fn call_with_progress(
             client_timeout,
             ..DeliveryLimits::default()
         },
+        media: None,
         client_responses: Vec::new(),
         resume_token: None,
         pages_awaited_until: None,
@@ -234,8 +235,11 @@ async fn a_silent_page_gets_keepalive_progress_every_ten_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_long_call_returns_a_handle_after_the_client_timeout() {
     let mut page = Page::connect();
-    let (client, hub, client_timeout) =
-        (recording_client(), Arc::clone(&page.hub), Some(50 * SECOND));
+    let (client, hub, client_timeout) = (
+        recording_client(),
+        Arc::clone(&page.hub),
+        Some(ClientTimeout::Known(50 * SECOND)),
+    );
     let started = Instant::now();
     let (early, call) = tokio::join!(
         call_with_progress(&hub, &client, client_timeout, "work", json!({})),
@@ -284,8 +288,11 @@ async fn a_long_call_returns_a_handle_after_the_client_timeout() {
 #[tokio::test(start_paused = true)]
 async fn a_detached_call_still_times_out() {
     let mut page = Page::connect();
-    let (client, hub, client_timeout) =
-        (recording_client(), Arc::clone(&page.hub), Some(50 * SECOND));
+    let (client, hub, client_timeout) = (
+        recording_client(),
+        Arc::clone(&page.hub),
+        Some(ClientTimeout::Known(50 * SECOND)),
+    );
     let (early, _) = tokio::join!(
         call_with_progress(&hub, &client, client_timeout, "work", json!({})),
         page.recv_call()

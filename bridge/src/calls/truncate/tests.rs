@@ -16,8 +16,17 @@ fn truncated(
     result: CallToolResult,
     limit: ResultLimit,
 ) -> (BuiltResult, Option<Arc<CallToolResult>>) {
+    truncated_with(result, limit, None)
+}
+
+/// As [`truncated`], for a client whose media are limited.
+fn truncated_with(
+    result: CallToolResult,
+    limit: ResultLimit,
+    media: Option<&MediaBudget>,
+) -> (BuiltResult, Option<Arc<CallToolResult>>) {
     let stored = RefCell::new(None);
-    let truncated = truncate(result, limit, |whole, _| {
+    let truncated = truncate(result, limit, media, |whole, _| {
         *stored.borrow_mut() = Some(whole);
         Ok(ResultHandle::from_text("h"))
     });
@@ -95,6 +104,72 @@ fn text_is_truncated_on_a_char_boundary_with_an_accurate_note() {
         assert_eq!(cut.content[1]["uri"], "mcp-web://results/h");
         assert_eq!(cut.meta.unwrap()[TRUNCATED_META]["handle"], "h");
     }
+}
+
+fn media_block(kind: &str, bytes: usize) -> Value {
+    let data = "A".repeat(bytes);
+    match kind {
+        "blob" => json!({ "type": "resource", "resource": {
+            "uri": "file:///a", "blob": data, "mimeType": "application/pdf" } }),
+        kind => json!({ "type": kind, "data": data, "mimeType": format!("{kind}/x") }),
+    }
+}
+
+#[test]
+fn media_are_summed_over_results_and_left_out_beyond_the_budget() {
+    let text = json!({ "type": "text", "text": "seen" });
+    for (kind, named) in [
+        ("image", "image/x"),
+        ("audio", "audio/x"),
+        ("blob", "application/pdf"),
+    ] {
+        let budget = MediaBudget::new(1_000);
+        let result = |bytes| from_blocks(json!([text, media_block(kind, bytes)]));
+        let send = |bytes| {
+            let (sent, kept) = truncated_with(result(bytes), byte_limit(100_000), Some(&budget));
+            let is_complete = sent.content.len() == 2;
+            assert_eq!(kept.is_none(), is_complete, "{kind}");
+            (is_complete, sent)
+        };
+        assert!(send(600).0, "{kind}");
+        let (_, withheld) = send(404);
+        let note = note_text(&withheld);
+        assert!(
+            note.contains("1000 bytes of media in one session"),
+            "{note}"
+        );
+        assert!(note.contains(&format!("1 × {named} left out")), "{note}");
+        assert_eq!(withheld.content.last(), Some(&text), "{kind}");
+        assert_eq!(withheld.content.len(), 3, "{kind}");
+        assert_eq!(withheld.meta.unwrap()[TRUNCATED_META]["media"], 1_000);
+        // The omitted block was not taken from the budget.
+        assert!(send(400).0, "{kind}");
+        assert!(!send(4).0, "{kind}");
+        let plain = truncated_with(from_blocks(json!([text])), byte_limit(9_000), Some(&budget));
+        assert_eq!(plain.0.content.first(), Some(&text), "{kind}");
+        assert!(plain.1.is_none(), "{kind}");
+    }
+}
+
+#[test]
+fn media_that_do_not_fit_for_another_reason_are_given_back() {
+    let budget = MediaBudget::new(60_000);
+    let blocks = json!([media_block("image", 50_000), media_block("image", 100)]);
+    let (cut, _) = truncated_with(from_blocks(blocks), byte_limit(20_000), Some(&budget));
+    assert!(note_text(&cut).contains("does not fit"), "{cut:?}");
+    assert!(budget.take(59_900) && !budget.take(1));
+
+    let budget = MediaBudget::new(60_000);
+    let promised = ResultLimit {
+        requires_structured_content: true,
+        ..byte_limit(20_000)
+    };
+    let structured = json!({ "text": "x".repeat(30_000) });
+    let blocks = json!([media_block("image", 100)]);
+    let result = CallToolResult::from_content(blocks, Some(structured), None).unwrap();
+    let (failure, _) = truncated_with(result, promised, Some(&budget));
+    assert!(failure.is_error);
+    assert!(budget.take(60_000));
 }
 
 #[test]
@@ -199,7 +274,7 @@ fn note_says_why_the_result_was_not_stored() {
         (StoreFull::TooMany, "max_kept_results"),
     ] {
         let result = CallToolResult::text("x".repeat(20_000));
-        let cut = truncate(result, byte_limit(10_000), |_, _| Err(why)).into_parsed();
+        let cut = truncate(result, byte_limit(10_000), None, |_, _| Err(why)).into_parsed();
         let note = note_text(&cut);
         assert!(
             note.contains("could not be kept") && note.contains(key),
@@ -216,7 +291,7 @@ fn many_blocks_and_a_large_meta_leave_room_for_the_note() {
         json!({ "type": "resource", "resource": { "uri": "x:y",
         "blob": "A".repeat(n), "mimeType": format!("a/{}", "b".repeat(n % 100)) } })
     };
-    let many: Vec<_> = (0..500).map(|n| blob(1_000 + n)).collect();
+    let many: Vec<_> = (250..750).map(|n| blob(4 * n)).collect();
     let meta = json!({ "large": "m".repeat(50_000) });
     let result = CallToolResult::from_content(json!(many), None, Some(meta)).unwrap();
     let (cut, _) = truncated(result, byte_limit(6_000));

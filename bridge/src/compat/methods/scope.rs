@@ -48,6 +48,7 @@ impl RequestScope {
             },
             client: &SILENT_CLIENT,
             limits: DeliveryLimits::default(),
+            media: None,
             client_responses: Vec::new(),
             resume_token: None,
             pages_awaited_until: None,

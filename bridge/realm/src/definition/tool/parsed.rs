@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::listing_cache::ListingCache;
 use super::published_name::{published_name, set_repaired_name};
-use super::{SchemaSupport, annotations, repair};
+use super::schema_support::SchemaSupport;
+use super::{annotations, repair};
 use crate::definition::invisible;
 use crate::definition::mcp_fields::{self, repair_fields};
 use crate::definition::reserved::is_builtin_tool;
@@ -64,8 +65,14 @@ impl ParsedTool {
         let input = self.plain_input_schema.as_ref();
         let output = self.legacy_output_schema.as_ref();
         [
-            ("inputSchema", input.filter(|_| support != SchemaSupport::Full)),
-            ("outputSchema", output.filter(|_| support == SchemaSupport::Legacy)),
+            (
+                "inputSchema",
+                input.filter(|_| support != SchemaSupport::Full),
+            ),
+            (
+                "outputSchema",
+                output.filter(|_| support == SchemaSupport::Legacy),
+            ),
         ]
     }
 
