@@ -16,6 +16,7 @@ const TOPICS = {
   Schemas: ["types/infer.ts"],
   Dialog: ["types/dialog.ts"],
   WebMCP: ["types/webmcp.ts"],
+  "Plain HTTP": ["types/plain-http.ts"],
 };
 
 const codes = new WeakMap();
