@@ -63,27 +63,38 @@ impl From<ValidationError<'_>> for Violation {
 /// The type of the value that a string contains as JSON, if that type is the expected one. Models
 /// sometimes encode a value twice.
 fn type_in_string(error: &ValidationError<'_>) -> Option<JsonType> {
+    let has_type_rule = matches!(
+        error.kind(),
+        ValidationErrorKind::Type { .. }
+            | ValidationErrorKind::AnyOf { .. }
+            | ValidationErrorKind::OneOfNotValid { .. }
+    );
+    let json = match error.instance().as_ref() {
+        Value::String(json) if has_type_rule => json,
+        _ => return None,
+    };
+    // Once: a union may have as many branches as the text has values.
+    type_of_json(json).filter(|found| expects_type(error, *found))
+}
+
+/// Whether the value would be of an expected type if it were of this one. All branches of a union
+/// see the same value.
+fn expects_type(error: &ValidationError<'_>, found: JsonType) -> bool {
     let branches = match error.kind() {
         ValidationErrorKind::Type { kind } => {
-            let Value::String(json) = error.instance().as_ref() else {
-                return None;
-            };
             let expected = match kind {
                 TypeKind::Single(expected) => (*expected).into(),
                 TypeKind::Multiple(expected) => *expected,
             };
-            return type_of_json(json).filter(|found| {
-                let is_number = *found == JsonType::Integer && expected.contains(JsonType::Number);
-                is_number || expected.contains(*found)
-            });
+            let is_number = found == JsonType::Integer && expected.contains(JsonType::Number);
+            return is_number || expected.contains(found);
         }
         ValidationErrorKind::AnyOf { context } => context,
         ValidationErrorKind::OneOfNotValid { context } => context,
-        _ => return None,
+        _ => return false,
     };
-    let is_string = error.instance().is_string();
-    let mut causes = branches.iter().flatten().filter(|_| is_string);
-    causes.find_map(type_in_string)
+    let mut causes = branches.iter().flatten();
+    causes.any(|cause| expects_type(cause, found))
 }
 
 /// The type of the value in a JSON text that may be an argument by itself.

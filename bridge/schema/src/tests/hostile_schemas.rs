@@ -108,3 +108,22 @@ fn hostile_schemas_end_in_time() {
         assert_eq!(is_told, is_refused, "{name}: {outcome:?}");
     }
 }
+
+/// The text would be parsed for each branch otherwise, on the thread that serves the socket.
+#[test]
+fn a_string_that_contains_json_is_parsed_once_for_all_branches_of_a_union() {
+    const MAX_DURATION: Duration = Duration::from_secs(10);
+    let mut branches = vec![json!({"type": "integer"}); 40_000];
+    let text = json!({ "v": format!("[{}1]", "1,".repeat(30_000)) });
+    for is_expected in [false, true] {
+        if is_expected {
+            branches.push(json!({"type": "array"}));
+        }
+        let validator = validator(json!({ "anyOf": branches }));
+        let start = Instant::now();
+        let failure = validator.validate(&text).unwrap_err().to_string();
+        assert!(start.elapsed() < MAX_DURATION, "{:?}", start.elapsed());
+        let is_named = failure.contains("a string that contains JSON: pass the array");
+        assert_eq!(is_named, is_expected, "{failure}");
+    }
+}
