@@ -25,6 +25,13 @@ pub const MAX_COST: u64 = 20_000_000;
 /// bytes of stack.
 const MAX_STACK: usize = 1_000;
 
+/// The maximum size of what is copied to collect the violations of a value. The validator keeps a
+/// copy of the value for each subschema within a union that refuses it.
+const MAX_COPIED_BYTES: usize = 32 * 1024 * 1024;
+
+/// The size of a value without what it contains, rounded up.
+const VALUE_BYTES: usize = 64;
+
 /// The subschemas of a schema, and what applying them costs.
 #[derive(Debug)]
 pub struct CostModel {
@@ -36,7 +43,8 @@ pub struct CostModel {
 pub struct Cost {
     /// The steps to decide whether the value is valid.
     pub validate: u64,
-    /// The steps to collect all violations.
+    /// The steps to collect all violations; `u64::MAX` if more than [`MAX_COPIED_BYTES`] would be
+    /// copied.
     pub explain: u64,
 }
 
@@ -78,8 +86,14 @@ impl CostModel {
         let mut counter = Counter {
             nodes: &self.graph.nodes,
             remaining: max_steps,
+            copied_bytes: 0,
         };
-        counter.count(0, Instance::Value(value), 0)
+        let cost = counter.count(0, Instance::Value(value), Place::ROOT)?;
+        let explain = match counter.copied_bytes {
+            0..=MAX_COPIED_BYTES => cost.explain,
+            _ => u64::MAX,
+        };
+        Some(Cost { explain, ..cost })
     }
 }
 
@@ -91,16 +105,41 @@ enum Instance<'a> {
     Name(&'a str),
 }
 
+/// Where a subschema is applied.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The number of subschemas around it.
+    nesting: usize,
+    is_in_union: bool,
+}
+
+impl Place {
+    const ROOT: Self = Self {
+        nesting: 0,
+        is_in_union: false,
+    };
+
+    /// The place of the subschemas of one that is applied here.
+    fn within(self, applicators: &Applicators) -> Self {
+        Self {
+            nesting: self.nesting + 1,
+            is_in_union: self.is_in_union || applicators.is_union,
+        }
+    }
+}
+
 /// Counts the steps of one validation.
 struct Counter<'a> {
     nodes: &'a [Subschema],
     remaining: u64,
+    /// The size of the copies for violations. Counting stops beyond [`MAX_COPIED_BYTES`].
+    copied_bytes: usize,
 }
 
 impl Counter<'_> {
-    /// The cost of applying a subschema. `nesting` is the number of subschemas around it.
-    fn count(&mut self, index: u32, instance: Instance<'_>, nesting: usize) -> Option<Cost> {
-        if nesting >= MAX_STACK {
+    /// The cost of applying a subschema.
+    fn count(&mut self, index: u32, instance: Instance<'_>, place: Place) -> Option<Cost> {
+        if place.nesting >= MAX_STACK {
             return None;
         }
         let node = &self.nodes[index as usize];
@@ -109,6 +148,11 @@ impl Counter<'_> {
             Instance::Name(name) => node.keyword_cost.for_text(name),
         };
         let mut cost = Cost::uniform(self.spend(own)?);
+        if place.is_in_union
+            && let Instance::Value(value) = instance
+        {
+            self.count_copy(value);
+        }
         if node.keyword_cost.has_unique_items
             && let Instance::Value(Value::Array(items)) = instance
         {
@@ -119,14 +163,15 @@ impl Counter<'_> {
         let Some(applicators) = &node.applicators else {
             return Some(cost);
         };
+        let within = place.within(applicators);
         for &inner in &applicators.in_place {
-            cost.add(self.count(inner, instance, nesting + 1)?);
+            cost.add(self.count(inner, instance, within)?);
         }
         if let Instance::Value(value) = instance {
-            cost.add(self.count_children(applicators, value, nesting)?);
+            cost.add(self.count_children(applicators, value, within)?);
         }
         if applicators.is_unevaluated {
-            cost.add(Cost::uniform(self.count_marking(index, instance, nesting)?));
+            cost.add(Cost::uniform(self.count_marking(index, instance, place)?));
         }
         if applicators.is_union {
             cost.explain = cost.explain.saturating_add(cost.validate);
@@ -139,11 +184,11 @@ impl Counter<'_> {
         &mut self,
         applicators: &Applicators,
         value: &Value,
-        nesting: usize,
+        place: Place,
     ) -> Option<Cost> {
         let mut cost = Cost::default();
         let mut apply = |inner: u32, instance| {
-            cost.add(self.count(inner, instance, nesting + 1)?);
+            cost.add(self.count(inner, instance, place)?);
             Some(())
         };
         match value {
@@ -179,19 +224,23 @@ impl Counter<'_> {
 
     /// The steps to find out which items or members the subschemas have evaluated, for which each
     /// of them is applied again.
-    fn count_marking(&mut self, index: u32, instance: Instance<'_>, nesting: usize) -> Option<u64> {
+    fn count_marking(&mut self, index: u32, instance: Instance<'_>, place: Place) -> Option<u64> {
         let mut steps = self.spend(1)?;
         let Some(applicators) = &self.nodes[index as usize].applicators else {
             return Some(steps);
         };
+        let place = Place {
+            nesting: place.nesting + 1,
+            ..place
+        };
         for &inner in &applicators.in_place {
-            steps += self.count(inner, instance, nesting + 1)?.validate;
-            steps += self.count_marking(inner, instance, nesting + 1)?;
+            steps += self.count(inner, instance, place)?.validate;
+            steps += self.count_marking(inner, instance, place)?;
         }
         if applicators.is_unevaluated
             && let Instance::Value(value) = instance
         {
-            steps += self.count_children(applicators, value, nesting)?.validate;
+            steps += self.count_children(applicators, value, place)?.validate;
         }
         Some(steps)
     }
@@ -213,6 +262,29 @@ impl Counter<'_> {
             _ => {}
         }
         Some(steps)
+    }
+
+    /// Counts a copy of a value. The time is bounded, because each value in it counts.
+    fn count_copy(&mut self, value: &Value) {
+        if self.copied_bytes > MAX_COPIED_BYTES {
+            return;
+        }
+        self.copied_bytes += VALUE_BYTES;
+        match value {
+            Value::String(text) => self.copied_bytes += text.len(),
+            Value::Array(items) => {
+                for item in items {
+                    self.count_copy(item);
+                }
+            }
+            Value::Object(members) => {
+                for (name, member) in members {
+                    self.copied_bytes += name.len();
+                    self.count_copy(member);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Subtracts the steps from those that remain, and returns them; `None` if too few remain.
