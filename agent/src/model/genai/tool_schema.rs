@@ -5,7 +5,8 @@
 //! | any other `type` or `properties` at the root | `"object"` and `{}` | all | required |
 //! | `oneOf`, `anyOf`, `allOf`, `not`, `enum` at the root | properties of the branches, with the rules as text: see [`root_unions`] | all | Anthropic and OpenAI answer 400; Gemini does beside other keywords; Ollama drops them |
 //! | `true` and `false` as schemas | `{}` and `{"not": {}}` | all | llama.cpp refuses the request |
-//! | a list of types | one type and `nullable`, or `anyOf` of several | Gemini | "Proto field is not repeating, cannot start list" |
+//! | a list of types | `anyOf` with a branch for each | Gemini | "Proto field is not repeating, cannot start list" |
+//! | names in `required` that `properties` has not | without them | Gemini | "property is not defined" |
 //! | `description` at the root | at the end of the tool's description | Ollama | it reads only the properties of a schema |
 
 use bridge_schema::{root_unions, walk};
@@ -21,16 +22,56 @@ const BOOLEANS_ACCEPTED: [&str; 4] = [
     "unevaluatedProperties",
 ];
 
-/// The keywords of a schema with several types that stay beside their `anyOf`.
-const ANNOTATIONS: [&str; 7] = [
-    "title",
-    "description",
-    "default",
-    "examples",
-    "deprecated",
-    "$defs",
-    "definitions",
+/// The keywords that constrain values of certain types only. Each moves to the branch of its type.
+const KEYWORDS_OF_TYPES: [(&[&str], &[&str]); 4] = [
+    (
+        &["array"],
+        &[
+            "items",
+            "prefixItems",
+            "additionalItems",
+            "unevaluatedItems",
+            "contains",
+            "minContains",
+            "maxContains",
+            "minItems",
+            "maxItems",
+            "uniqueItems",
+        ],
+    ),
+    (
+        &["object"],
+        &[
+            "properties",
+            "patternProperties",
+            "additionalProperties",
+            "unevaluatedProperties",
+            "propertyNames",
+            "required",
+            "minProperties",
+            "maxProperties",
+            "dependentRequired",
+            "dependentSchemas",
+        ],
+    ),
+    (
+        &["string"],
+        &["minLength", "maxLength", "pattern", "format"],
+    ),
+    (
+        &["number", "integer"],
+        &[
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "multipleOf",
+        ],
+    ),
 ];
+
+/// Keywords beside a list of types that cannot move to a branch, and that Gemini ignores.
+const IGNORED_KEYWORDS: [&str; 4] = ["not", "if", "then", "else"];
 
 /// Returns a schema as the provider accepts it.
 pub(super) fn normalize(schema: &Value, provider: Provider) -> Value {
@@ -46,7 +87,10 @@ pub(super) fn normalize(schema: &Value, provider: Provider) -> Value {
     replace_booleans_within(&mut schema);
     let mut schema = Value::Object(schema);
     if provider == Provider::Gemini {
-        walk::for_each_subschema(&mut schema, &mut replace_type_list);
+        walk::for_each_subschema(&mut schema, &mut |schema| {
+            remove_undefined_required(schema);
+            replace_type_list(schema);
+        });
     }
     schema
 }
@@ -70,63 +114,126 @@ fn replace_booleans_within(schema: &mut Map<String, Value>) {
     });
 }
 
-/// Replaces a list of types as OpenAPI 3.0 has it: by one type, with `nullable` in place of
-/// `"null"`, or by a schema for each.
-fn replace_type_list(schema: &mut Map<String, Value>) {
-    let Some(Value::Array(types)) = schema.get_mut("type") else {
+fn remove_undefined_required(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(mut required)) = schema.shift_remove("required") else {
         return;
     };
-    let mut types = std::mem::take(types);
-    let count = types.len();
-    types.retain(|kind| kind != "null");
-    let is_nullable = types.len() < count;
-    match types.as_mut_slice() {
-        [] if is_nullable => {
-            schema.insert("type".to_owned(), "null".into());
-            return;
+    let properties = schema.get("properties");
+    required.retain(|name| {
+        let name = name.as_str();
+        name.is_some_and(|name| properties.and_then(|it| it.get(name)).is_some())
+    });
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+}
+
+/// Replaces a list of types by `anyOf` with a branch for each. Both forms of schemas that the
+/// service reads have it; `nullable` is only in that of OpenAPI 3.0.
+///
+/// No subschema is copied: each copy of one with a list of types would be copied again by the
+/// schema around it.
+fn replace_type_list(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(list)) = schema.get_mut("type") else {
+        return;
+    };
+    let mut types: Vec<Value> = Vec::new();
+    for kind in std::mem::take(list) {
+        if !types.contains(&kind) {
+            types.push(kind);
         }
-        [] => {
-            schema.shift_remove("type");
-        }
-        [only] => {
-            schema.insert("type".to_owned(), only.take());
-        }
-        several => {
-            schema.shift_remove("type");
-            // The branches that the schema has already name their types.
-            if !["anyOf", "oneOf", "allOf"]
-                .iter()
-                .any(|it| schema.contains_key(*it))
-            {
-                let branches = several.iter_mut().map(|kind| kind.take());
-                replace_by_branches(schema, branches.collect());
+    }
+    if types.iter().any(|kind| kind == "number") {
+        types.retain(|kind| kind != "integer");
+    }
+    schema.shift_remove("type");
+    if types.len() < 2 {
+        let only = types.pop();
+        schema.extend(only.map(|only| ("type".to_owned(), only)));
+    } else if ["anyOf", "oneOf", "allOf", "$ref"]
+        .iter()
+        .any(|keyword| schema.contains_key(*keyword))
+    {
+        describe_types(schema, &types);
+    } else {
+        let mut branches = take_branches(schema, types);
+        match branches.len() {
+            0 => {}
+            1 => schema.extend(branches.remove(0)),
+            _ => {
+                schema.insert("anyOf".to_owned(), branches.into());
             }
         }
     }
-    if is_nullable {
-        schema.insert("nullable".to_owned(), true.into());
-        if let Some(Value::Array(values)) = schema.get_mut("enum") {
-            values.retain(|value| !value.is_null());
+}
+
+/// Moves the constraints of a schema into a branch for each of its types. A type that allows none
+/// of the values of `enum` has no branch.
+fn take_branches(schema: &mut Map<String, Value>, types: Vec<Value>) -> Vec<Map<String, Value>> {
+    for keyword in IGNORED_KEYWORDS {
+        schema.shift_remove(keyword);
+    }
+    let constant = schema.shift_remove("const").map(|value| vec![value]);
+    let mut values = match schema.shift_remove("enum") {
+        Some(Value::Array(values)) => constant.or(Some(values)),
+        _ => constant,
+    };
+    let mut branches = Vec::with_capacity(types.len());
+    for kind in types {
+        let name = kind.as_str().unwrap_or_default();
+        let mut branch = Map::new();
+        if let Some(values) = &mut values {
+            let own: Vec<_> = values
+                .extract_if(.., |value| is_of_type(value, name))
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            if name != "null" {
+                branch.insert("enum".to_owned(), Value::Array(own));
+            }
         }
+        let own = KEYWORDS_OF_TYPES
+            .iter()
+            .filter(|(owners, _)| owners.contains(&name));
+        for keyword in own.flat_map(|(_, keywords)| *keywords) {
+            if let Some(constraint) = schema.shift_remove(*keyword) {
+                branch.insert((*keyword).to_owned(), constraint);
+            }
+        }
+        branch.insert("type".to_owned(), kind);
+        branches.push(branch);
+    }
+    // The constraints for types that no value may have.
+    for keyword in KEYWORDS_OF_TYPES.iter().flat_map(|(_, keywords)| *keywords) {
+        schema.shift_remove(*keyword);
+    }
+    branches
+}
+
+/// Adds the types of a schema to its description. A schema can have only one `anyOf`, and no
+/// keyword beside `$ref`.
+fn describe_types(schema: &mut Map<String, Value>, types: &[Value]) {
+    let names: Vec<_> = types.iter().filter_map(Value::as_str).collect();
+    let own = schema.get("description").and_then(Value::as_str);
+    let own = own.map_or(String::new(), |own| format!("{own}\n\n"));
+    let description = format!("{own}Types: {}", names.join(", "));
+    schema.insert("description".to_owned(), description.into());
+}
+
+fn is_of_type(value: &Value, kind: &str) -> bool {
+    match value {
+        Value::Null => kind == "null",
+        Value::Bool(_) => kind == "boolean",
+        Value::Number(number) => {
+            kind == "number"
+                || kind == "integer" && number.as_f64().is_none_or(|it| it.fract() == 0.0)
+        }
+        Value::String(_) => kind == "string",
+        Value::Array(_) => kind == "array",
+        Value::Object(_) => kind == "object",
     }
 }
-
-/// Moves the keywords of a schema into a branch for each of its types. The service refuses
-/// constraints beside `anyOf`.
-fn replace_by_branches(schema: &mut Map<String, Value>, types: Vec<Value>) {
-    let (annotations, constraints): (Map<_, _>, Map<_, _>) = std::mem::take(schema)
-        .into_iter()
-        .partition(|(keyword, _)| ANNOTATIONS.contains(&keyword.as_str()));
-    let branches = types.into_iter().map(|kind| {
-        let mut branch = Map::from_iter([("type".to_owned(), kind)]);
-        branch.extend(constraints.clone());
-        Value::Object(branch)
-    });
-    let branches: Value = branches.collect();
-    *schema = annotations;
-    schema.insert("anyOf".to_owned(), branches);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,32 +324,63 @@ mod tests {
             (json!({ "type": "string" }), json!({ "type": "string" })),
             (
                 json!({ "type": ["string", "null"], "description": "d" }),
-                json!({ "type": "string", "description": "d", "nullable": true }),
+                json!({ "description": "d", "anyOf": [{ "type": "string" }, { "type": "null" }] }),
             ),
             (json!({ "type": ["integer"] }), json!({ "type": "integer" })),
+            (
+                json!({ "type": ["integer", "number", "integer"] }),
+                json!({ "type": "number" }),
+            ),
             (json!({ "type": ["null"] }), json!({ "type": "null" })),
             (json!({ "type": [] }), json!({})),
             (
-                json!({ "type": ["string", "null"], "enum": ["a", null] }),
-                json!({ "type": "string", "enum": ["a"], "nullable": true }),
+                json!({ "type": ["string", "null"], "enum": ["a", null, 1] }),
+                json!({ "anyOf": [{ "enum": ["a"], "type": "string" }, { "type": "null" }] }),
             ),
             (
-                json!({ "type": ["string", "integer", "null"], "title": "t", "minimum": 1 }),
-                json!({ "title": "t", "nullable": true, "anyOf": [
-                    { "type": "string", "minimum": 1 }, { "type": "integer", "minimum": 1 }] }),
+                json!({ "type": ["string", "null"], "enum": ["a"] }),
+                json!({ "enum": ["a"], "type": "string" }),
             ),
             (
-                json!({ "type": ["string", "integer"], "anyOf": [{ "type": ["string", "null"] }] }),
-                json!({ "anyOf": [{ "type": "string", "nullable": true }] }),
+                json!({ "type": ["integer", "null"], "const": 1 }),
+                json!({ "enum": [1], "type": "integer" }),
             ),
             (
-                json!({ "type": ["array", "null"], "items": { "type": ["number", "null"] } }),
-                json!({ "type": "array", "items": { "type": "number", "nullable": true },
-                    "nullable": true }),
+                json!({ "type": ["integer", "null"], "const": "a" }),
+                json!({}),
             ),
             (
-                json!({ "const": { "type": ["a", "null"] } }),
-                json!({ "const": { "type": ["a", "null"] } }),
+                json!({ "type": ["string", "integer", "null"], "title": "t", "minimum": 1,
+                    "maxLength": 2, "minItems": 3, "not": { "const": 7 }, "x-unit": "m" }),
+                json!({ "title": "t", "x-unit": "m", "anyOf": [
+                    { "maxLength": 2, "type": "string" },
+                    { "minimum": 1, "type": "integer" },
+                    { "type": "null" }] }),
+            ),
+            (
+                json!({ "type": ["string", "integer"], "description": "d",
+                    "anyOf": [{ "type": ["string", "null"] }, { "minimum": 5 }] }),
+                json!({ "description": "d\n\nTypes: string, integer", "anyOf": [
+                    { "anyOf": [{ "type": "string" }, { "type": "null" }] }, { "minimum": 5 }] }),
+            ),
+            (
+                json!({ "type": ["object", "null"], "$ref": "#/$defs/a" }),
+                json!({ "$ref": "#/$defs/a", "description": "Types: object, null" }),
+            ),
+            (
+                json!({ "type": ["array", "object"], "items": { "type": ["number", "null"] },
+                    "properties": { "b": {} }, "required": ["b"] }),
+                json!({ "anyOf": [
+                    { "type": "array", "items": { "anyOf": [{ "type": "number" }, { "type": "null" }] } },
+                    { "type": "object", "properties": { "b": {} }, "required": ["b"] }] }),
+            ),
+            (
+                json!({ "required": ["b", "c"], "properties": { "b": { "required": ["d"] } } }),
+                json!({ "properties": { "b": {} }, "required": ["b"] }),
+            ),
+            (
+                json!({ "const": { "type": ["a", "null"], "required": ["b"] } }),
+                json!({ "const": { "type": ["a", "null"], "required": ["b"] } }),
             ),
         ];
         for (schema, expected) in cases {
@@ -251,6 +389,35 @@ mod tests {
             assert_eq!(sent["properties"]["a"], expected, "{schema}");
             let others = normalize(&schema, Provider::Openai);
             assert_eq!(others["properties"], schema["properties"]);
+        }
+    }
+
+    /// A copy of the inner schema for each type would double the size at each of the levels.
+    #[test]
+    fn nested_lists_of_types_do_not_multiply_a_schema() {
+        let nest = |keyword: &str, inner: Value| {
+            let inner = match keyword {
+                "prefixItems" => json!([inner]),
+                "properties" | "patternProperties" => json!({ "a": inner }),
+                _ => inner,
+            };
+            json!({ "type": ["object", "array", "string"], keyword: inner })
+        };
+        for keyword in [
+            "items",
+            "prefixItems",
+            "contains",
+            "properties",
+            "patternProperties",
+            "additionalProperties",
+            "not",
+            "if",
+            "unknown",
+        ] {
+            let schema = (0..60).fold(json!({}), |inner, _| nest(keyword, inner));
+            let schema = json!({ "properties": { "a": schema } });
+            let sent = normalize(&schema, Provider::Gemini).to_string();
+            assert!(sent.len() < 4 * schema.to_string().len(), "{keyword}");
         }
     }
 }

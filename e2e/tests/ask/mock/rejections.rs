@@ -210,7 +210,7 @@ async fn schemas_that_a_provider_refuses_are_rejected() {
         Format::Gemini,
     ];
     const OPENAI: [Format; 2] = [Format::OpenAi, Format::OpenAiResponses];
-    let cases: [(Value, &[Format], &str); 8] = [
+    let cases: [(Value, &[Format], &str); 10] = [
         (json!({ "oneOf": [{}] }), &UNION, ""),
         (json!({ "anyOf": [{}] }), &UNION, ""),
         (json!({ "allOf": [{}] }), &UNION, ""),
@@ -220,6 +220,16 @@ async fn schemas_that_a_provider_refuses_are_rejected() {
             json!({ "properties": { "a": { "type": ["string", "null"] } } }),
             &[Format::Gemini],
             "Proto field is not repeating",
+        ),
+        (
+            json!({ "properties": { "a": { "items": { "nullable": true } } } }),
+            &[Format::Gemini],
+            "a field of OpenAPI in `parametersJsonSchema`",
+        ),
+        (
+            json!({ "properties": { "nullable": { "required": ["b"] } } }),
+            &[Format::Gemini],
+            "property is not defined",
         ),
         (
             json!({ "properties": { "größe": {} } }),

@@ -1,11 +1,12 @@
 //! The requirements of Gemini for a request.
 //!
 //! <https://ai.google.dev/api/generate-content>, <https://ai.google.dev/api/caching>
-//! (`FunctionDeclaration`, `Schema`); signatures of the model's thinking:
+//! (`FunctionDeclaration`, `Schema`); JSON Schema: the same page, `GenerationConfig`,
+//! `responseJsonSchema`; signatures of the model's thinking:
 //! <https://ai.google.dev/gemini-api/docs/thought-signatures>. The texts of the errors are those
 //! that users report.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::provider_request::{
     KEY, ProviderError, ProviderRequest, array, root_keyword, text,
@@ -13,7 +14,7 @@ use super::super::provider_request::{
 use super::{SIGNATURE, error_response, unknown_key};
 use crate::mock_provider::script::Script;
 
-/// The fields of `Schema`, which `parameters` is limited to, unlike `parametersJsonSchema`.
+/// The fields of `Schema`, which `parameters` is limited to.
 const SCHEMA_FIELDS: [&str; 22] = [
     "type",
     "format",
@@ -38,6 +39,11 @@ const SCHEMA_FIELDS: [&str; 22] = [
     "minimum",
     "maximum",
 ];
+
+/// The fields of `Schema` that JSON Schema has not. The service ignores them in
+/// `parametersJsonSchema`, as it does with all that it does not support; this mock refuses them, so
+/// that a test notices what the model does not get.
+const OPEN_API_FIELDS: [&str; 2] = ["nullable", "example"];
 
 pub(in crate::mock_provider::formats) fn validate(
     request: &ProviderRequest<'_>,
@@ -84,8 +90,11 @@ fn check_declaration(declaration: &Value) -> Result<(), ProviderError> {
         return bad_request("`parameters` and `parametersJsonSchema` are mutually exclusive");
     }
     check_schema_fields(parameters)?;
-    for field in ["parameters", "parametersJsonSchema"] {
-        let schema = &declaration[field];
+    let json_schema = &declaration["parametersJsonSchema"];
+    for (field, schema) in [
+        ("parameters", parameters),
+        ("parametersJsonSchema", json_schema),
+    ] {
         if root_keyword(schema, &["anyOf", "oneOf", "allOf"]).is_some() {
             return bad_request(&format!(
                 "Unable to submit request because `{name}` functionDeclaration `{field}` schema \
@@ -93,31 +102,62 @@ fn check_declaration(declaration: &Value) -> Result<(), ProviderError> {
                  field set."
             ));
         }
-        if has_type_list(schema) {
+        // Reported of `parameters`; gateways convert the other field to it.
+        if has_schema(schema, &|fields| {
+            fields.get("type").is_some_and(Value::is_array)
+        }) {
             return bad_request(&format!(
                 "Invalid JSON payload received. Unknown name \"type\" at \
                  'tools[0].function_declarations[0].{field}': Proto field is not repeating, cannot \
                  start list."
             ));
         }
+        if has_schema(schema, &requires_undefined_property) {
+            return bad_request(&format!(
+                "* GenerateContentRequest.tools[0].function_declarations[0].{field}.required[0]: \
+                 property is not defined"
+            ));
+        }
+    }
+    let has_open_api_field =
+        |fields: &Fields| OPEN_API_FIELDS.iter().any(|key| fields.contains_key(*key));
+    if has_schema(json_schema, &has_open_api_field) {
+        return bad_request(&format!(
+            "`{name}` has a field of OpenAPI in `parametersJsonSchema`, where it has no meaning"
+        ));
     }
     Ok(())
 }
 
-/// Whether a schema, or one within it, has a list of types.
-fn has_type_list(schema: &Value) -> bool {
+type Fields = Map<String, Value>;
+
+fn requires_undefined_property(schema: &Fields) -> bool {
+    let properties = schema.get("properties");
+    let is_defined = |name| properties.and_then(|it| it.get(name)).is_some();
+    let required = schema.get("required").map_or(&[][..], array);
+    let mut required = required.iter().filter_map(Value::as_str);
+    required.any(|name| !is_defined(name))
+}
+
+/// Whether a schema is such a one, or has one within it.
+fn has_schema(schema: &Value, is_such: &impl Fn(&Fields) -> bool) -> bool {
     match schema {
-        Value::Object(fields) => fields.iter().any(|(key, value)| match key.as_str() {
-            "type" => value.is_array(),
-            // Data, and names of properties that may be `type`.
-            "enum" | "const" | "default" | "examples" | "required" => false,
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-                let schemas = value.as_object().into_iter().flatten();
-                schemas.into_iter().any(|(_, schema)| has_type_list(schema))
-            }
-            _ => has_type_list(value),
-        }),
-        Value::Array(schemas) => schemas.iter().any(has_type_list),
+        Value::Object(fields) => {
+            let mut inner = fields.iter();
+            is_such(fields)
+                || inner.any(|(key, value)| match key.as_str() {
+                    // Data.
+                    "enum" | "const" | "default" | "examples" => false,
+                    // Maps, whose names may be those of keywords.
+                    "properties" | "patternProperties" | "$defs" | "definitions"
+                    | "dependentSchemas" => {
+                        let mut schemas = value.as_object().into_iter().flatten();
+                        schemas.any(|(_, schema)| has_schema(schema, is_such))
+                    }
+                    _ => has_schema(value, is_such),
+                })
+        }
+        Value::Array(schemas) => schemas.iter().any(|schema| has_schema(schema, is_such)),
         _ => false,
     }
 }
