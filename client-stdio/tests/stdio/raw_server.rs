@@ -116,12 +116,23 @@ impl RawServer {
     }
 
     pub(crate) async fn initialize(&mut self) {
-        let result = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "serverInfo": { "name": "raw", "version": "1" },
-        });
-        self.post("initialize").await.answer(&result);
+        self.post("initialize").await.answer(&initialize_result());
+    }
+
+    /// Answers the handshake of a client whose MCP session this server does not know. The client may
+    /// ask for the event stream of that session first.
+    pub(crate) async fn initialize_again(&mut self) {
+        loop {
+            let is_initialize =
+                |request: &ReceivedRequest| request.method_name().as_deref() == Some("initialize");
+            let is_either =
+                |request: &ReceivedRequest| request.method == Method::GET || is_initialize(request);
+            let request = self.wait_for(is_either).await;
+            if is_initialize(&request) {
+                return request.answer(&initialize_result());
+            }
+            request.json_with_status(404, "{}");
+        }
     }
 
     /// Answers the handshake of the stateless era.
@@ -135,15 +146,25 @@ impl RawServer {
         if let Some(index) = self.buffered.iter().position(&predicate) {
             return self.buffered.remove(index).unwrap();
         }
-        loop {
-            let request = timeout(DEADLINE, self.requests.recv()).await;
-            let request = request.expect("a request in time").unwrap();
-            if predicate(&request) {
-                return request;
+        let request = timeout(DEADLINE, async {
+            loop {
+                let request = self.requests.recv().await.unwrap();
+                if predicate(&request) {
+                    return request;
+                }
+                self.buffered.push_back(request);
             }
-            self.buffered.push_back(request);
-        }
+        });
+        request.await.expect("a request in time")
     }
+}
+
+fn initialize_result() -> Value {
+    json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "serverInfo": { "name": "raw", "version": "1" },
+    })
 }
 
 impl Drop for RawServer {

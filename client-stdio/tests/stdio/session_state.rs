@@ -36,9 +36,7 @@ async fn a_new_bridge_first_receives_the_log_level_and_the_subscriptions() {
 
     drop(server);
     let mut server = RawServer::start_on(address).await;
-    // The new bridge does not know the MCP session.
-    server.get().await.json_with_status(404, "{}");
-    server.initialize().await;
+    server.initialize_again().await;
     let call = client.send_call("a").await;
     server.post("notifications/initialized").await.accept();
     let level = server.post("logging/setLevel").await;
