@@ -67,6 +67,7 @@ mod tools_list;
 
 pub(crate) use accept_header::accepts_only_events;
 pub(crate) use call_client::MessageBuffer;
+pub(crate) use ended_ids::ENDED_IDS_FILE;
 pub(crate) use endpoint::{endpoint, serve};
 pub(crate) use json_rpc_response::EncodedResponse;
 pub(crate) use notifier::ClientNotifier;

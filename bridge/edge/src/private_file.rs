@@ -1,6 +1,6 @@
 //! Files and folders that only their owner can use.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -19,6 +19,16 @@ pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.open(path)
+}
+
+/// Creates a file in a folder and removes it, to find out whether this is possible. Returns what the
+/// system knew about it.
+pub(crate) fn create_temporary(folder: &Path) -> io::Result<Metadata> {
+    let path = folder.join(format!(".{}", Uuid::new_v4().simple()));
+    let file = open(OpenOptions::new().write(true).create_new(true), &path)?;
+    let metadata = file.metadata();
+    std::fs::remove_file(&path)?;
+    metadata
 }
 
 /// Writes a temporary file beside `path`, and calls `publish` with its path to give it its final name.

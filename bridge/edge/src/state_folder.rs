@@ -6,8 +6,10 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use bridge_settings::file_permissions::has_mode_bits;
 use bridge_settings::{Secret, parse_key, warning_if_open_to_all};
 use sha2::{Digest, Sha256};
 
@@ -28,6 +30,17 @@ pub enum StateFolderError {
          read and lock files", path = .0.display(), error = .1
     )]
     Unusable(PathBuf, io::Error),
+    /// Other users could write the key, or what must survive.
+    #[error(
+        "others can write to {path}: run `chmod o-w {path}`, or choose a folder that this program \
+         can create", path = .0.display()
+    )]
+    OpenToAll(PathBuf),
+    /// The folder belongs to another user.
+    #[error(
+        "{} belongs to another user: choose a folder of the user who runs this program", .0.display()
+    )]
+    NotOwned(PathBuf),
     /// Another process uses the folder.
     #[error("another bridge uses {}: stop it, or choose another folder", .0.display())]
     InUse(PathBuf),
@@ -36,11 +49,11 @@ pub enum StateFolderError {
     MalformedKey(PathBuf),
 }
 
-/// A folder that this process uses, until [`Self::release`] or its end.
+/// A folder that this process uses, until [`Self::release`], or until it and its files are dropped.
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
-    lock: File,
+    lock: Arc<File>,
     key: Secret,
 }
 
@@ -53,6 +66,7 @@ impl StateFolder {
     pub fn open(path: &Path) -> Result<Self, StateFolderError> {
         let unusable = |error| StateFolderError::Unusable(path.to_owned(), error);
         private_file::create_folder(path).map_err(unusable)?;
+        check_owner(path)?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let lock = private_file::open(&mut options, &path.join(LOCK_FILE)).map_err(unusable)?;
@@ -67,25 +81,39 @@ impl StateFolder {
         };
         Ok(Self {
             path: path.to_owned(),
-            lock,
+            lock: Arc::new(lock),
             key,
         })
     }
 
-    /// Checks what [`Self::open`] would find, without creating or locking anything.
+    /// Checks what [`Self::open`] and the files of these names would find. It locks nothing, and of what
+    /// it creates nothing remains. Warns if any user can read the key.
     ///
     /// # Errors
     ///
     /// [`StateFolderError`] when there is something that cannot be used.
-    pub fn check(path: &Path) -> Result<(), StateFolderError> {
+    pub fn check(path: &Path, files: &[&str]) -> Result<(), StateFolderError> {
+        let unusable = |error| StateFolderError::Unusable(path.to_owned(), error);
         match path.metadata() {
-            Ok(metadata) if metadata.is_dir() => load_key(path).map(drop),
-            Ok(_) => {
-                let error = ErrorKind::NotADirectory.into();
-                Err(StateFolderError::Unusable(path.to_owned(), error))
+            Ok(metadata) if metadata.is_dir() => {
+                check_owner(path)?;
+                if let Some(warning) = warning_if_open_to_all(&path.join(KEY_FILE)) {
+                    tracing::warn!("{warning}");
+                }
+                load_key(path)?;
+                let mut files = files.iter();
+                files.try_for_each(|name| load(&path.join(name)).map(drop))
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(StateFolderError::Unusable(path.to_owned(), error)),
+            Ok(_) => Err(unusable(ErrorKind::NotADirectory.into())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // It will be created in the nearest folder that exists.
+                let mut existing = path.ancestors().skip(1).filter(|it| it.exists());
+                let parent = existing.next().unwrap_or(Path::new("."));
+                private_file::create_temporary(parent)
+                    .map(drop)
+                    .map_err(unusable)
+            }
+            Err(error) => Err(unusable(error)),
         }
     }
 
@@ -98,7 +126,8 @@ impl StateFolder {
     pub fn file(&self, name: &str) -> StateFile {
         StateFile {
             path: self.path.join(name),
-            writer: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+            _lock: Arc::clone(&self.lock),
         }
     }
 
@@ -107,6 +136,29 @@ impl StateFolder {
         // The lock is released at the latest when the process ends.
         let _ = self.lock.unlock();
     }
+}
+
+/// Checks that this user can create files in a folder, and that others cannot: they could choose the
+/// key, or remove what was recorded.
+fn check_owner(folder: &Path) -> Result<(), StateFolderError> {
+    const WRITE_BY_ALL: u32 = 0o002;
+    let unusable = |error| StateFolderError::Unusable(folder.to_owned(), error);
+    let own = private_file::create_temporary(folder).map_err(unusable)?;
+    if has_mode_bits(folder, WRITE_BY_ALL) {
+        return Err(StateFolderError::OpenToAll(folder.to_owned()));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        const ROOT: u32 = 0;
+        let owner = folder.metadata().map_err(unusable)?.uid();
+        if ![own.uid(), ROOT].contains(&owner) {
+            return Err(StateFolderError::NotOwned(folder.to_owned()));
+        }
+    }
+    #[cfg(not(unix))]
+    drop(own);
+    Ok(())
 }
 
 /// Derives the key for one purpose, so that nothing that was sealed for one is valid for another.
@@ -128,9 +180,6 @@ fn load_key(folder: &Path) -> Result<Option<Secret>, StateFolderError> {
         }
         Err(error) => return Err(StateFolderError::Unusable(path, error)),
     };
-    if let Some(warning) = warning_if_open_to_all(&path) {
-        tracing::warn!("{warning}");
-    }
     match parse_key(text.trim()) {
         Ok(key) => Ok(Some(key)),
         Err(_) => Err(StateFolderError::MalformedKey(path)),
@@ -147,17 +196,23 @@ fn create_key(folder: &Path) -> Result<Secret, StateFolderError> {
     }
 }
 
-/// A file of lines in a [`StateFolder`]. A write that fails is logged once, until one succeeds.
+/// Loads a file, which need not exist.
+fn load(path: &Path) -> Result<String, StateFolderError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(StateFolderError::Unusable(path.to_owned(), error)),
+    }
+}
+
+/// A file of lines in a [`StateFolder`], to which one thread at a time writes. A write that fails is
+/// logged once, until one succeeds.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
-    writer: Mutex<Writer>,
-}
-
-/// Writes to a [`StateFile`], one thread at a time.
-#[derive(Debug, Default)]
-struct Writer {
-    has_failed: bool,
+    has_failed: AtomicBool,
+    /// No other process may use the folder while this one has a file of it.
+    _lock: Arc<File>,
 }
 
 impl StateFile {
@@ -167,60 +222,41 @@ impl StateFile {
     ///
     /// [`StateFolderError`] when the file exists and cannot be read.
     pub fn load(&self) -> Result<String, StateFolderError> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-            Err(error) => Err(StateFolderError::Unusable(self.path.clone(), error)),
-        }
+        load(&self.path)
     }
 
-    /// Begins a change of the file. Another thread waits until it is written.
-    pub fn begin(&self) -> StateFileChange<'_> {
-        StateFileChange {
-            path: &self.path,
-            writer: self.writer.lock().unwrap_or_else(PoisonError::into_inner),
-        }
-    }
-}
-
-/// A change of a [`StateFile`].
-#[derive(Debug)]
-pub struct StateFileChange<'a> {
-    path: &'a Path,
-    writer: MutexGuard<'a, Writer>,
-}
-
-impl StateFileChange<'_> {
-    /// Appends a line.
-    pub fn append(mut self, line: &str) {
-        // A write that failed may have left the beginning of a line.
-        let separator = if self.writer.has_failed { "\n" } else { "" };
+    /// Appends lines. Returns whether they were written: otherwise a part of them may have been, and
+    /// [`Self::replace`] must follow.
+    #[must_use]
+    pub fn append(&self, lines: &str) -> bool {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
-        let written = private_file::open(&mut options, self.path)
-            .and_then(|mut file| file.write_all(format!("{separator}{line}\n").as_bytes()));
-        self.log(written);
+        let file = private_file::open(&mut options, &self.path);
+        self.log(file.and_then(|mut file| file.write_all(lines.as_bytes())))
     }
 
-    /// Replaces all lines. If that fails, the former ones stay.
-    pub fn replace(mut self, lines: &str) {
-        let rename = |temporary: &Path| std::fs::rename(temporary, self.path);
-        let written = private_file::write_whole(self.path, lines.as_bytes(), rename);
-        self.log(written);
+    /// Replaces all lines, and returns whether they were written. If not, the former ones stay.
+    #[must_use]
+    pub fn replace(&self, lines: &str) -> bool {
+        let rename = |temporary: &Path| std::fs::rename(temporary, &self.path);
+        self.log(private_file::write_whole(
+            &self.path,
+            lines.as_bytes(),
+            rename,
+        ))
     }
 
-    fn log(&mut self, written: io::Result<()>) {
-        match written {
-            Ok(()) => self.writer.has_failed = false,
-            Err(error) if !self.writer.has_failed => {
-                self.writer.has_failed = true;
-                tracing::error!(
-                    "{} cannot be written: {error}; a restart will not find what is missing in it",
-                    self.path.display()
-                );
-            }
-            Err(_) => {}
+    fn log(&self, written: io::Result<()>) -> bool {
+        let had_failed = self.has_failed.swap(written.is_err(), Ordering::Relaxed);
+        if let Err(error) = &written
+            && !had_failed
+        {
+            tracing::error!(
+                "{} cannot be written: {error}; a restart will not find what is missing in it",
+                self.path.display()
+            );
         }
+        written.is_ok()
     }
 }
 
@@ -232,8 +268,9 @@ mod tests {
     fn a_folder_and_its_key_are_created_once_and_are_private() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a/state");
-        StateFolder::check(&path).unwrap();
-        assert!(!path.exists(), "a check creates nothing");
+        StateFolder::check(&path, &[]).unwrap();
+        let mut created = parent.path().read_dir().unwrap();
+        assert!(created.next().is_none(), "nothing of a check remains");
         let key = StateFolder::open(&path).unwrap().key().clone();
         assert_eq!(key.expose().len(), 64);
         assert!(*StateFolder::open(&path).unwrap().key() == key);
@@ -258,9 +295,63 @@ mod tests {
         let first = StateFolder::open(folder.path()).unwrap();
         let error = StateFolder::open(folder.path()).unwrap_err().to_string();
         assert!(error.contains("another bridge uses"), "{error}");
-        StateFolder::check(folder.path()).unwrap();
+        StateFolder::check(folder.path(), &[]).unwrap();
         first.release();
         StateFolder::open(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_file_keeps_its_folder_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = StateFolder::open(folder.path()).unwrap().file("lines");
+        let error = StateFolder::open(folder.path()).unwrap_err();
+        assert!(matches!(error, StateFolderError::InUse(_)), "{error}");
+        drop(file);
+        StateFolder::open(folder.path()).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_check_finds_what_would_fail_at_the_start() {
+        // No user can create files there.
+        let path = Path::new("/proc/mcp-web/state");
+        for error in [
+            StateFolder::open(path).map(drop).unwrap_err(),
+            StateFolder::check(path, &[]).unwrap_err(),
+        ] {
+            assert!(matches!(error, StateFolderError::Unusable(..)), "{error}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("lines")).unwrap();
+        let error = StateFolder::check(folder.path(), &["lines"]).unwrap_err();
+        assert!(error.to_string().contains("lines"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_of_everybody_is_refused() {
+        use std::fs::{Permissions, set_permissions};
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        for (mode, is_refused) in [
+            (0o700, false),
+            (0o770, false),
+            (0o777, true),
+            (0o1777, true),
+        ] {
+            set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+            for result in [
+                StateFolder::check(folder.path(), &[]),
+                StateFolder::open(folder.path()).map(drop),
+            ] {
+                let is_open = matches!(result, Err(StateFolderError::OpenToAll(_)));
+                assert_eq!(is_open, is_refused, "{mode:o}: {result:?}");
+            }
+            // One that is created in it is private.
+            let within = folder.path().join(format!("{mode}"));
+            StateFolder::check(&within, &[]).unwrap();
+            StateFolder::open(&within).unwrap();
+        }
     }
 
     #[test]
@@ -271,7 +362,7 @@ mod tests {
         for path in [file.clone(), file.join("below")] {
             for error in [
                 StateFolder::open(&path).map(drop).unwrap_err(),
-                StateFolder::check(&path).unwrap_err(),
+                StateFolder::check(&path, &[]).unwrap_err(),
             ] {
                 assert!(matches!(error, StateFolderError::Unusable(..)), "{error}");
             }
@@ -280,7 +371,7 @@ mod tests {
             std::fs::write(folder.path().join(KEY_FILE), malformed).unwrap();
             for error in [
                 StateFolder::open(folder.path()).map(drop).unwrap_err(),
-                StateFolder::check(folder.path()).unwrap_err(),
+                StateFolder::check(folder.path(), &[]).unwrap_err(),
             ] {
                 let error = error.to_string();
                 assert!(
@@ -300,24 +391,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_after_a_failed_write_is_complete() {
+    fn a_write_that_fails_is_reported() {
         let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("state");
-        let folder = StateFolder::open(&path).unwrap();
-        let file = folder.file("lines");
+        let [path, away] = ["state", "away"].map(|name| parent.path().join(name));
+        let file = StateFolder::open(&path).unwrap().file("lines");
         assert_eq!(file.load().unwrap(), "");
-        file.begin().append("one");
-        std::fs::rename(&path, parent.path().join("away")).unwrap();
-        file.begin().append("lost");
-        file.begin().replace("lost");
-        std::fs::rename(parent.path().join("away"), &path).unwrap();
-        // The first part of a line, which a full disk leaves.
-        std::fs::write(path.join("lines"), "one\nlo").unwrap();
-        file.begin().append("two");
-        assert_eq!(file.load().unwrap(), "one\nlo\ntwo\n");
-        file.begin().append("three");
-        assert_eq!(file.load().unwrap(), "one\nlo\ntwo\nthree\n");
-        file.begin().replace("new\n");
+        assert!(file.append("one\n"));
+        std::fs::rename(&path, &away).unwrap();
+        assert!(!file.append("lost\n") && !file.replace("lost\n"));
+        std::fs::rename(&away, &path).unwrap();
+        assert!(file.append("two\nthree\n"));
+        assert_eq!(file.load().unwrap(), "one\ntwo\nthree\n");
+        assert!(file.replace("new\n"));
         assert_eq!(file.load().unwrap(), "new\n");
     }
 }

@@ -21,7 +21,7 @@ pub struct StateSettings {
     pub state_key: Option<Secret>,
 
     /// Folder for what must survive a restart: the key, and which MCP sessions have ended. The
-    /// bridge creates it, and only one bridge can use it.
+    /// bridge creates it, and only one bridge can use it. Other users must not be able to write to it.
     #[arg(long, env = "MCP_WEB_STATE_DIR", value_name = "PATH")]
     pub state_dir: Option<PathBuf>,
 }

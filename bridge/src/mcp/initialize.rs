@@ -165,7 +165,7 @@ pub(super) fn restore(
 ) -> Option<Arc<McpSession>> {
     let (hub, realm) = (&mcp.state.hub, principal.realm);
     let former = mcp.session_ids.open(realm, id)?;
-    mcp.session_ids.unless_ended(&former, || {
+    let restored = mcp.session_ids.unless_ended(&former, || {
         // Another request of the client may have restored it.
         if let Some(session) = mcp.sessions.get(realm, id) {
             return Some(session);
@@ -182,7 +182,8 @@ pub(super) fn restore(
             session.set_notifier(notifier);
             Ok(())
         })
-    })
+    });
+    restored.flatten()
 }
 
 /// Opens the session for a request. At the limit of the token, its session that has been idle for

@@ -61,7 +61,7 @@ impl SessionIds {
         folder: Option<&StateFolder>,
     ) -> Result<Self, StateFolderError> {
         let codec = key.map(|key| RequestStateCodec::new(derive_key(key, PURPOSE)));
-        let ended = EndedIds::load(folder, unix_seconds())?;
+        let ended = EndedIds::load(folder)?;
         Ok(Self { codec, ended })
     }
 
@@ -109,10 +109,8 @@ impl SessionIds {
             return None;
         }
         let content: IdContent = codec.open_json_with(id, realm.as_bytes()).ok()?;
-        let id = UniqueId {
-            number: Uuid::parse_str(&content.unique).ok()?.as_u128(),
-            made_at: content.made_at,
-        };
+        let number = Uuid::parse_str(&content.unique).ok()?.as_u128();
+        let id = UniqueId::new(realm, number, content.made_at);
         let params = content.params;
         (!id.is_expired(now)).then_some(RestorableSession { id, params })
     }
@@ -121,9 +119,9 @@ impl SessionIds {
     pub(super) fn unless_ended<T>(
         &self,
         session: &RestorableSession,
-        restore: impl FnOnce() -> Option<T>,
+        restore: impl FnOnce() -> T,
     ) -> Option<T> {
-        self.ended.unless_ended(session.id, restore)
+        self.ended.unless_ended(session.id, unix_seconds(), restore)
     }
 
     /// Records that the session of an id must not be restored. Returns false if it could not be
@@ -132,7 +130,7 @@ impl SessionIds {
         let Some(session) = self.open(realm, id) else {
             return false;
         };
-        if self.unless_ended(&session, || Some(())).is_none() {
+        if self.unless_ended(&session, || ()).is_none() {
             return false;
         }
         self.ended.insert(session.id, unix_seconds());
@@ -236,10 +234,10 @@ mod tests {
         let id = seal(&ids(), &some_params()).unwrap();
         let open = |ids: &SessionIds, id: &str, now| ids.open_at(realm(), id, now).is_some();
         // The clock may go back.
-        for now in [NOW, NOW + MAX_AGE_SECONDS - 1, NOW - MAX_AGE_SECONDS, 0] {
+        for now in [NOW, NOW + MAX_AGE_SECONDS - 1, NOW - MAX_AGE_SECONDS + 1] {
             assert!(open(&ids(), &id, now), "{now}");
         }
-        for now in [NOW + MAX_AGE_SECONDS, u64::MAX] {
+        for now in [NOW + MAX_AGE_SECONDS, u64::MAX, NOW - MAX_AGE_SECONDS, 0] {
             assert!(!open(&ids(), &id, now), "{now}");
         }
         let other_realm = RealmId::from_token("other");
@@ -310,7 +308,7 @@ mod tests {
         let id = ids.create(realm(), &some_params(), &version);
         let is_restored = |id: &str| {
             let session = ids.open(realm(), id).unwrap();
-            ids.unless_ended(&session, || Some(())).is_some()
+            ids.unless_ended(&session, || ()).is_some()
         };
         ids.client_replaced(realm(), &id, &some_params(), &version);
         assert!(is_restored(&id));

@@ -10,6 +10,7 @@ use bridge_settings::{Secret, warning_if_open_to_all};
 
 use crate::agent_queries::agent_program;
 use crate::config::Config;
+use crate::mcp::ENDED_IDS_FILE;
 use crate::web::ProtectedResource;
 
 /// The reason why a bridge does not start. The message contains what to change.
@@ -114,7 +115,7 @@ impl CheckedConfig {
             return Err(StartError::NoAgent);
         }
         if let Some(folder) = &config.state.state_dir {
-            StateFolder::check(folder).map_err(StartError::StateFolder)?;
+            StateFolder::check(folder, &[ENDED_IDS_FILE]).map_err(StartError::StateFolder)?;
         }
         let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
         let policy = HostOriginPolicy::new(

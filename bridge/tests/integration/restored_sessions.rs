@@ -307,6 +307,11 @@ async fn one_bridge_uses_a_folder_and_its_key_is_kept() {
     let bridge = start_bridge_with(config.clone()).await;
     let error = start_error(config.clone()).await;
     assert!(matches!(error, StartError::StateFolder(_)), "{error}");
+    let other_folder = TempDir::new().unwrap();
+    let detached = config_with_folder(other_folder.path());
+    drop(start_bridge_with(detached.clone()).await);
+    let error = start_error(detached).await;
+    assert!(matches!(error, StartError::StateFolder(_)), "{error}");
     let text = error.to_string();
     assert!(
         text.contains("state_dir") && text.contains("another bridge uses"),
