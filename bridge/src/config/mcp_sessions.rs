@@ -40,7 +40,8 @@ pub struct McpSessionLimits {
         default_value_t = DEFAULT_MAX_REPLAY_BYTES, value_parser = values::parse_count)]
     pub max_replay_bytes: usize,
 
-    /// An MCP session without any request or open stream ends after this.
+    /// An MCP session without any request or open stream is closed after this. With a `state_key` or
+    /// `state_dir`, its next request opens it again.
     #[arg(long, env = "MCP_WEB_MCP_SESSION_IDLE", value_name = "TIME", default_value = "1h", value_parser = values::parse_duration)]
     pub mcp_session_idle: Duration,
 }

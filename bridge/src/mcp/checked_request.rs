@@ -28,6 +28,7 @@ use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
 use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
+use crate::web::Problem;
 
 /// A request that has passed the checks.
 pub(super) struct CheckedRequest<'a> {
@@ -143,12 +144,14 @@ impl<'a> CheckedRequest<'a> {
 }
 
 /// How a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Refused {
     /// rmcp rejects it and describes the error.
     ByRmcp,
     /// The MCP session has ended, or belongs to another token.
     SessionNotFound,
+    /// The MCP session cannot be restored now.
+    NotRestored(Box<Problem>),
 }
 
 /// Returns the session to which a message belongs, and restores it if it was open before a restart.
@@ -159,9 +162,12 @@ pub(super) fn find_session(
     address: ClientAddress,
 ) -> Result<Arc<McpSession>, Refused> {
     let id = session_id(headers)?;
-    let session = mcp.sessions.get(principal.realm, id);
-    let session = session.or_else(|| initialize::restore(mcp, headers, principal, address, id));
-    session.ok_or(Refused::SessionNotFound)
+    if let Some(session) = mcp.sessions.get(principal.realm, id) {
+        return Ok(session);
+    }
+    let restored = initialize::restore(mcp, headers, principal, address, id);
+    let restored = restored.map_err(|problem| Refused::NotRestored(Box::new(problem)))?;
+    restored.ok_or(Refused::SessionNotFound)
 }
 
 /// Returns the id of the session to which a message belongs.

@@ -142,6 +142,7 @@ impl Served {
         match refused {
             Refused::ByRmcp => Self::BY_RMCP,
             Refused::SessionNotFound => Self::Response(session_not_found()),
+            Refused::NotRestored(problem) => (*problem).into(),
         }
     }
 }

@@ -15,6 +15,7 @@ use bridge_auth::RealmId;
 use futures_util::Stream;
 use futures_util::stream;
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 use super::event_json::EventJson;
 use super::session::McpSession;
@@ -58,8 +59,9 @@ pub(super) struct EventLog {
 #[derive(Debug, Default)]
 struct State {
     logs: HashMap<Arc<str>, StreamLog>,
-    /// The logs of the sessions of each party, by the session's id.
-    by_party: HashMap<Party<RealmId>, HashMap<Arc<str>, SessionLogs>>,
+    /// The logs of the sessions of each party, by the session's life: another session of its id may
+    /// follow.
+    by_party: HashMap<Party<RealmId>, HashMap<Uuid, SessionLogs>>,
     holdings: Holdings<RealmId>,
     last_number: u64,
 }
@@ -67,7 +69,7 @@ struct State {
 /// The events of one stream that a client can still receive.
 #[derive(Debug)]
 struct StreamLog {
-    session: Arc<str>,
+    session: Uuid,
     party: Party<RealmId>,
     first_number: u64,
     /// The events with their numbers.
@@ -113,7 +115,7 @@ impl EventLog {
     pub(super) fn remove_session(&self, session: &McpSession) {
         let mut state = self.lock();
         let sessions = state.by_party.get(&session.party());
-        let Some(held) = sessions.and_then(|sessions| sessions.get(session.id())) else {
+        let Some(held) = sessions.and_then(|sessions| sessions.get(&session.life())) else {
             return;
         };
         let streams: Vec<_> = held.logs.values().cloned().collect();
@@ -131,7 +133,7 @@ impl EventLog {
         let has_ended = |(number, event): &(u64, StoredEvent)| {
             *number <= after && matches!(event, StoredEvent::Response(_))
         };
-        if log.session != *session.id() || log.events.back().is_some_and(has_ended) {
+        if log.session != session.life() || log.events.back().is_some_and(has_ended) {
             return None;
         }
         let later = log.events.iter().rev();
@@ -188,12 +190,12 @@ impl State {
         self.last_number += 1;
         let (number, party) = (self.last_number, session.party());
         let sessions = self.by_party.entry(party).or_default();
-        let held = sessions.entry(Arc::clone(session.id())).or_default();
+        let held = sessions.entry(session.life()).or_default();
         if !self.logs.contains_key(stream) {
             let stream: Arc<str> = stream.into();
             held.logs.insert(number, Arc::clone(&stream));
             let log = StreamLog {
-                session: Arc::clone(session.id()),
+                session: session.life(),
                 party,
                 first_number: number,
                 events: VecDeque::new(),

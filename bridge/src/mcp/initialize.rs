@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
 use bridge_edge::ClientAddress;
 use bridge_protocol::{ConnectedClient, ErrorCode};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::model::{InitializeRequestParams, ProtocolVersion};
 use serde_json::value::{RawValue, to_raw_value};
@@ -27,7 +27,7 @@ use super::rmcp_handler::refusal_to_error;
 use super::service::McpService;
 use super::session::{ActivityGuard, McpSession};
 use super::session_ids::SessionIds;
-use crate::budget::{Party, RefusalKind};
+use crate::budget::{Party, PoolUse, RefusalKind};
 use crate::hub::{Hub, NO_MEMORY_FOR_NEWCOMERS};
 use crate::web::Problem;
 
@@ -49,8 +49,7 @@ pub(super) fn serve(
         return None;
     }
     if mcp.state.hub.budgets.memory.is_scarce() {
-        let code = ErrorCode::MemoryLimitExceeded;
-        return Some(Problem::new(code, NO_MEMORY_FOR_NEWCOMERS).into_response());
+        return Some(no_memory().into_response());
     }
     let refuse = |error| single_response(encode_error(id, &error, false), false);
     let result = match mcp.handler.negotiate_initialize(&params) {
@@ -150,40 +149,67 @@ fn describe_client(
 }
 
 /// Restores the session of an id that this bridge, or one before it, has given to a client of this
-/// realm. Returns `None` if the id is not such a one, its client has ended the session, or there is no
-/// free place for it.
+/// realm. Returns `None` if the id is not such a one, or its client has ended the session.
 ///
 /// A session that had ended because it was idle, or made room, is restored as well: its client does not
-/// know that. But no other makes room for it. Otherwise clients beyond a limit would evict each other
-/// with every request. A client that gets 404 can open a new session, which may evict an idle one.
+/// know that. But no other of its token makes room for it. Otherwise clients beyond a limit would evict
+/// each other with every request. At `max_clients`, the client gets 404, and can open a new session,
+/// which may evict an idle one.
+///
+/// # Errors
+///
+/// When there is no place or memory for the session.
 pub(super) fn restore(
     mcp: &McpService,
     headers: &HeaderMap,
     principal: &Principal,
     address: ClientAddress,
     id: &str,
-) -> Option<Arc<McpSession>> {
+) -> Result<Option<Arc<McpSession>>, Problem> {
     let (hub, realm) = (&mcp.state.hub, principal.realm);
-    let former = mcp.session_ids.open(realm, id)?;
+    let Some(former) = mcp.session_ids.open(realm, id) else {
+        return Ok(None);
+    };
     let restored = mcp.session_ids.unless_ended(&former, || {
         // Another request of the client may have restored it.
         if let Some(session) = mcp.sessions.get(realm, id) {
-            return Some(session);
+            return Ok(session);
         }
         if hub.budgets.memory.is_scarce() {
-            return None;
+            return Err(no_memory());
         }
+        let party = Party::new(address, realm);
         let until = Instant::now() + PAGES_AWAITED;
-        let session = McpSession::new(id.into(), Party::new(address, realm)).continue_former(until);
+        let session = McpSession::new(id.into(), party).continue_former(until);
+        // It may have expired, and still be there.
+        mcp.sessions.end(&session);
         let version = former.params.protocol_version.clone();
-        mcp.sessions.add_restored(session, |session| {
-            let client = describe_client(hub, headers, session, former.params.clone(), &version);
-            let notifier = ClientNotifier::connect(hub, realm, address, client)?;
-            session.set_notifier(notifier);
-            Ok(())
-        })
+        let client = describe_client(hub, headers, &session, former.params.clone(), &version);
+        let notifier = ClientNotifier::connect(hub, realm, address, client).map_err(|refusal| {
+            let mut problem =
+                Problem::new(refusal.code, refusal.message).refusing(RefusalKind::MaxClients);
+            problem.status = StatusCode::NOT_FOUND;
+            problem
+        })?;
+        session.set_notifier(notifier);
+        let added = mcp.sessions.add_restored(session);
+        added.map_err(|used| too_many_sessions(&used, &party))
     });
-    restored.flatten()
+    restored.transpose()
+}
+
+fn no_memory() -> Problem {
+    Problem::new(ErrorCode::MemoryLimitExceeded, NO_MEMORY_FOR_NEWCOMERS)
+}
+
+fn too_many_sessions(used: &PoolUse, party: &Party<RealmId>) -> Problem {
+    let message = format!(
+        "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this token; \
+         none of those is idle, and nobody has many more: close some clients, or raise \
+         `max_mcp_sessions`",
+        used.capacity, used.by_address, party.address, used.by_party
+    );
+    Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(RefusalKind::MaxMcpSessions)
 }
 
 /// Opens the session for a request. At the limit of the token, its session that has been idle for
@@ -194,8 +220,6 @@ fn open_session(
     party: &Party<RealmId>,
 ) -> Result<(Arc<McpSession>, ActivityGuard), Problem> {
     let hub = &mcp.state.hub;
-    let too_many =
-        |kind, message| Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(kind);
     let max_clients = hub.config.mcp_sessions.max_clients;
     let room = mcp
         .sessions
@@ -205,15 +229,8 @@ fn open_session(
             "{clients} clients are connected with this token, which is the limit, and none of \
              them is idle: close some, or raise `max_clients`"
         );
-        too_many(RefusalKind::MaxClients, message)
+        Problem::new(ErrorCode::SessionLimitExceeded, message).refusing(RefusalKind::MaxClients)
     })?;
-    mcp.sessions.open(id, party).map_err(|used| {
-        let message = format!(
-            "{} MCP sessions are open, which is the limit, {} of them from {} and {} with this \
-             token; none of those is idle, and nobody has many more: close some clients, or raise \
-             `max_mcp_sessions`",
-            used.capacity, used.by_address, party.address, used.by_party
-        );
-        too_many(RefusalKind::MaxMcpSessions, message)
-    })
+    let opened = mcp.sessions.open(id, party);
+    opened.map_err(|used| too_many_sessions(&used, party))
 }

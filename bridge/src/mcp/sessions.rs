@@ -70,20 +70,19 @@ impl McpSessions {
         Ok((session, activity))
     }
 
-    /// Adds a session that was restored, once `connect` has connected its client. Returns `None` if
-    /// that fails, or if there is no free place: a session that is restored evicts no other.
-    pub(super) fn add_restored(
-        &self,
-        session: McpSession,
-        connect: impl FnOnce(&McpSession) -> Result<(), Refusal>,
-    ) -> Option<Arc<McpSession>> {
-        // It may have expired, and still be there.
-        self.pool.end(session.id());
-        let slot = self.pool.try_reserve(session.id(), &session.party())?;
-        connect(&session).ok()?;
+    /// Adds a session that was restored. At the limit of all sessions, one of another party makes room:
+    /// those of one party would evict each other with every request.
+    ///
+    /// # Errors
+    ///
+    /// When no session makes room: how much of the limit the party uses.
+    pub(super) fn add_restored(&self, session: McpSession) -> Result<Arc<McpSession>, PoolUse> {
+        let slot = self
+            .pool
+            .reserve_sparing_own(session.id(), &session.party())?;
         let session = Arc::new(session);
         self.insert(slot, &session);
-        Some(session)
+        Ok(session)
     }
 
     fn insert(&self, slot: SessionSlot, session: &Arc<McpSession>) {

@@ -91,22 +91,34 @@ impl<S: PooledSession> SessionPool<S> {
         id: &Arc<str>,
         party: &Party<RealmId>,
     ) -> Result<SessionSlot, PoolUse> {
+        self.reserve_evicting(id, party, |_| true)
+    }
+
+    /// Like [`Self::reserve`], but evicts no session of the party itself.
+    pub(crate) fn reserve_sparing_own(
+        &self,
+        id: &Arc<str>,
+        party: &Party<RealmId>,
+    ) -> Result<SessionSlot, PoolUse> {
+        self.reserve_evicting(id, party, |owner| owner != party)
+    }
+
+    fn reserve_evicting(
+        &self,
+        id: &Arc<str>,
+        party: &Party<RealmId>,
+        may_evict: impl Fn(&Party<RealmId>) -> bool,
+    ) -> Result<SessionSlot, PoolUse> {
         for _ in 0..MAX_EVICTIONS {
-            if let Some(slot) = self.try_reserve(id, party) {
-                return Ok(slot);
+            if let Some(permit) = self.slots.try_acquire(party, Arc::clone(id)) {
+                let id = Arc::clone(id);
+                return Ok(SessionSlot { id, permit });
             }
-            if !self.evict_for(party) {
+            if !self.evict_for(party, &may_evict) {
                 break;
             }
         }
         Err(self.slots.used_by(party))
-    }
-
-    /// Reserves a place that is free, and evicts no session.
-    pub(crate) fn try_reserve(&self, id: &Arc<str>, party: &Party<RealmId>) -> Option<SessionSlot> {
-        let permit = self.slots.try_acquire(party, Arc::clone(id))?;
-        let id = Arc::clone(id);
-        Some(SessionSlot { id, permit })
     }
 
     /// Adds a session at its place.
@@ -170,9 +182,16 @@ impl<S: PooledSession> SessionPool<S> {
     }
 
     /// Ends the session that makes room for one of this party, see [`SharedPool::entry_to_evict`].
-    /// Returns false when there is none.
-    fn evict_for(&self, party: &Party<RealmId>) -> bool {
-        let idle_since = |id: &Arc<str>| self.sessions.get(id)?.idle_since();
+    /// Of the idle sessions, only those of certain parties do. Returns false when there is none.
+    fn evict_for(
+        &self,
+        party: &Party<RealmId>,
+        may_evict: impl Fn(&Party<RealmId>) -> bool,
+    ) -> bool {
+        let idle_since = |id: &Arc<str>| {
+            let entry = self.sessions.get(id)?;
+            may_evict(entry.permit.party()).then(|| entry.idle_since())?
+        };
         let Some(Evictable { entry: id, is_idle }) = self.slots.entry_to_evict(party, idle_since)
         else {
             return false;
@@ -186,13 +205,18 @@ impl<S: PooledSession> SessionPool<S> {
 
     /// Removes and ends a session if the predicate holds. Returns whether it did.
     fn end_if(&self, id: &str, predicate: impl FnOnce(&Entry<S>) -> bool) -> bool {
-        let removed = self.sessions.remove_if(id, |_, entry| predicate(entry));
-        let Some((id, Entry { session, permit })) = removed else {
-            return false;
-        };
-        self.by_realm.remove(permit.party().member, &id);
-        session.end();
-        true
+        let removed = self.sessions.remove_if(id, |id, entry| {
+            let is_removed = predicate(entry);
+            if is_removed {
+                // While the session is locked: afterwards, another one may have its id.
+                self.by_realm.remove(entry.permit.party().member, id);
+            }
+            is_removed
+        });
+        if let Some((_, entry)) = &removed {
+            entry.session.end();
+        }
+        removed.is_some()
     }
 
     fn expired_ids(&self) -> Vec<Arc<str>> {
@@ -237,6 +261,9 @@ mod tests {
     use super::*;
 
     const IDLE_TIMEOUT: Duration = Duration::from_secs(3600);
+
+    /// After this time, a session makes room for parties with one less.
+    const LONG_IDLE: Duration = Duration::from_secs(60);
 
     /// A session that is in use, or idle since some time.
     #[derive(Debug, Default)]
@@ -353,7 +380,39 @@ mod tests {
         // A party that holds the most does not make room for more of its entries that are in use.
         let used = pool.reserve(&"new".into(), &party(1, "a")).unwrap_err();
         assert_eq!((used.capacity, used.by_party), (8, 6));
-        assert!(pool.try_reserve(&"new".into(), &party(2, "b")).is_none());
         assert_eq!(pool.count(), 8, "nothing was evicted");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reservation_that_spares_the_own_party_evicts_only_others() {
+        let pool = Pool::start(4, IDLE_TIMEOUT);
+        let [many, few] = [party(1, "a"), party(2, "b")];
+        let sessions: Vec<_> = (0..4).map(|_| open(&pool, &many, true).1).collect();
+        tokio::time::advance(LONG_IDLE).await;
+        let reserve = |party| pool.reserve_sparing_own(&"former".into(), party);
+        assert_eq!(reserve(&many).unwrap_err().by_party, 4);
+        assert!(sessions.iter().all(|session| !session.has_ended()));
+        let _first = reserve(&few).unwrap();
+        assert!(sessions[0].has_ended());
+        assert!(reserve(&many).is_err() && !sessions[1].has_ended());
+        assert!(pool.reserve(&"new".into(), &many).is_ok() && sessions[1].has_ended());
+    }
+
+    /// Whoever finds no session of an id may add one at once.
+    #[tokio::test(start_paused = true)]
+    async fn a_session_that_takes_the_id_of_one_that_ends_is_found() {
+        let pool = Pool::start(10, IDLE_TIMEOUT);
+        let owner = party(1, "a");
+        let (id, _) = open(&pool, &owner, true);
+        std::thread::scope(|scope| {
+            let successor = scope.spawn(|| {
+                while get(&pool, &id) {}
+                let slot = pool.reserve(&id, &owner).unwrap();
+                pool.insert(slot, Arc::<TestSession>::default());
+            });
+            pool.end(&id);
+            successor.join().unwrap();
+        });
+        assert_eq!(pool.by_realm.ids(owner.member), [id]);
     }
 }

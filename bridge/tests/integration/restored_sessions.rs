@@ -365,6 +365,22 @@ async fn a_session_that_made_room_is_restored_when_there_is_a_place() {
     assert_eq!(status_of(&newer, "ping").await, 404);
 }
 
+/// A token that has many sessions makes room for those of others, as it does when they are opened.
+#[tokio::test]
+async fn sessions_of_a_token_with_few_are_restored_at_the_limit() {
+    let mut config = config_with_key();
+    config.mcp_sessions.max_mcp_sessions = 4;
+    let bridge = start_bridge_with(config.clone()).await;
+    let mut few = McpClient::connect(&bridge, OTHER_TOKEN).await;
+    let bridge = restart(bridge, &config, [&mut few]).await;
+    for _ in 0..4 {
+        McpClient::connect(&bridge, TOKEN).await;
+    }
+    assert_eq!(status_of(&few, "ping").await, 200);
+    assert_eq!(scrape(&bridge).await["mcp_web_mcp_sessions"], 4.0);
+    bridge.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_client_that_was_idle_for_long_continues() {
     let mut config = config_with_key();
@@ -387,16 +403,23 @@ async fn many_restores_at_once_stay_within_the_limits() {
     }
     let count = |statuses: &[u16], status| statuses.iter().filter(|it| **it == status).count();
     let mut bridge = bridge;
-    for (max_clients, max_mcp_sessions) in [(64, 1_000), (CLIENTS, 50)] {
+    // At `max_clients`, a client can open a new session, and an idle one of its token makes room.
+    for (max_clients, max_mcp_sessions, limit, status) in [
+        (64, 1_000, "max_clients", 404),
+        (CLIENTS, 50, "max_mcp_sessions", 503),
+    ] {
         config.mcp_sessions.max_clients = max_clients;
         config.mcp_sessions.max_mcp_sessions = max_mcp_sessions;
         bridge = restart(bridge, &config, &mut clients).await;
         let statuses = join_all(clients.iter().map(|client| status_of(client, "ping"))).await;
         let restored = max_clients.min(max_mcp_sessions);
+        let refused = (CLIENTS - restored) as f64;
         assert_eq!(count(&statuses, 200), restored);
-        assert_eq!(count(&statuses, 404), CLIENTS - restored);
-        let sessions = scrape(&bridge).await["mcp_web_mcp_sessions"];
-        assert_eq!(sessions, restored as f64);
+        assert_eq!(count(&statuses, status), CLIENTS - restored);
+        let metrics = scrape(&bridge).await;
+        assert_eq!(metrics["mcp_web_mcp_sessions"], restored as f64);
+        let refusals = format!("mcp_web_refusals_total{{kind=\"{limit}\"}}");
+        assert_eq!(metrics[&refusals], refused);
     }
     bridge.shutdown().await;
 }
