@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
-use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
+use bridge_protocol::{BridgeId, BridgeToPage, CallId, ErrorCode, SessionId};
 use bridge_realm::definition::{DefinitionCheck, DefinitionRegistry};
 use bridge_realm::fast_hash::FastHash;
 use bridge_realm::realm::{
@@ -69,6 +69,7 @@ pub(crate) struct Hub {
     timer: Timer,
     agent: Arc<dyn AgentPort>,
     bridge_id: BridgeId,
+    started_at: Instant,
     next_id: AtomicU64,
     stopping: AtomicBool,
 }
@@ -93,8 +94,8 @@ struct RealmEntry {
     permit: RealmPermit,
     /// The lease on the bytes of the realm's catalogue.
     catalogue: ByteLease,
-    /// Notifies those who wait for the next event, if there are any.
-    next_event: Option<Arc<Notify>>,
+    /// Notifies those who wait until a page registers, if there are any.
+    next_registration: Option<Arc<Notify>>,
 }
 
 /// Why a page or a client is refused while others use the memory.
@@ -121,6 +122,7 @@ impl Hub {
             timer: Timer::default(),
             agent,
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
+            started_at: tokio::time::Instant::now().into_std(),
             next_id: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
             config,
@@ -211,19 +213,31 @@ impl Hub {
         Some(f(&mut entry.realm))
     }
 
-    /// Resolves after the next event of a realm, or never if the realm does not exist.
-    pub(crate) fn next_event(&self, realm: RealmId) -> impl Future<Output = ()> + use<> {
-        let entry = self.realms.get_mut(&realm);
-        let event = entry.map(|mut entry| {
-            let event = entry.next_event.get_or_insert_default();
-            Arc::clone(event).notified_owned()
-        });
-        async move {
+    /// Resolves after the next registration of a page of a realm, or when the bridge stops. If the realm
+    /// does not exist, it resolves after a while. Returns `None` if `max_calls` requests of the realm
+    /// wait already.
+    pub(crate) fn next_registration(
+        &self,
+        realm: RealmId,
+    ) -> Option<impl Future<Output = ()> + use<>> {
+        const POLL_INTERVAL: Duration = Duration::from_millis(100);
+        let event = match self.realms.get_mut(&realm) {
+            Some(mut entry) => {
+                let event = entry.next_registration.get_or_insert_default();
+                // The entry has one, and so has each that waits.
+                if Arc::strong_count(event) > self.config.calls.max_calls {
+                    return None;
+                }
+                Some(Arc::clone(event).notified_owned())
+            }
+            None => None,
+        };
+        Some(async move {
             match event {
                 Some(event) => event.await,
-                None => std::future::pending().await,
+                None => tokio::time::sleep(POLL_INTERVAL).await,
             }
-        }
+        })
     }
 
     /// Runs one event in a realm. Returns `None` when the realm does not exist.
@@ -240,14 +254,16 @@ impl Hub {
 
     /// Performs effects, and schedules the realm's next deadline.
     fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
+        let mut ends_waits = self.is_stopping();
         for effect in effects {
             if let Effect::Send { message, .. } = &effect {
+                ends_waits |= matches!(message, BridgeToPage::Registered(_));
                 let address = || entry.permit.party().address;
                 self.budgets.refusals.record_message(message, address);
             }
             entry.perform(id, effect, &*self.agent);
         }
-        if let Some(waiting) = entry.next_event.take() {
+        if ends_waits && let Some(waiting) = entry.next_registration.take() {
             waiting.notify_waiters();
         }
         self.record_catalogue(id, entry);
@@ -272,6 +288,12 @@ impl Hub {
     /// Whether the bridge is shutting down, and so accepts nothing new.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// How long the bridge has been running.
+    pub(crate) fn age(&self) -> Duration {
+        let now = tokio::time::Instant::now().into_std();
+        now.saturating_duration_since(self.started_at)
     }
 
     fn now(&self) -> Now {
@@ -350,7 +372,7 @@ impl RealmEntry {
             scheduled_at: None,
             permit,
             catalogue,
-            next_event: None,
+            next_registration: None,
         }
     }
 

@@ -29,6 +29,7 @@ pub(crate) async fn read(
     if let Some(handle) = uri.strip_prefix(RESULT_URI_PREFIX) {
         return read_stored_result(hub, caller, uri, &ResultHandle::from_text(handle)).await;
     }
+    calls::wait_for_any_page(hub, realm, caller.pages_awaited_until).await;
     let text = if uri == SESSIONS_URI {
         let sessions = hub.with_realm(realm, |realm| realm.session_summaries());
         json!(sessions.unwrap_or_default()).to_string()

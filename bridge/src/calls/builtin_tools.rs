@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::get_result::{GET_RESULT, get_result};
-use super::page_wait::wait_for_any_page;
+use super::page_wait::{wait_for_any_page, wait_for_session};
 use super::round_outcome::RoundOutcome;
 use super::tools::{Invocation, call_page_tool};
 use crate::budget::WorkOrder;
@@ -60,7 +60,13 @@ pub(crate) async fn call(
             let result = get_result(hub, &request.caller, &arguments.members).await;
             return Ok(result.into());
         }
-        _ => wait_for_any_page(hub, realm, request.caller.pages_awaited_until).await,
+        _ => {
+            let until = request.caller.pages_awaited_until;
+            match session_argument(&arguments.members).or_else(|| request.caller.session.clone()) {
+                Some(session) => wait_for_session(hub, realm, until, &session).await,
+                None => wait_for_any_page(hub, realm, until).await,
+            }
+        }
     }
     let result = match request.tool.as_str() {
         "list_active_sessions" | LIST_SESSIONS => list_active_sessions(hub, &request),

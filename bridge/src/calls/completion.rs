@@ -48,7 +48,8 @@ async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValu
     let kind = request.reference.kind;
     let target = caller.target();
     let route = |realm: &Realm| realm.route(kind, &request.reference.name, &target);
-    caller.wait_for_route(hub, route).await;
+    let waited = caller.wait_for_item(hub, (kind, &request.reference.name), &target);
+    waited.await.map_err(RequestError::Failed)?;
     let (session, definition) = hub
         .with_realm(caller.realm, route)
         .unwrap_or(Err(RoutingError::NoSessions))

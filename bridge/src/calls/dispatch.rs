@@ -10,6 +10,7 @@ use bridge_realm::realm::{Realm, RoutingError, SessionTarget};
 use super::builtin_tools;
 use super::call_record::CallRecord;
 use super::call_request::CallRequest;
+use super::page_wait::wait_for_any_page;
 use super::query_scope;
 use super::round_outcome::RoundOutcome;
 use super::tools::{Invocation, call_page_tool};
@@ -41,6 +42,11 @@ async fn dispatch(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
 ) -> Result<RoundOutcome<CallToolResult>, RequestError> {
+    let caller = &request.caller;
+    if request.tool == LIST_SESSIONS {
+        // It may be a tool of a page that is not back yet.
+        wait_for_any_page(hub, caller.realm, caller.pages_awaited_until).await;
+    }
     if is_builtin_call(hub, &request) {
         Box::pin(builtin_tools::call(hub, request)).await
     } else {

@@ -1,16 +1,33 @@
 //! Waits for pages that were there before: that of a query while it is reloaded, and those of a client
 //! whose MCP session was restored after a restart.
 
+use std::time::Duration;
+
 use bridge_auth::RealmId;
-use bridge_realm::realm::{Realm, RoutingError};
+use bridge_protocol::{Kind, SessionId};
+use bridge_realm::realm::{CallFailure, Realm, SessionTarget};
 use tokio::time::{Instant, timeout_at};
 
 use super::CallOptions;
 use crate::hub::Hub;
 
-/// Waits until the condition holds. It is checked again after each event.
+/// How long a request waits for its page. A page of a bridge that starts again within a second is back
+/// within two, see the backoff of the SDK.
+const PAGES_AWAITED: Duration = Duration::from_secs(3);
+
+/// How long after the start of the bridge requests wait for pages. A visible page tries to connect at
+/// least every 15 s.
+const PAGES_RETURN_WITHIN: Duration = Duration::from_secs(20);
+
+/// Returns until when a request that begins now waits for pages from before a restart, if at all.
+pub(crate) fn pages_awaited_until(hub: &Hub) -> Option<Instant> {
+    (hub.age() < PAGES_RETURN_WITHIN).then(|| Instant::now() + PAGES_AWAITED)
+}
+
+/// Waits until the condition holds. It is checked again after each event. Without a next event, does not
+/// wait.
 pub(super) async fn wait_until<E: Future<Output = ()>>(
-    mut next_event: impl FnMut() -> E,
+    mut next_event: impl FnMut() -> Option<E>,
     mut condition: impl FnMut() -> bool,
 ) {
     loop {
@@ -19,23 +36,24 @@ pub(super) async fn wait_until<E: Future<Output = ()>>(
         if condition() {
             return;
         }
-        event.await;
+        match event {
+            Some(event) => event.await,
+            None => return,
+        }
     }
 }
 
-/// Waits until the condition holds for a realm, at most until this time. Without one, or after it, does
-/// not wait.
+/// Waits until the condition holds for a realm or the bridge stops, at most until this time. Without
+/// one, does not wait.
 async fn wait_for_realm(
     hub: &Hub,
     realm: RealmId,
     until: Option<Instant>,
     mut condition: impl FnMut(&Realm) -> bool,
 ) {
-    let Some(until) = until.filter(|until| *until > Instant::now()) else {
-        return;
-    };
-    let holds = || hub.with_realm(realm, &mut condition) == Some(true);
-    let _ = timeout_at(until, wait_until(|| hub.next_event(realm), holds)).await;
+    let Some(until) = until else { return };
+    let holds = || hub.is_stopping() || hub.with_realm(realm, &mut condition) == Some(true);
+    let _ = timeout_at(until, wait_until(|| hub.next_registration(realm), holds)).await;
 }
 
 /// Waits until a page has registered anything, at most until this time.
@@ -43,14 +61,109 @@ pub(crate) async fn wait_for_any_page(hub: &Hub, realm: RealmId, until: Option<I
     wait_for_realm(hub, realm, until, Realm::has_registered_page).await;
 }
 
+/// Waits until the page with this id or name has registered, at most until this time.
+pub(crate) async fn wait_for_session(
+    hub: &Hub,
+    realm: RealmId,
+    until: Option<Instant>,
+    session: &SessionId,
+) {
+    wait_for_realm(hub, realm, until, |realm| realm.has_registered(session)).await;
+}
+
 impl CallOptions<'_> {
-    /// Waits until a page is found, if pages are awaited. `route` finds it.
-    pub(super) async fn wait_for_route<T>(
+    /// Waits until a page has this item, if pages are awaited.
+    ///
+    /// # Errors
+    ///
+    /// When the bridge stops meanwhile.
+    pub(super) async fn wait_for_item(
         &self,
         hub: &Hub,
-        route: impl Fn(&Realm) -> Result<T, RoutingError>,
-    ) {
-        let is_found = |realm: &Realm| !route(realm).is_err_and(|error| error.is_transient());
-        wait_for_realm(hub, self.realm, self.pages_awaited_until, is_found).await;
+        (kind, name): (Kind, &str),
+        target: &SessionTarget,
+    ) -> Result<(), CallFailure> {
+        let until = self.pages_awaited_until;
+        wait_for_realm(hub, self.realm, until, |realm| {
+            realm.has_item(kind, name, target)
+        })
+        .await;
+        match until {
+            Some(_) if hub.is_stopping() => Err(CallFailure::bridge_stopping()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::agent_queries::AgentQueries;
+    use crate::config::Config;
+
+    fn hub() -> Arc<Hub> {
+        let mut config = Config::default();
+        config.calls.max_calls = 2;
+        Hub::new(config, |_, _| Ok(()), Arc::<AgentQueries>::default())
+    }
+
+    /// Connects a client, so that there is a realm.
+    fn connect_client(hub: &Hub) -> RealmId {
+        let realm = RealmId::from_token("token");
+        let client =
+            json!({ "id": 0, "name": "n", "version": "1", "protocolVersion": "2025-11-25" });
+        let client = serde_json::from_value(client).unwrap();
+        let address = IpAddr::from([127, 0, 0, 1]).into();
+        hub.client_connected(realm, address, client).unwrap();
+        realm
+    }
+
+    async fn wait(hub: &Hub, realm: RealmId) -> Duration {
+        let begun = Instant::now();
+        wait_for_any_page(hub, realm, pages_awaited_until(hub)).await;
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_request_waits_from_its_own_beginning_soon_after_the_start() {
+        let hub = hub();
+        let realm = connect_client(&hub);
+        let waits = PAGES_RETURN_WITHIN.as_secs() / PAGES_AWAITED.as_secs() + 1;
+        for _ in 0..waits {
+            assert_eq!(wait(&hub, realm).await, PAGES_AWAITED);
+        }
+        assert_eq!(wait(&hub, realm).await, Duration::ZERO, "not later");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limited_number_of_requests_of_a_realm_waits() {
+        let hub = hub();
+        let realm = connect_client(&hub);
+        let wait = || wait(&hub, realm);
+        let waited = tokio::join!(wait(), wait(), wait(), wait());
+        let zero = Duration::ZERO;
+        assert_eq!(waited, (PAGES_AWAITED, PAGES_AWAITED, zero, zero));
+        assert_eq!(wait().await, PAGES_AWAITED, "their places are free");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_when_the_bridge_stops() {
+        let hub = hub();
+        let realm = connect_client(&hub);
+        let stop = async { hub.stop() };
+        let (waited, ()) = tokio::join!(wait(&hub, realm), stop);
+        assert_eq!(waited, Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_waits_for_a_realm_that_does_not_exist_yet() {
+        let hub = hub();
+        let realm = RealmId::from_token("other");
+        assert_eq!(wait(&hub, realm).await, PAGES_AWAITED);
     }
 }

@@ -49,7 +49,8 @@ async fn run(
         None => {
             let target = caller.target();
             let route = |realm: &Realm| realm.route(Kind::Prompt, &request.name, &target);
-            caller.wait_for_route(hub, route).await;
+            let waited = caller.wait_for_item(hub, (Kind::Prompt, &request.name), &target);
+            waited.await.map_err(RequestError::Failed)?;
             let (session, prompt) = hub
                 .with_realm(caller.realm, route)
                 .unwrap_or(Err(RoutingError::NoSessions))

@@ -38,7 +38,7 @@ pub(super) async fn wait_for_page(
 ) {
     let is_detached = |realm: &Realm| realm.is_query_detached(query);
     let is_attached = || hub.with_realm(realm, is_detached) != Some(true);
-    wait_until(|| lifetime.page_attached_or_ended(), is_attached).await;
+    wait_until(|| Some(lifetime.page_attached_or_ended()), is_attached).await;
 }
 
 /// Routes the call of an agent to the page that sent the query, unless it names a page itself. Calls

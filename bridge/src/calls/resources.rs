@@ -36,7 +36,8 @@ async fn run(
         None => {
             let target = caller.target();
             let route = |realm: &Realm| realm.route_resource(&uri, &target);
-            caller.wait_for_route(hub, route).await;
+            let waited = caller.wait_for_item(hub, (Kind::Resource, &uri), &target);
+            waited.await.map_err(RequestError::Failed)?;
             let found = hub.with_realm(caller.realm, route);
             let no_pages = || {
                 let (name, available) = (uri.clone(), Vec::new());

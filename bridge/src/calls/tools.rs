@@ -22,7 +22,7 @@ use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_realm::definition::SharedDefinition;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{
-    CallFailure, CallOutcome, PageAbilities, PageRequest, Realm, RoutingError, SessionTarget,
+    CallFailure, CallOutcome, PageAbilities, PageRequest, RoutingError, SessionTarget,
 };
 
 /// How a client calls a tool of a page.
@@ -133,7 +133,7 @@ async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStar
             let error = query_scope::restrict_routing_error(hub, request, error);
             return Ok(CallStart::Rejected(Box::new(routing_error_result(error)?)));
         }
-        Err(RouteFailure::Work(error)) => return Ok(CallStart::from(&error.into())),
+        Err(RouteFailure::Failed(failure)) => return Ok(CallStart::from(&failure)),
     };
     let Destination {
         session,
@@ -187,8 +187,14 @@ struct Destination {
 /// Why a call cannot be routed.
 enum RouteFailure {
     Route(RoutingError),
-    /// The definition of the tool was not parsed.
-    Work(WorkError),
+    /// The definition of the tool was not parsed, or the bridge stops.
+    Failed(CallFailure),
+}
+
+impl From<WorkError> for RouteFailure {
+    fn from(error: WorkError) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl From<RoutingError> for RouteFailure {
@@ -218,42 +224,34 @@ async fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, 
     let find_parsed = async |target: &SessionTarget| {
         let destination = find(target)?;
         let parsed = hub.parse_tool(request.caller.realm, &destination.tool);
-        parsed.await.map_err(RouteFailure::Work)?;
-        Ok(destination)
+        parsed.await?;
+        Ok::<_, RouteFailure>(destination)
     };
     let default_target = request.caller.target();
     let realm = request.caller.realm;
     let scan_bytes = request.arguments.scan_bytes();
     let scan_turn = async || hub.budgets.cpu_pool.scan_turn(realm, scan_bytes).await;
-    let turn = scan_turn().await.map_err(RouteFailure::Work)?;
+    let turn = scan_turn().await?;
     let session = request.arguments.session_argument();
     drop(turn);
-    let in_realm =
-        |realm: &Realm, target: &SessionTarget| realm.route(Kind::Tool, &request.tool, target);
-    let find_page = |realm: &Realm| match &session {
-        Some(SessionArgument::Session(session)) => {
-            let by_argument = in_realm(realm, &SessionTarget::Session(session.clone()));
-            by_argument.or_else(|error| match in_realm(realm, &default_target) {
-                Ok((session, SharedDefinition::Tool(tool))) if tool.has_own_session_argument() => {
-                    Ok((session, SharedDefinition::Tool(tool)))
-                }
-                _ => Err(error),
-            })
-        }
-        _ => in_realm(realm, &default_target),
+    let named = match &session {
+        Some(SessionArgument::Session(session)) => Some(SessionTarget::Session(session.clone())),
+        _ => None,
     };
-    request.caller.wait_for_route(hub, find_page).await;
-    let by_argument = match session {
-        None => return find_parsed(&default_target).await,
-        Some(SessionArgument::NotString) => find_parsed(&default_target).await,
-        Some(SessionArgument::Session(session)) => {
-            find_parsed(&SessionTarget::Session(session)).await
-        }
-    };
+    // The definition is not parsed to find out whose argument it is.
+    let awaited = named.as_ref().unwrap_or(&default_target);
+    let waited = request
+        .caller
+        .wait_for_item(hub, (Kind::Tool, &request.tool), awaited);
+    waited.await.map_err(RouteFailure::Failed)?;
+    let by_argument = find_parsed(awaited).await;
+    if named.is_none() {
+        return by_argument;
+    }
     let has_own_argument = |destination: &Destination| destination.tool.has_own_session_argument();
     match by_argument {
         Ok(destination) if !has_own_argument(&destination) => {
-            let turn = scan_turn().await.map_err(RouteFailure::Work)?;
+            let turn = scan_turn().await?;
             request.arguments.remove_session_argument();
             drop(turn);
             Ok(destination)

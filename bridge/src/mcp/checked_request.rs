@@ -16,6 +16,7 @@ use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVers
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::accept_header::accepts_only_events;
 use super::headers::{METHOD, NAME, session_id_header, single_header};
@@ -28,6 +29,7 @@ use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
 use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
+use crate::calls;
 use crate::web::Problem;
 
 /// A request that has passed the checks.
@@ -47,6 +49,8 @@ pub(super) struct CheckedRequest<'a> {
     /// Whether the client accepts only an event stream.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
+    /// Until when the request waits for pages from before a restart, if at all.
+    pub(super) pages_awaited_until: Option<Instant>,
 }
 
 impl<'a> CheckedRequest<'a> {
@@ -73,9 +77,12 @@ impl<'a> CheckedRequest<'a> {
                 (client, Some(session), Some(level))
             }
         };
+        let hub = &mcp.state.hub;
+        let pages_awaited_until = session.as_ref().and_then(|it| it.pages_awaited_until(hub));
         Ok(Self {
             mcp,
             principal,
+            pages_awaited_until,
             address,
             headers,
             id,
@@ -88,6 +95,19 @@ impl<'a> CheckedRequest<'a> {
         })
     }
 
+    /// Waits for the page with the bare id that the request selects, if pages are awaited. Before it has
+    /// registered, its id looks like that of a conversation, and the call would go to any page.
+    pub(super) async fn wait_for_bare_session(&self) {
+        let meta = &self.params.meta;
+        let bare = meta.bare_session.filter(|_| meta.session.is_none());
+        if let Some(until) = self.pages_awaited_until
+            && let Some(bare) = bare.and_then(json_string)
+        {
+            let (hub, realm) = (&self.mcp.state.hub, self.principal.realm);
+            calls::wait_for_session(hub, realm, Some(until), &(&*bare).into()).await;
+        }
+    }
+
     /// Returns the options for a call. The error is of a page that is not selected as it should be.
     pub(super) fn options(&self) -> Result<RequestOptions, ErrorData> {
         Ok(RequestOptions {
@@ -96,10 +116,7 @@ impl<'a> CheckedRequest<'a> {
             session: self.page_session()?,
             wants_progress: self.progress_token().is_some(),
             log_level: self.log_level,
-            pages_awaited_until: self
-                .session
-                .as_ref()
-                .and_then(|it| it.pages_awaited_until()),
+            pages_awaited_until: self.pages_awaited_until,
             max_event_bytes: self.reader().max_event_bytes(),
         })
     }

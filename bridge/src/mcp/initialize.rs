@@ -2,7 +2,6 @@
 //! session is restored.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
@@ -12,7 +11,6 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::model::{InitializeRequestParams, ProtocolVersion};
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::Instant;
 
 use super::headers::SESSION_ID;
 use super::http_response::{single_event, single_response, with_guard};
@@ -30,10 +28,6 @@ use super::session_ids::SessionIds;
 use crate::budget::{Party, PoolUse, RefusalKind};
 use crate::hub::{Hub, NO_MEMORY_FOR_NEWCOMERS};
 use crate::web::Problem;
-
-/// How long the requests of a restored session wait for its pages. A page of a bridge that starts again
-/// within a second is back within two, see the backoff of the SDK.
-const PAGES_AWAITED: Duration = Duration::from_secs(3);
 
 /// Opens a session. Returns `None` for a request that rmcp must refuse.
 pub(super) fn serve(
@@ -179,8 +173,7 @@ pub(super) fn restore(
             return Err(no_memory());
         }
         let party = Party::new(address, realm);
-        let until = Instant::now() + PAGES_AWAITED;
-        let session = McpSession::new(id.into(), party).continue_former(until);
+        let session = McpSession::new(id.into(), party).continue_former();
         // It may have expired, and still be there.
         mcp.sessions.end(&session);
         let version = former.params.protocol_version.clone();

@@ -50,7 +50,7 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<ListPage<T>, ErrorData> {
         let realm = realm_of(context)?;
-        let until = session_of(context).and_then(|session| session.pages_awaited_until());
+        let until = session_of(context).and_then(|session| session.pages_awaited_until(&self.hub));
         wait_for_any_page(&self.hub, realm, until).await;
         let definitions = self.hub.with_realm(realm, |realm| realm.published(kind));
         let definitions = definitions.unwrap_or_default();

@@ -19,7 +19,8 @@ use super::client_questions::ClientQuestions;
 use super::notifier::ClientNotifier;
 use super::requesting_client::RequestingClient;
 use crate::budget::Party;
-use crate::hub::{NotificationQueue, PendingNotifications};
+use crate::calls::pages_awaited_until;
+use crate::hub::{Hub, NotificationQueue, PendingNotifications};
 
 /// The maximum number of standalone streams of a session. One more ends the oldest.
 const MAX_STREAMS: usize = 32;
@@ -33,8 +34,8 @@ pub(super) struct McpSession {
     id: Arc<str>,
     /// Distinguishes the events of this session from those of its id before it was restored.
     life: Uuid,
-    /// Until when requests wait for the pages that were there before a restart.
-    pages_awaited_until: Option<Instant>,
+    /// Whether the session continues a former one of its id.
+    is_restored: bool,
     /// The party whose share of the limits the session counts for: the client that opened it.
     party: Party<RealmId>,
     state: Mutex<State>,
@@ -81,7 +82,7 @@ impl McpSession {
         Self {
             id,
             life: Uuid::new_v4(),
-            pages_awaited_until: None,
+            is_restored: false,
             party,
             state: Mutex::new(State {
                 client: None,
@@ -103,9 +104,9 @@ impl McpSession {
     }
 
     /// Makes a new session continue a former one of its id. Its client has finished the handshake, and
-    /// does not know what has changed since. Its pages may not have registered yet.
-    pub(super) fn continue_former(mut self, pages_awaited_until: Instant) -> Self {
-        self.pages_awaited_until = Some(pages_awaited_until);
+    /// does not know what has changed since.
+    pub(super) fn continue_former(mut self) -> Self {
+        self.is_restored = true;
         let mut state = self.state();
         state.is_ready = true;
         let first = state.changes.last_number() + 1;
@@ -122,7 +123,7 @@ impl McpSession {
 
     /// Whether the session continues a former one of its id.
     pub(super) fn is_restored(&self) -> bool {
-        self.pages_awaited_until.is_some()
+        self.is_restored
     }
 
     pub(super) fn id(&self) -> &Arc<str> {
@@ -133,9 +134,9 @@ impl McpSession {
         self.life
     }
 
-    /// Until when requests wait for pages that have not registered, if at all.
-    pub(super) fn pages_awaited_until(&self) -> Option<Instant> {
-        self.pages_awaited_until
+    /// Until when a request that begins now waits for pages that have not registered, if at all.
+    pub(super) fn pages_awaited_until(&self, hub: &Hub) -> Option<Instant> {
+        self.is_restored.then(|| pages_awaited_until(hub)).flatten()
     }
 
     /// The party whose share of the limits the session counts for.

@@ -72,8 +72,7 @@ impl ToolList {
                 (&[][..], tools)
             }
             None => {
-                let session = request.session.as_ref();
-                let until = session.and_then(|session| session.pages_awaited_until());
+                let until = request.pages_awaited_until;
                 calls::wait_for_any_page(hub, principal.realm, until).await;
                 let published = hub.with_realm(principal.realm, |it| it.published(Kind::Tool));
                 (&BUILTIN_TOOLS[..], published.unwrap_or_default())

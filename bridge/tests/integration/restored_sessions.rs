@@ -72,6 +72,9 @@ async fn each_request_after_a_restart_waits_for_its_page() {
         let session_tool = json!({ "name": "call_session_tool",
             "arguments": { "tool_name": "echo", "arguments": { "n": 1 }, "session_id": "s" } });
         let status = json!({ "name": "get_connection_status", "arguments": {} });
+        let page_tools =
+            json!({ "name": "list_session_tools", "arguments": { "session_id": "s" } });
+        let resource = json!({ "uri": bridge_protocol::STATUS_URI });
         let direct = json!({ "name": "echo", "arguments": { "n": 1 } });
         let pinned = json!({ "name": "echo", "arguments": { "n": 1, "session_id": "s" } });
         for (method, params, expected, is_call) in [
@@ -80,6 +83,8 @@ async fn each_request_after_a_restart_waits_for_its_page() {
             ("tools/call", pinned, "{\"n\":1}", true),
             ("tools/call", session_tool, "{\\\"n\\\":1}", true),
             ("tools/call", status, "1 page is connected", false),
+            ("tools/call", page_tools, "\\\"echo\\\"", false),
+            ("resources/read", resource, "1 page is connected", false),
         ] {
             bridge = restart(bridge, &config, [&mut client]).await;
             let handler = async {
@@ -135,27 +140,78 @@ async fn the_methods_of_rmcp_continue_a_session_and_wait_for_its_page() {
     bridge.shutdown().await;
 }
 
+/// Each request waits from its own beginning: a page may need longer than the first one.
 #[tokio::test]
-async fn a_client_whose_page_never_comes_waits_once() {
+async fn a_request_waits_after_another_has_waited_in_vain() {
     let config = config_with_key();
     let bridge = start_bridge_with(config.clone()).await;
     let mut client = McpClient::connect(&bridge, TOKEN).await;
     let bridge = restart(bridge, &config, [&mut client]).await;
-    let call = async || {
-        let begun = Instant::now();
-        let answer = client.call("echo", json!({})).await;
-        assert_eq!(
-            error_code(&answer["result"]),
-            Some("NoSessionsFound"),
-            "{answer}"
-        );
-        begun.elapsed()
+    let begun = Instant::now();
+    let answer = client.call("echo", json!({})).await;
+    let code = error_code(&answer["result"]);
+    assert_eq!(code, Some("NoSessionsFound"), "{answer}");
+    assert!(begun.elapsed() >= PAGES_AWAITED);
+    let page = async {
+        let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+        page.echo_call().await;
     };
-    let first = call().await;
-    let second = call().await;
-    assert!(first >= PAGES_AWAITED, "{first:?}");
-    assert!(second < PAGES_AWAITED, "{second:?}");
+    let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 1 })), page);
+    assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
     bridge.shutdown().await;
+}
+
+/// The names that a page and the bridge, or several pages, have in common.
+#[tokio::test]
+async fn a_call_after_a_restart_goes_where_it_went_before() {
+    let config = config_with_key();
+    let mut bridge = start_bridge_with(config.clone()).await;
+    let mut client = McpClient::connect(&bridge, TOKEN).await;
+    let list_sessions = json!({ "name": "list_sessions", "description": "Lists the sittings of a day",
+        "inputSchema": { "type": "object" } });
+    for (params, other_page, tool) in [
+        (
+            json!({ "name": "list_sessions", "arguments": {} }),
+            None,
+            list_sessions,
+        ),
+        (
+            json!({ "name": "echo", "arguments": {}, "_meta": { "sessionId": "s" } }),
+            Some("other"),
+            echo_tool(),
+        ),
+    ] {
+        bridge = restart(bridge, &config, [&mut client]).await;
+        let tools = [tool];
+        let _other = match other_page {
+            Some(session) => Some(Page::with_tools(&bridge, session, &tools).await),
+            None => None,
+        };
+        let page = async {
+            poll_metric(&bridge, "mcp_web_mcp_sessions", 1.0).await;
+            let mut page = Page::with_tools(&bridge, "s", &tools).await;
+            page.echo_call().await;
+        };
+        let (answer, ()) = tokio::join!(client.request("tools/call", params.clone()), page);
+        let result = &answer["result"]["structuredContent"];
+        assert_eq!(*result, json!({}), "{params}: {answer}");
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_request_that_waits_for_its_page_ends_with_the_bridge() {
+    let config = config_with_key();
+    let bridge = start_bridge_with(config.clone()).await;
+    let mut client = McpClient::connect(&bridge, TOKEN).await;
+    let bridge = restart(bridge, &config, [&mut client]).await;
+    let stop = async {
+        poll_metric(&bridge, "mcp_web_mcp_sessions", 1.0).await;
+        bridge.shutdown().await;
+    };
+    let (answer, ()) = tokio::join!(client.call("echo", json!({})), stop);
+    let code = error_code(&answer["result"]);
+    assert_eq!(code, Some("BridgeStopping"), "{answer}");
 }
 
 #[tokio::test]

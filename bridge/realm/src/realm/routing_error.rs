@@ -46,11 +46,6 @@ impl RoutingError {
         }
     }
 
-    /// Whether the request may succeed once more pages have registered.
-    pub fn is_transient(&self) -> bool {
-        !matches!(self, Self::Ambiguous { .. })
-    }
-
     /// The message for the client that has requested an item of this kind.
     pub fn message(&self, kind: Kind) -> String {
         match self {

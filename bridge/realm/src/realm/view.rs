@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::{Kind, SessionId};
 
+use super::routing::{SessionTarget, find_session};
 use super::session::ResourceMatch;
 use super::{Realm, Session};
 use crate::definition::tool::SharedTool;
@@ -18,6 +19,27 @@ impl Realm {
     /// Whether any page has registered its definitions.
     pub fn has_registered_page(&self) -> bool {
         self.sessions.values().any(Session::has_registered)
+    }
+
+    /// Whether the page that is selected, or any page, has an item of this kind and name. The name of a
+    /// resource is its URI.
+    pub fn has_item(&self, kind: Kind, name: &str, target: &SessionTarget) -> bool {
+        let has_item = |session: &Session| match kind {
+            Kind::Resource => session.resource_match(name).is_some(),
+            _ => session.item(kind, name).is_some(),
+        };
+        match target {
+            SessionTarget::Session(id) => {
+                find_session(&self.sessions, id).is_some_and(|(_, session)| has_item(session))
+            }
+            SessionTarget::Any => self.sessions.values().any(has_item),
+        }
+    }
+
+    /// Whether the page with this id or name has registered its definitions.
+    pub fn has_registered(&self, id_or_name: &SessionId) -> bool {
+        let found = find_session(&self.sessions, id_or_name);
+        found.is_some_and(|(_, session)| session.has_registered())
     }
 
     /// The session with this id.
