@@ -180,6 +180,7 @@ pub(super) fn find_session(
 ) -> Result<Arc<McpSession>, Refused> {
     let id = session_id(headers)?;
     if let Some(session) = mcp.sessions.get(principal.realm, id) {
+        initialize::connect_if_unconnected(mcp, &session);
         return Ok(session);
     }
     let restored = initialize::restore(mcp, headers, principal, address, id);

@@ -20,7 +20,6 @@ use super::message_reader::MessageReader;
 use super::notifier::ClientNotifier;
 use super::protocol_version::allow_initialize;
 use super::requesting_client::RequestingClient;
-use super::rmcp_conversions;
 use super::rmcp_handler::refusal_to_error;
 use super::service::McpService;
 use super::session::{ActivityGuard, McpSession};
@@ -130,16 +129,29 @@ fn describe_client(
     version: &ProtocolVersion,
 ) -> ConnectedClient {
     let capabilities = to_raw_value(&params.capabilities).ok();
-    let (info, version) = (Some(params.client_info), Some(version.clone()));
     let client = RequestingClient::new(
         &hub.config,
         MessageReader::from_headers(headers),
-        info.clone(),
-        version.clone(),
+        Some(params.client_info),
+        Some(version.clone()),
         capabilities,
     );
+    let connected = client.connected_client();
     session.set_client(client);
-    rmcp_conversions::connected_client(info, version)
+    connected
+}
+
+/// Connects the client of a session to its realm if there was no place before. There is one once its
+/// page is connected.
+pub(super) fn connect_if_unconnected(mcp: &McpService, session: &McpSession) {
+    if let Some(client) = session.unconnected_client() {
+        let (hub, address) = (&mcp.state.hub, session.party().address);
+        let client = client.connected_client();
+        let connected = ClientNotifier::connect(hub, session.realm(), address, client);
+        if let Ok(Some(notifier)) = connected {
+            session.set_notifier(Some(notifier));
+        }
+    }
 }
 
 /// Restores the session of an id that this bridge, or one before it, has given to a client of this

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
 use bridge_protocol::{
-    CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
+    CallContext, CallerTransport, CallingClient, ClientLimits, ConnectedClient, LogLevel, SessionId,
 };
 use bridge_realm::definition::tool::SchemaSupport;
 use rmcp::model::{Implementation, ProtocolVersion};
@@ -56,6 +56,16 @@ pub(super) struct RequestOptions {
 }
 
 impl RequestingClient {
+    /// Returns the description of the client for pages. The realm sets its id.
+    pub(super) fn connected_client(&self) -> ConnectedClient {
+        let client = &self.calling_client;
+        ConnectedClient {
+            id: 0,
+            info: client.info.clone(),
+            protocol_version: client.protocol_version.clone().unwrap_or_default(),
+        }
+    }
+
     /// Creates a client. `capabilities` are passed to pages as the client has declared them.
     pub(super) fn new(
         config: &Config,

@@ -182,6 +182,14 @@ impl McpSession {
         self.state().notifier.as_ref().map(act)
     }
 
+    /// Returns the client if it has finished its handshake and is not connected to its realm, because the
+    /// limit of tokens with waiting clients was reached.
+    pub(super) fn unconnected_client(&self) -> Option<Arc<RequestingClient>> {
+        let state = self.state();
+        let is_unconnected = state.is_ready && state.notifier.is_none() && !state.has_ended;
+        is_unconnected.then(|| state.client.clone()).flatten()
+    }
+
     pub(super) fn set_log_level(&self, level: LogLevel) {
         self.state().log_level = level;
     }

@@ -537,3 +537,25 @@ async fn an_id_never_exceeds_its_limit() {
     assert!(lengths.iter().all(|bytes| *bytes <= 2_048), "{lengths:?}");
     assert_eq!(lengths[4..], [36, 36], "{lengths:?}");
 }
+
+/// After a restart, clients come before their pages, and one address may fill the places for them.
+#[tokio::test]
+async fn a_client_without_a_place_is_connected_once_its_page_is() {
+    let mut config = config_with_key();
+    config.tokens.max_realms = 1;
+    let bridge = start_bridge_with(config.clone()).await;
+    let mut clients = [
+        McpClient::connect(&bridge, OTHER_TOKEN).await,
+        McpClient::connect(&bridge, TOKEN).await,
+    ];
+    let bridge = restart(bridge, &config, &mut clients).await;
+    for client in &clients {
+        assert_eq!(status_of(client, "ping").await, 200);
+    }
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    assert_eq!(status_of(&clients[1], "ping").await, 200);
+    let connected = page.wait_for_clients(1).await;
+    assert_eq!(connected[0].info.name, CLIENT_NAME);
+    assert_eq!(connected[0].protocol_version, "2025-11-25");
+    bridge.shutdown().await;
+}
