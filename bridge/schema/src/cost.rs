@@ -88,7 +88,7 @@ impl CostModel {
             remaining: max_steps,
             copied_bytes: 0,
         };
-        let cost = counter.count(0, Instance::Value(value), Place::ROOT)?;
+        let cost = counter.count(0, Instance::Value(value), SchemaPosition::ROOT)?;
         let explain = match counter.copied_bytes {
             0..=MAX_COPIED_BYTES => cost.explain,
             _ => u64::MAX,
@@ -107,19 +107,19 @@ enum Instance<'a> {
 
 /// Where a subschema is applied.
 #[derive(Clone, Copy)]
-struct Place {
+struct SchemaPosition {
     /// The number of subschemas around it.
     nesting: usize,
     is_in_union: bool,
 }
 
-impl Place {
+impl SchemaPosition {
     const ROOT: Self = Self {
         nesting: 0,
         is_in_union: false,
     };
 
-    /// The place of the subschemas of one that is applied here.
+    /// The position of the subschemas of one that is applied here.
     fn within(self, applicators: &Applicators) -> Self {
         Self {
             nesting: self.nesting + 1,
@@ -138,8 +138,13 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     /// The cost of applying a subschema.
-    fn count(&mut self, index: u32, instance: Instance<'_>, place: Place) -> Option<Cost> {
-        if place.nesting >= MAX_STACK {
+    fn count(
+        &mut self,
+        index: u32,
+        instance: Instance<'_>,
+        position: SchemaPosition,
+    ) -> Option<Cost> {
+        if position.nesting >= MAX_STACK {
             return None;
         }
         let node = &self.nodes[index as usize];
@@ -148,7 +153,7 @@ impl Counter<'_> {
             Instance::Name(name) => node.keyword_cost.for_text(name),
         };
         let mut cost = Cost::uniform(self.spend(own)?);
-        if place.is_in_union
+        if position.is_in_union
             && let Instance::Value(value) = instance
         {
             self.count_copy(value);
@@ -163,7 +168,7 @@ impl Counter<'_> {
         let Some(applicators) = &node.applicators else {
             return Some(cost);
         };
-        let within = place.within(applicators);
+        let within = position.within(applicators);
         for &inner in &applicators.in_place {
             cost.add(self.count(inner, instance, within)?);
         }
@@ -171,7 +176,9 @@ impl Counter<'_> {
             cost.add(self.count_children(applicators, value, within)?);
         }
         if applicators.is_unevaluated {
-            cost.add(Cost::uniform(self.count_marking(index, instance, place)?));
+            cost.add(Cost::uniform(
+                self.count_marking(index, instance, position)?,
+            ));
         }
         if applicators.is_union {
             cost.explain = cost.explain.saturating_add(cost.validate);
@@ -184,11 +191,11 @@ impl Counter<'_> {
         &mut self,
         applicators: &Applicators,
         value: &Value,
-        place: Place,
+        position: SchemaPosition,
     ) -> Option<Cost> {
         let mut cost = Cost::default();
         let mut apply = |inner: u32, instance| {
-            cost.add(self.count(inner, instance, place)?);
+            cost.add(self.count(inner, instance, position)?);
             Some(())
         };
         match value {
@@ -224,23 +231,28 @@ impl Counter<'_> {
 
     /// The steps to find out which items or members the subschemas have evaluated, for which each
     /// of them is applied again.
-    fn count_marking(&mut self, index: u32, instance: Instance<'_>, place: Place) -> Option<u64> {
+    fn count_marking(
+        &mut self,
+        index: u32,
+        instance: Instance<'_>,
+        position: SchemaPosition,
+    ) -> Option<u64> {
         let mut steps = self.spend(1)?;
         let Some(applicators) = &self.nodes[index as usize].applicators else {
             return Some(steps);
         };
-        let place = Place {
-            nesting: place.nesting + 1,
-            ..place
+        let position = SchemaPosition {
+            nesting: position.nesting + 1,
+            ..position
         };
         for &inner in &applicators.in_place {
-            steps += self.count(inner, instance, place)?.validate;
-            steps += self.count_marking(inner, instance, place)?;
+            steps += self.count(inner, instance, position)?.validate;
+            steps += self.count_marking(inner, instance, position)?;
         }
         if applicators.is_unevaluated
             && let Instance::Value(value) = instance
         {
-            steps += self.count_children(applicators, value, place)?.validate;
+            steps += self.count_children(applicators, value, position)?.validate;
         }
         Some(steps)
     }
@@ -341,7 +353,7 @@ fn in_place(node: &Subschema) -> &[u32] {
     applicators.map_or(&[], |applicators| &applicators.in_place)
 }
 
-/// Sorts the nodes so that each comes after those that it applies in place.
+/// Sorts the nodes so that each comes after those that it applies in position.
 fn topological_order(nodes: &[Subschema]) -> Result<Vec<usize>, String> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::CallContext;
 use serde_json::{Map, json};
 
-use super::{CallOptions, DeliveryLimits, RoundOutcome, in_flight};
+use super::{CallOptions, RoundOutcome, in_flight};
 use crate::budget::WorkOrder;
 use crate::calls::call_record::CallRecord;
 use crate::calls::client_channel::DETACHED_CLIENT;
@@ -54,18 +53,8 @@ pub(super) fn continue_in_background(
     let task_hub = Arc::clone(hub);
     let realm = caller.realm;
     let caller = CallOptions {
-        query_lifetime: None,
-        realm: caller.realm,
-        address: caller.address,
-        session: None,
-        call_context: CallContext::default(),
-        client: &DETACHED_CLIENT,
-        limits: DeliveryLimits::default(),
-        media: None,
-        client_responses: Vec::new(),
-        resume_token: None,
-        pages_awaited_until: None,
         audit: caller.audit.clone(),
+        ..CallOptions::new(caller.realm, caller.address, &DETACHED_CLIENT)
     };
     hub.result_store.spawn(async move {
         let record = CallRecord::begin_in_background(&task_hub, call.started(), &caller);

@@ -39,7 +39,7 @@ pub(crate) struct CallOptions<'a> {
     /// The channel to the client.
     pub(crate) client: &'a dyn ClientChannel,
     pub(crate) limits: DeliveryLimits,
-    /// The media that the client may still receive. `None` means that there is no limit.
+    /// How much media the client may still receive. `None` allows any amount.
     pub(crate) media: Option<MediaBudget>,
     /// The client's responses to earlier requests of the handler.
     pub(crate) client_responses: Vec<ClientResponse>,
@@ -52,7 +52,29 @@ pub(crate) struct CallOptions<'a> {
     pub(crate) audit: Option<Arc<AuditEntry>>,
 }
 
-impl CallOptions<'_> {
+impl<'a> CallOptions<'a> {
+    /// Creates the options of a caller without limits, for any session.
+    pub(crate) fn new(
+        realm: RealmId,
+        address: ClientAddress,
+        client: &'a dyn ClientChannel,
+    ) -> Self {
+        Self {
+            query_lifetime: None,
+            realm,
+            address,
+            session: None,
+            call_context: CallContext::default(),
+            client,
+            limits: DeliveryLimits::default(),
+            media: None,
+            client_responses: Vec::new(),
+            resume_token: None,
+            pages_awaited_until: None,
+            audit: None,
+        }
+    }
+
     /// Returns the target for routing: the selected session, or any.
     pub(super) fn target(&self) -> SessionTarget {
         self.session

@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use self::outcome::{complete, encode};
 use super::rest::json_body;
 use crate::budget::Party;
-use crate::calls::{self, Arguments, CallRequest, DeliveryLimits};
+use crate::calls::{self, Arguments, CallRequest};
 use crate::mcp::accepts_only_events;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, client_address};
@@ -135,8 +135,6 @@ where
     let request = CallRequest {
         caller: calls::CallOptions {
             query_lifetime: state.agent_queries.lifetime_for(&principal),
-            realm: principal.realm,
-            address,
             session: parsed.session_id,
             call_context: CallContext {
                 client: client.map(Arc::new),
@@ -144,13 +142,7 @@ where
                 query_id: principal.query.clone(),
                 ..CallContext::default()
             },
-            client: &events::SILENT_CLIENT,
-            limits: DeliveryLimits::default(),
-            media: None,
-            client_responses: Vec::new(),
-            resume_token: None,
-            pages_awaited_until: None,
-            audit: None,
+            ..calls::CallOptions::new(principal.realm, address, &events::SILENT_CLIENT)
         },
         tool: parsed.tool_name,
         arguments,

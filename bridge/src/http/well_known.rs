@@ -59,7 +59,7 @@ pub(super) async fn not_found(State(state): State<AppState>, uri: Uri) -> Respon
                `Authorization: Bearer …`"
             .to_owned(),
         servers => format!(
-            "this server has no login of its own: get a token from {}, as {METADATA_PATH}/mcp says",
+            "this server issues no tokens: get one from {}, as {METADATA_PATH}/mcp says",
             servers.join(" or ")
         ),
     };

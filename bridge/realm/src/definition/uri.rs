@@ -51,7 +51,7 @@ pub fn check_uri(uri: &str) -> Result<(), String> {
     } else {
         Err(format!(
             "`{authority}` is where a URI has its host and port, and some clients refuse every \
-             item of a list because of it: write `{scheme}:///…` if there is no host"
+             item of a list because of it: write a URI without a host as `{scheme}:///…`"
         ))
     }
 }

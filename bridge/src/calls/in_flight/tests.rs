@@ -163,24 +163,19 @@ async fn call_with_progress(
     arguments: Value,
 ) -> CallToolResult {
     let caller = CallOptions {
-        query_lifetime: None,
-        realm: RealmId::from_token("token"),
-        address: IpAddr::from([127, 0, 0, 1]).into(),
-        session: None,
         call_context: CallContext {
             progress: true,
             ..CallContext::default()
         },
-        client,
         limits: DeliveryLimits {
             client_timeout,
             ..DeliveryLimits::default()
         },
-        media: None,
-        client_responses: Vec::new(),
-        resume_token: None,
-        pages_awaited_until: None,
-        audit: None,
+        ..CallOptions::new(
+            RealmId::from_token("token"),
+            IpAddr::from([127, 0, 0, 1]).into(),
+            client,
+        )
     };
     let request = CallRequest {
         caller,

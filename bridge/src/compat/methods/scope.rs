@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_queries::QueryLifetime;
 use crate::budget::RefusalKind;
-use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
+use crate::calls::{self, CallOptions, SilentClient};
 use crate::compat::service::{CompatRequest, CompatService, TokenCheck};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
@@ -38,21 +38,12 @@ impl RequestScope {
     pub(super) fn call_options(&self) -> CallOptions<'_> {
         CallOptions {
             query_lifetime: self.query_lifetime.clone(),
-            realm: self.realm,
-            address: self.address,
-            session: None,
             call_context: CallContext {
                 caller: self.identity.clone(),
                 query_id: self.query.as_ref().map(|(query, _)| query.clone()),
                 ..CallContext::default()
             },
-            client: &SILENT_CLIENT,
-            limits: DeliveryLimits::default(),
-            media: None,
-            client_responses: Vec::new(),
-            resume_token: None,
-            pages_awaited_until: None,
-            audit: None,
+            ..CallOptions::new(self.realm, self.address, &SILENT_CLIENT)
         }
     }
 }

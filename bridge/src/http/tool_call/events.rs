@@ -81,7 +81,7 @@ struct ProgressEvent {
 
 impl ClientChannel for EventClient {
     fn notify(&self, event: CallerEvent) -> BoxFuture<'_, ()> {
-        // The call has no log level, so there are no logs.
+        // Logs are left out: only a client of MCP sets the level from which it wants them.
         if let CallerEvent::Progress(report) = event {
             self.0.push(&ProgressEvent {
                 r#type: "progress",

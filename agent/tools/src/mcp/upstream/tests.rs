@@ -36,6 +36,19 @@ impl Variables for NoVariables {
     }
 }
 
+/// Answers `initialize` or `tools/list` as a server with these tools.
+fn answer_setup(request: &Value, tools: &[&str]) -> Value {
+    let result = if request["method"] == "initialize" {
+        json!({ "protocolVersion": request["params"]["protocolVersion"],
+            "capabilities": { "tools": {} }, "serverInfo": { "name": "test", "version": "1" } })
+    } else {
+        let tools = tools.iter();
+        let tools = tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
+        json!({ "tools": tools.collect::<Vec<_>>() })
+    };
+    json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })
+}
+
 impl TestServer {
     fn new(behaviour: &str) -> Self {
         Self::with(behaviour, json!({}), None, &Arc::default())

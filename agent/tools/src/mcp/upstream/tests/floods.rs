@@ -65,18 +65,8 @@ async fn servers_that_send_without_end_are_closed_and_others_answer() {
 /// Answers a message of the client, and a call with events without end.
 async fn answer(Json(request): Json<Value>) -> Response {
     let id = &request["id"];
-    let answer = |result: Value| {
-        Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
-    };
     match request["method"].as_str().unwrap() {
-        "initialize" => answer(json!({
-            "protocolVersion": request["params"]["protocolVersion"],
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "flood", "version": "1" },
-        })),
-        "tools/list" => {
-            answer(json!({ "tools": [{ "name": "go", "inputSchema": { "type": "object" } }] }))
-        }
+        "initialize" | "tools/list" => Json(answer_setup(&request, &["go"])).into_response(),
         "tools/call" => {
             let notification = json!({ "jsonrpc": "2.0", "method": "notifications/message",
                 "params": { "level": "info", "data": "x".repeat(200) } });

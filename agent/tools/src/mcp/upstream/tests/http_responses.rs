@@ -74,19 +74,9 @@ fn tool_response(name: &str, id: &Value) -> Response {
 
 async fn answer(Json(request): Json<Value>) -> Response {
     let id = &request["id"];
-    let answer = |result: Value| {
-        Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
-    };
     match request["method"].as_str().unwrap() {
-        "initialize" => answer(json!({
-            "protocolVersion": request["params"]["protocolVersion"],
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "unusual", "version": "1" },
-        })),
-        "tools/list" => {
-            let tools = TOOLS
-                .map(|(name, ..)| json!({ "name": name, "inputSchema": { "type": "object" } }));
-            answer(json!({ "tools": tools }))
+        "initialize" | "tools/list" => {
+            Json(answer_setup(&request, &TOOLS.map(|(name, ..)| name))).into_response()
         }
         "tools/call" => tool_response(request["params"]["name"].as_str().unwrap(), id),
         // A refusal that does not have the id, from something in front of the server.
