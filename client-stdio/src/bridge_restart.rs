@@ -4,10 +4,10 @@
 //! A bridge that restarts is back within a second or two, and its pages are back a moment later. A
 //! client that lists tools in between would lose those of all pages. So for a short time the lists
 //! are answered as the bridge answered them before, other requests that need pages wait, and the
-//! client is not notified. This ends when the bridge lists the same tools as before, or when the
-//! bridge or its pages take too long.
+//! client is not notified. A call waits until the bridge lists its tool. All of it ends when the bridge
+//! lists all tools that it listed before, or when the bridge or its pages take too long.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::connect_error::BridgeError;
 use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
+use crate::offline;
 use crate::request_id::RequestId;
 use crate::shared_text::SharedText;
 
@@ -26,6 +27,10 @@ const RETURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the pages of a bridge that has returned may take to register. The SDK connects again
 /// within two seconds, unless the bridge was away for long.
 const PAGES_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How often the tools of a bridge that has returned are listed. Its notifications do not arrive
+/// before the client has subscribed to them, which not all do.
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The id of our own request for the list of tools.
 const TOOL_LIST_ID: &str = "mcp-web-stdio/restart";
@@ -64,13 +69,41 @@ pub(crate) enum RestartPhase {
     /// No bridge has returned. `error` is the reason for which the last attempt to connect failed.
     AwaitsBridge { until: Instant, error: BridgeError },
     /// The bridge is back, and its pages may not be.
-    AwaitsPages { until: Instant },
+    AwaitsPages {
+        until: Instant,
+        /// When the tools are listed again; `None` until the last request for them is answered.
+        next_probe: Option<Instant>,
+        /// The names of the tools that the bridge listed before.
+        before: HashSet<String>,
+        /// The names of those that it lists again.
+        returned: HashSet<String>,
+    },
+}
+
+/// The step of a restart that is due.
+#[derive(Debug)]
+pub(crate) enum DueStep {
+    /// The request for the list of tools must be sent.
+    Probe(JsonRpcRequest),
+    /// The bridge or its pages have taken too long.
+    End,
 }
 
 impl RestartPhase {
     fn until(&self) -> Instant {
         match self {
-            Self::AwaitsBridge { until, .. } | Self::AwaitsPages { until } => *until,
+            Self::AwaitsBridge { until, .. } | Self::AwaitsPages { until, .. } => *until,
+        }
+    }
+
+    fn next_step_at(&self) -> Instant {
+        let until = self.until();
+        match self {
+            Self::AwaitsPages {
+                next_probe: Some(probe),
+                ..
+            } => until.min(*probe),
+            _ => until,
         }
     }
 }
@@ -114,18 +147,15 @@ impl BridgeRestart {
     /// A bridge is online. Returns the request for the list of tools that shows whether its pages
     /// are back. If the client has never listed tools, the restart is over.
     pub(crate) fn bridge_returned(&mut self, now: Instant) -> Option<JsonRpcRequest> {
-        self.phase.as_ref()?;
-        let until = now + PAGES_TIMEOUT;
-        let has_listed = self.lists.contains_key(TOOL_LIST);
-        self.phase = has_listed.then_some(RestartPhase::AwaitsPages { until });
-        self.tools_changed()
-    }
-
-    /// The list of tools of a bridge that has returned may have changed. Returns the request for it.
-    pub(crate) fn tools_changed(&self) -> Option<JsonRpcRequest> {
-        let list = self.lists.get(TOOL_LIST).filter(|_| self.awaits_pages())?;
-        let request = list.request.with_id(TOOL_LIST_ID);
-        Some(request.unwrap_or_else(|| JsonRpcRequest::new(TOOL_LIST_ID, TOOL_LIST, "{}")))
+        self.phase.take()?;
+        let list = self.lists.get(TOOL_LIST)?;
+        self.phase = Some(RestartPhase::AwaitsPages {
+            until: now + PAGES_TIMEOUT,
+            next_probe: None,
+            before: tool_names(&list.answer).unwrap_or_default(),
+            returned: HashSet::new(),
+        });
+        Some(self.probe())
     }
 
     /// Returns whether a message answers our own request for the list of tools.
@@ -133,14 +163,24 @@ impl BridgeRestart {
         *id == RequestId::from_json(&TOOL_LIST_ID.into())
     }
 
-    /// Returns whether a bridge that has returned lists the same tools as before.
-    pub(crate) fn lists_same_tools(&self, answer: &str) -> bool {
-        let before = self.lists.get(TOOL_LIST).filter(|_| self.awaits_pages());
-        let before = before.and_then(|list| message::parse_result(&list.answer));
-        let now = message::parse_result(answer);
-        before
-            .zip(now)
-            .is_some_and(|(before, now)| before.get() == now.get())
+    /// Our own request for the list of tools was answered. Returns whether all tools are back, in any
+    /// order.
+    pub(crate) fn tools_listed(&mut self, answer: &str, now: Instant) -> bool {
+        let Some(RestartPhase::AwaitsPages {
+            next_probe,
+            before,
+            returned,
+            ..
+        }) = &mut self.phase
+        else {
+            return false;
+        };
+        *next_probe = Some(now + PROBE_INTERVAL);
+        let Some(listed) = tool_names(answer) else {
+            return false;
+        };
+        *returned = listed;
+        before.is_subset(returned)
     }
 
     /// Ends the restart and returns how far it had come.
@@ -156,17 +196,48 @@ impl BridgeRestart {
         matches!(self.phase, Some(RestartPhase::AwaitsPages { .. }))
     }
 
-    /// Waits until the bridge or its pages have taken too long. This method is cancel safe.
-    pub(crate) async fn timed_out(&self) {
+    /// Waits until a step is due. This method is cancel safe.
+    pub(crate) async fn step_due(&self) {
         match &self.phase {
-            Some(phase) => tokio::time::sleep_until(phase.until()).await,
+            Some(phase) => tokio::time::sleep_until(phase.next_step_at()).await,
             None => std::future::pending().await,
         }
     }
 
+    /// Returns the step that is due.
+    pub(crate) fn next_step(&mut self, now: Instant) -> DueStep {
+        match &mut self.phase {
+            Some(RestartPhase::AwaitsPages {
+                until, next_probe, ..
+            }) if now < *until => {
+                *next_probe = None;
+                DueStep::Probe(self.probe())
+            }
+            _ => DueStep::End,
+        }
+    }
+
+    /// Returns the request for the list of tools, as the client sent it.
+    fn probe(&self) -> JsonRpcRequest {
+        let list = self.lists.get(TOOL_LIST);
+        let probe = list.and_then(|list| list.request.with_id(TOOL_LIST_ID));
+        probe.unwrap_or_else(|| JsonRpcRequest::new(TOOL_LIST_ID, TOOL_LIST, "{}"))
+    }
+
     /// Returns whether a request may be sent to the bridge now.
     pub(crate) fn may_send(&self, request: &JsonRpcRequest) -> bool {
-        !self.is_under_way() || !PAGE_METHODS.contains(&&*request.method)
+        if !PAGE_METHODS.contains(&&*request.method) {
+            return true;
+        }
+        match &self.phase {
+            None => true,
+            Some(RestartPhase::AwaitsBridge { .. }) => false,
+            Some(RestartPhase::AwaitsPages { returned, .. }) => {
+                // The tools of the bridge itself are listed at once, and show its pages.
+                let tool = called_tool(request);
+                tool.is_some_and(|tool| returned.contains(&tool) && !offline::has_tool(&tool))
+            }
+        }
     }
 
     /// Returns whether a request is answered as before the restart.
@@ -185,6 +256,29 @@ impl BridgeRestart {
     }
 }
 
+/// Returns the name of the tool that a request calls.
+fn called_tool(request: &JsonRpcRequest) -> Option<String> {
+    let call: Option<NamedTool> = request.params();
+    call.filter(|_| &*request.method == "tools/call")
+        .map(|call| call.name)
+}
+
+#[derive(Deserialize)]
+struct NamedTool {
+    name: String,
+}
+
+/// Returns the names of the tools in a list.
+fn tool_names(answer: &str) -> Option<HashSet<String>> {
+    #[derive(Deserialize)]
+    struct ToolList {
+        tools: Vec<NamedTool>,
+    }
+    let result = message::parse_result(answer)?;
+    let list: ToolList = serde_json::from_str(result.get()).ok()?;
+    Some(list.tools.into_iter().map(|tool| tool.name).collect())
+}
+
 /// Returns whether a request for a list has no cursor.
 fn is_for_first_page(request: &JsonRpcRequest) -> bool {
     #[derive(Deserialize)]
@@ -197,6 +291,8 @@ fn is_for_first_page(request: &JsonRpcRequest) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn list(id: &str) -> JsonRpcRequest {
@@ -207,9 +303,18 @@ mod tests {
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":{tools}}}}}"#).into()
     }
 
+    fn tools(names: &[&str]) -> SharedText {
+        let tools: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+        answer(&json!(tools).to_string())
+    }
+
+    fn call(tool: &str) -> JsonRpcRequest {
+        JsonRpcRequest::new("2", "tools/call", &json!({ "name": tool }).to_string())
+    }
+
     fn listed() -> BridgeRestart {
         let mut restart = BridgeRestart::default();
-        restart.record(&list("1"), &answer("[1]"));
+        restart.record(&list("1"), &tools(&["a"]));
         restart
     }
 
@@ -217,7 +322,7 @@ mod tests {
     fn lists_are_answered_and_other_requests_wait_until_the_same_tools_are_back() {
         let now = Instant::now();
         let mut restart = listed();
-        let call = JsonRpcRequest::new("2", "tools/call", "{}");
+        let call = call("a");
         let subscribe = JsonRpcRequest::new("3", "resources/subscribe", "{}");
         assert!(restart.answer(&list("4")).is_none() && restart.may_send(&call));
         restart.bridge_lost(now);
@@ -225,19 +330,73 @@ mod tests {
         let held = restart.answer(&list("4")).unwrap();
         assert_eq!(
             &**held.text(),
-            r#"{"jsonrpc":"2.0","id":"4","result":{"tools":[1]}}"#
+            r#"{"jsonrpc":"2.0","id":"4","result":{"tools":[{"name":"a"}]}}"#
         );
         let second_page = JsonRpcRequest::new("5", TOOL_LIST, r#"{"cursor":"2"}"#);
         assert!(restart.answer(&second_page).is_none());
+        assert!(!restart.may_send(&call) && restart.may_send(&subscribe));
         let probe = restart.bridge_returned(now).unwrap();
         assert!(BridgeRestart::is_own_answer(&probe.id) && probe.text.contains(r#""a":1"#));
         assert!(!restart.may_send(&call) && restart.may_send(&subscribe));
-        assert!(!restart.lists_same_tools(&answer("[]")));
-        assert!(restart.tools_changed().is_some());
-        assert!(restart.lists_same_tools(&answer("[1]")));
+        assert!(!restart.tools_listed(&tools(&[]), now));
+        assert!(restart.tools_listed(&tools(&["a"]), now));
         restart.end();
         assert!(restart.may_send(&call) && restart.answer(&list("4")).is_none());
-        assert!(!restart.lists_same_tools(&answer("[1]")));
+        assert!(!restart.tools_listed(&tools(&["a"]), now));
+    }
+
+    #[test]
+    fn a_call_waits_for_its_own_tool_and_the_end_for_all_tools_in_any_order() {
+        let builtin = "get_connection_status";
+        for (now_listed, is_over, may_call_a) in [
+            (tools(&["b", "a", builtin]), true, true),
+            (tools(&["new", "b", builtin, "a"]), true, true),
+            // An app that was closed before stays away.
+            (tools(&[builtin, "a"]), false, true),
+            (tools(&[builtin, "b"]), false, false),
+            (tools(&[builtin]), false, false),
+            (answer("1"), false, false),
+            ("{}".to_owned().into(), false, false),
+        ] {
+            let mut restart = BridgeRestart::default();
+            restart.record(&list("1"), &tools(&[builtin, "a", "b"]));
+            restart.bridge_lost(Instant::now());
+            restart.bridge_returned(Instant::now());
+            let is_all = restart.tools_listed(&now_listed, Instant::now());
+            assert_eq!(is_all, is_over, "{now_listed:?}");
+            assert_eq!(restart.may_send(&call("a")), may_call_a, "{now_listed:?}");
+            assert!(!restart.may_send(&call(builtin)), "its result is of pages");
+            assert!(!restart.may_send(&JsonRpcRequest::new("2", "tools/call", "[]")));
+            assert!(!restart.may_send(&JsonRpcRequest::new("2", "prompts/get", "{}")));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_tools_are_listed_again_after_each_answer_until_the_time_is_over() {
+        let mut restart = listed();
+        let started = Instant::now();
+        restart.bridge_lost(started);
+        restart.bridge_returned(started);
+        let mut probes = 0;
+        loop {
+            restart.tools_listed(&tools(&[]), Instant::now());
+            restart.step_due().await;
+            match restart.next_step(Instant::now()) {
+                DueStep::Probe(probe) => assert!(BridgeRestart::is_own_answer(&probe.id)),
+                DueStep::End => break,
+            }
+            probes += 1;
+        }
+        assert_eq!(probes, 11);
+        assert_eq!(started.elapsed(), PAGES_TIMEOUT);
+        restart.end();
+        let started = Instant::now();
+        restart.bridge_lost(started);
+        restart.bridge_returned(started);
+        restart.step_due().await;
+        // A request that has no answer is not repeated.
+        assert_eq!(started.elapsed(), PAGES_TIMEOUT);
+        assert!(matches!(restart.next_step(Instant::now()), DueStep::End));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
-use crate::bridge_restart::{BridgeRestart, RestartPhase};
+use crate::bridge_restart::{BridgeRestart, DueStep, RestartPhase};
 use crate::bridge_session::BridgeSession;
 use crate::change_notifications::{
     acknowledgement, session_notifications, subscription_notifications,
@@ -104,8 +104,8 @@ enum Event {
     /// A line of the client; `None` at the end of input.
     Client(Option<Result<JsonRpcMessage, ParseError>>),
     Bridge(BridgeEvent),
-    /// A bridge that was lost, or its pages, took too long to return.
-    RestartTimedOut,
+    /// A step of the restart of a bridge is due.
+    RestartStepDue,
 }
 
 /// The parameters of a `notifications/cancelled` or of the acknowledgement of a listen: they name
@@ -135,7 +135,7 @@ where
                 event = next_when_writable(&mut self.backpressure, &mut self.bridge) => {
                     Event::Bridge(event)
                 }
-                () = self.restart.timed_out() => Event::RestartTimedOut,
+                () = self.restart.step_due() => Event::RestartStepDue,
                 () = self.output.closed() => return Err(io::ErrorKind::BrokenPipe.into()),
             };
             match event {
@@ -146,7 +146,10 @@ where
                     self.on_malformed(&error).await?;
                 }
                 Event::Bridge(event) => self.on_bridge_event(event).await?,
-                Event::RestartTimedOut => self.end_restart().await?,
+                Event::RestartStepDue => match self.restart.next_step(Instant::now()) {
+                    DueStep::Probe(request) => self.probe_tools(request),
+                    DueStep::End => self.end_restart().await?,
+                },
             }
             if self.bridge.session().is_some() && self.in_flight.has_only_queued() {
                 self.send_queued().await?;
@@ -350,7 +353,6 @@ where
                 if self.restart.awaits_pages() && method.ends_with("/list_changed") =>
             {
                 // The client is notified at the end of the restart.
-                self.check_tools(self.restart.tools_changed());
                 false
             }
             JsonRpcMessage::Notification { method, text } => {
@@ -359,10 +361,10 @@ where
             JsonRpcMessage::Response {
                 id: Some(id), text, ..
             } if BridgeRestart::is_own_answer(id) => {
-                if self.restart.lists_same_tools(text) {
+                if self.restart.tools_listed(text, Instant::now()) {
                     return self.end_restart().await;
                 }
-                false
+                return self.send_queued().await;
             }
             JsonRpcMessage::Response {
                 id: Some(id),
@@ -440,8 +442,9 @@ where
             session,
             since: Instant::now(),
         };
-        let tool_list = self.restart.bridge_returned(Instant::now());
-        self.check_tools(tool_list);
+        if let Some(request) = self.restart.bridge_returned(Instant::now()) {
+            self.probe_tools(request);
+        }
         self.send_queued().await?;
         if self.restart.is_under_way() {
             return Ok(());
@@ -450,8 +453,8 @@ where
     }
 
     /// Sends our own request for the list of tools.
-    fn check_tools(&mut self, request: Option<JsonRpcRequest>) {
-        if let (Some(request), Some(session)) = (request, self.bridge.session()) {
+    fn probe_tools(&mut self, request: JsonRpcRequest) {
+        if let Some(session) = self.bridge.session() {
             session.send_request(request);
         }
     }

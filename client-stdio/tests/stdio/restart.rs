@@ -14,8 +14,13 @@ const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
 /// Connects a page with the tool `greet`.
 async fn connect_page(address: SocketAddr) -> Page {
-    let mut page = Page::connect_to(address, "tab", TOKEN).await;
-    page.register(&[json!({ "name": "greet" })]).await;
+    connect_page_with(address, "tab", "greet").await
+}
+
+/// Connects a page with this session and tool.
+async fn connect_page_with(address: SocketAddr, session: &str, tool: &str) -> Page {
+    let mut page = Page::connect_to(address, session, TOKEN).await;
+    page.register(&[json!({ "name": tool })]).await;
     page
 }
 
@@ -76,4 +81,39 @@ async fn a_page_that_does_not_return_is_waited_for_only_for_a_while() {
     let status = client.call("get_connection_status", json!({})).await;
     assert_eq!(status["structuredContent"]["connected"], false);
     bridge.shutdown().await;
+}
+
+/// The client has no subscription, so that it gets no notifications, and another page stays away.
+#[tokio::test]
+async fn a_call_waits_for_its_own_page_only() {
+    for era in Era::BOTH {
+        let address = free_port().await;
+        let bridge = start(address).await;
+        let page = connect_page(address).await;
+        let other = connect_page_with(address, "other", "leave").await;
+        let mut client = Client::ready(&url(address), era).await;
+        let before = list(&mut client).await;
+        let end = async {
+            for mut page in [page, other] {
+                while page.recv_frame().await.is_some() {}
+            }
+        };
+        tokio::join!(bridge.shutdown(), end);
+        // Without a stream, the client notices at its next request that the bridge has stopped.
+        assert_eq!(list(&mut client).await, before, "{era:?}");
+        let call = client.send_call("greet").await;
+        let bridge = start(address).await;
+        let mut page = connect_page(address).await;
+        let handler = page.serve_call(json!("hello"));
+        let (response, _call) = tokio::join!(client.response(call), handler);
+        let text = &response["result"]["content"][0]["text"];
+        assert_eq!(text, "hello", "{era:?}: {response}");
+        assert_eq!(
+            list(&mut client).await,
+            before,
+            "its end is not awaited: {era:?}"
+        );
+        assert!(client.close().await.success());
+        stop(bridge, page).await;
+    }
 }
