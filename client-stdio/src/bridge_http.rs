@@ -29,8 +29,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// client.
 const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
 
-/// How long a bridge that shows life may take to open a stream, for which it needs no time.
-const STREAM_OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a bridge may take to open a stream again after a silence, and then to send something on
+/// it: the interval of its comments twice, and some time for the network.
+const AFTER_SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The slowest upload of a message that is waited for. The bridge is silent meanwhile.
 const MIN_UPLOAD_BYTES_PER_SECOND: usize = 16 * 1024;
@@ -71,7 +72,11 @@ pub(crate) enum PostResponse {
 
 impl BridgeHttp {
     /// Creates a client without connecting.
-    pub(crate) fn new(config: &Config, uses_sessions: bool) -> Result<Self, BridgeError> {
+    pub(crate) fn new(
+        config: &Config,
+        silence: SilenceLimit,
+        uses_sessions: bool,
+    ) -> Result<Self, BridgeError> {
         let token = config.token.clone().ok_or(BridgeError::NoToken)?;
         Ok(Self {
             http: http_client(&config.url)?,
@@ -79,7 +84,7 @@ impl BridgeHttp {
             token,
             page_session: config.session.clone(),
             max_message_bytes: config.max_message_bytes,
-            silence: SilenceLimit::new(config.max_silence),
+            silence,
             uses_sessions,
             mcp_session: OnceLock::new(),
             version: OnceLock::new(),
@@ -127,31 +132,43 @@ impl BridgeHttp {
                 let body = read_body(response, self.max_message_bytes, &self.silence).await;
                 body.map(PostResponse::Json)
             }
-            "text/event-stream" => Ok(PostResponse::Events(Box::new(self.sse_response(response)))),
+            "text/event-stream" => {
+                let events = self.sse_response(response, self.silence.limit());
+                Ok(PostResponse::Events(Box::new(events)))
+            }
             _ if has_no_body(&response) => Ok(PostResponse::Accepted),
             _ => Err(BridgeError::not_mcp()),
         }
     }
 
-    /// Opens the event stream of the MCP session, or resumes any stream after an event.
+    /// Opens the event stream of the MCP session, or resumes any stream after an event. A connection
+    /// that replaces a silent one may be silent for a shorter time.
     pub(crate) async fn get(
         &self,
         last_event_id: Option<&str>,
+        is_after_silence: bool,
     ) -> Result<SseResponse, BridgeError> {
+        let max_silence = if is_after_silence {
+            AFTER_SILENCE_TIMEOUT
+        } else {
+            self.silence.limit()
+        };
         let mut request = self
             .with_headers(self.http.get(self.url.clone()))
             .header(ACCEPT, "text/event-stream");
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
         }
-        let response = self.send(request, STREAM_OPEN_TIMEOUT).await?;
+        let response = self.send(request, max_silence).await?;
         match response.status() {
             StatusCode::NOT_FOUND if self.has_session() => Err(BridgeError::SessionExpired),
             status if !status.is_success() => {
                 let (error, _) = read_error(response, &self.silence).await;
                 Err(error)
             }
-            _ if content_type(&response) == "text/event-stream" => Ok(self.sse_response(response)),
+            _ if content_type(&response) == "text/event-stream" => {
+                Ok(self.sse_response(response, max_silence))
+            }
             _ => Err(BridgeError::Refused {
                 status: StatusCode::METHOD_NOT_ALLOWED.as_u16(),
                 message: None,
@@ -159,8 +176,9 @@ impl BridgeHttp {
         }
     }
 
-    fn sse_response(&self, response: Response) -> SseResponse {
-        SseResponse::new(response, self.max_message_bytes, self.silence.clone())
+    fn sse_response(&self, response: Response, max_silence: Duration) -> SseResponse {
+        let silence = self.silence.clone();
+        SseResponse::new(response, self.max_message_bytes, silence, max_silence)
     }
 
     /// Sends a request and returns the head of its response. Fails after a silence of this length,

@@ -22,6 +22,7 @@ use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
 use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
 use crate::request_id::RequestId;
+use crate::silence::SilenceLimit;
 
 /// The timeout of the whole handshake. When it expires, a client that waits for the answer to
 /// `initialize` receives an answer of the proxy.
@@ -76,10 +77,10 @@ impl BridgeSession {
     pub(crate) async fn connect(
         config: Config,
         handshake: ClientHandshake,
-        tool_headers: ToolHeaders,
+        known: (ToolHeaders, SilenceLimit),
         replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
-        let initializing = Self::initialize(&config, handshake, tool_headers, replay);
+        let initializing = Self::initialize(&config, handshake, known, replay);
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, initializing).await {
             // No request of the client was sent yet, so none can have been executed.
             Ok(Err(BridgeError::ConnectionLost)) | Err(_) => Err(BridgeError::Unreachable),
@@ -90,7 +91,7 @@ impl BridgeSession {
     async fn initialize(
         config: &Config,
         handshake: ClientHandshake,
-        tool_headers: ToolHeaders,
+        (tool_headers, silence): (ToolHeaders, SilenceLimit),
         replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
         let default_version = match &handshake {
@@ -98,7 +99,7 @@ impl BridgeSession {
             ClientHandshake::Stateless { version, .. } => Some(version.clone()),
         };
         let context = RequestContext {
-            http: BridgeHttp::new(config, default_version.is_none())?,
+            http: BridgeHttp::new(config, silence, default_version.is_none())?,
             tool_headers,
             default_version,
         };

@@ -12,6 +12,7 @@ use crate::exchange::BridgeMessage;
 use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
 use crate::message::JsonRpcRequest;
+use crate::silence::SilenceLimit;
 
 /// A session that is lost sooner than this after its handshake is not replaced immediately. Without
 /// this rule a bridge that accepts connections and drops them would be contacted in a tight loop.
@@ -46,16 +47,17 @@ pub(crate) enum BridgeEvent {
 }
 
 impl BridgeState {
-    /// Starts an attempt to connect. The requests in `replay` are sent once the handshake is
-    /// complete.
+    /// Starts an attempt to connect, with what is known from earlier bridges at this URL. The
+    /// requests in `replay` are sent once the handshake is complete.
     pub(crate) fn connect(
         config: &Config,
         handshake: &ClientHandshake,
-        tool_headers: &ToolHeaders,
+        (tool_headers, silence): (&ToolHeaders, &SilenceLimit),
         replay: Vec<JsonRpcRequest>,
     ) -> Self {
         let (config, handshake) = (config.clone(), handshake.clone());
-        let session = BridgeSession::connect(config, handshake, tool_headers.clone(), replay);
+        let known = (tool_headers.clone(), silence.clone());
+        let session = BridgeSession::connect(config, handshake, known, replay);
         Self::Connecting(Box::pin(session))
     }
 

@@ -1,5 +1,7 @@
 //! The events of one HTTP response with the content type `text/event-stream`.
 
+use std::time::Duration;
+
 use bridge_protocol::sse::{SseDecoder, SseEvent};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -14,6 +16,8 @@ pub(crate) struct SseResponse {
     decoder: SseDecoder<BoundedBuffer>,
     max_message_bytes: usize,
     silence: SilenceLimit,
+    /// The limit of silence until anything has arrived.
+    max_first_silence: Duration,
     /// Whether anything has arrived.
     has_begun: bool,
 }
@@ -32,17 +36,20 @@ pub(crate) enum StreamEnd {
 }
 
 impl SseResponse {
-    /// Reads a response as events whose data has at most `max_message_bytes` bytes.
+    /// Reads a response as events whose data has at most `max_message_bytes` bytes. It may be silent
+    /// for `max_first_silence` before anything arrives.
     pub(crate) fn new(
         response: reqwest::Response,
         max_message_bytes: usize,
         silence: SilenceLimit,
+        max_first_silence: Duration,
     ) -> Self {
         Self {
             chunks: response.bytes_stream().boxed(),
             decoder: SseDecoder::new(max_message_bytes),
             max_message_bytes,
             silence,
+            max_first_silence,
             has_begun: false,
         }
     }
@@ -58,8 +65,12 @@ impl SseResponse {
             if let Some(Ok(event)) = self.decoder.next_event() {
                 return Ok(event.map_data(|data| data.finish(self.max_message_bytes)));
             }
-            let next = self.chunks.next();
-            match self.silence.within(self.silence.limit(), next).await {
+            let max_silence = if self.has_begun {
+                self.silence.limit()
+            } else {
+                self.max_first_silence
+            };
+            match self.silence.within(max_silence, self.chunks.next()).await {
                 Some(Some(Ok(chunk))) => {
                     self.has_begun = true;
                     self.silence.record(&chunk);
@@ -75,6 +86,34 @@ impl SseResponse {
                     return Err(StreamEnd::Silent);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silence_before_the_first_chunk_has_its_own_limit() {
+        let (limit, first_limit) = (Duration::from_secs(30), Duration::from_secs(10));
+        for (chunks, expected) in [(vec![], first_limit), (vec![&b":\n\n"[..]], limit)] {
+            let chunks = chunks
+                .into_iter()
+                .map(|it| Ok::<_, BoxError>(Bytes::from(it)));
+            let body = stream::iter(chunks).chain(stream::pending());
+            let response = http::Response::new(reqwest::Body::wrap_stream(body)).into();
+            let silence = SilenceLimit::new(limit);
+            silence.record(b":\n\n");
+            let mut response = SseResponse::new(response, 100, silence, first_limit);
+            let started = Instant::now();
+            assert!(matches!(response.next().await, Err(StreamEnd::Silent)));
+            assert_eq!(started.elapsed(), expected);
         }
     }
 }

@@ -230,7 +230,7 @@ pub(crate) async fn run_session_stream(
     context: Arc<RequestContext>,
     sender: mpsc::Sender<BridgeMessage>,
 ) {
-    let error = match context.http.get(None).await {
+    let error = match context.http.get(None, false).await {
         Ok(events) => {
             forward_all(
                 &context,

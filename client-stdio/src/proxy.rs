@@ -30,6 +30,7 @@ use crate::reconnect_backoff::ReconnectBackoff;
 use crate::request_id::RequestId;
 use crate::session_state::SessionState;
 use crate::shared_text::SharedText;
+use crate::silence::SilenceLimit;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. Then it cancels the requests in flight, which takes at most a few seconds.
@@ -49,6 +50,7 @@ where
         client: Input::new(input, config.max_message_bytes),
         output,
         backpressure,
+        silence: SilenceLimit::new(config.max_silence),
         config,
         handshake: None,
         in_flight: InFlightRequests::default(),
@@ -81,6 +83,7 @@ struct Proxy<R> {
     in_flight: InFlightRequests,
     session_state: SessionState,
     tool_headers: ToolHeaders,
+    silence: SilenceLimit,
     progress_gap: ProgressGap,
     bridge: BridgeState,
     backoff: ReconnectBackoff,
@@ -432,7 +435,8 @@ where
     fn connect(&mut self) {
         if let Some(handshake) = &self.handshake {
             let replay = self.session_state.replay_requests();
-            self.bridge = BridgeState::connect(&self.config, handshake, &self.tool_headers, replay);
+            let known = (&self.tool_headers, &self.silence);
+            self.bridge = BridgeState::connect(&self.config, handshake, known, replay);
         }
     }
 

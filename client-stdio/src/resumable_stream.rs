@@ -87,13 +87,15 @@ impl<'a> ResumableStream<'a> {
     async fn reopen(&mut self, end: &StreamEnd) -> Result<(), BridgeError> {
         let is_resumable =
             self.http.has_session() && (self.last_event_id.is_some() || self.restarts);
-        let is_silent = matches!(end, StreamEnd::Silent) && !self.response.has_begun();
-        let is_exhausted = (self.backoff.is_exhausted() || is_silent) && !self.restarts;
+        let is_silent = matches!(end, StreamEnd::Silent);
+        let is_dead = is_silent && !self.response.has_begun();
+        let is_exhausted = (self.backoff.is_exhausted() || is_dead) && !self.restarts;
         if !is_resumable || is_exhausted {
             return Err(BridgeError::ConnectionLost);
         }
         tokio::time::sleep(self.backoff.next_delay(end)).await;
-        self.response = match self.http.get(self.last_event_id.as_deref()).await {
+        let last_event_id = self.last_event_id.as_deref();
+        self.response = match self.http.get(last_event_id, is_silent).await {
             // The bridge does not resume streams, or not this one.
             Err(BridgeError::Refused { .. }) if !self.restarts => {
                 return Err(BridgeError::ConnectionLost);

@@ -3,13 +3,15 @@
 //! The bridge begins each answer within two seconds and sends a comment in a stream every four. Once
 //! such a comment has arrived, a longer silence means that the connection is dead: the bridge hangs,
 //! or the network between has dropped the connection without a word. A server that sends no comments
-//! is waited for without a limit.
+//! is waited for without a limit, and so is a bridge before its first comment: a proxy between may
+//! hold comments back until the answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The limit of silence at one bridge. Clones share what is known of the bridge.
+/// The limit of silence at one URL. Clones share what is known of the bridge there, which a restart
+/// does not change.
 #[derive(Debug, Clone)]
 pub(crate) struct SilenceLimit {
     limit: Duration,

@@ -76,6 +76,44 @@ async fn a_call_on_a_silent_connection_fails_as_one_that_may_have_run() {
 }
 
 #[tokio::test]
+async fn a_bridge_that_has_returned_is_known_to_send_comments() {
+    let mut server = RawServer::start().await;
+    let (mut client, events) = connect(&mut server, Era::Session).await;
+    let events = events.unwrap();
+    events.keep_alive().await;
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/message" });
+    events.send(&notification.to_string()).await;
+    client.notification("notifications/message").await;
+    let id = client.send_call("a").await;
+    let call = server.post("tools/call").await;
+    // After a restart, the session is unknown.
+    call.json_with_status(404, "{}");
+    let _events = server.begin_session().await;
+    let _call = server.post("tools/call").await;
+    let text = client.response(id).await;
+    let text = error_text(&text["result"]);
+    assert!(text.contains("may have been executed"), "{text}");
+}
+
+#[tokio::test]
+async fn a_stream_that_opens_slowly_ends_no_call() {
+    let mut server = RawServer::start().await;
+    let (mut client, events) = server.connect(command(&server.url()), Era::Session).await;
+    let events = events.unwrap();
+    events.keep_alive().await;
+    let id = client.send_call("a").await;
+    let call = server.post("tools/call").await;
+    drop(events);
+    let reopened = server.get().await;
+    // Meanwhile, a client with a lower limit gives up.
+    call_fails_after(Silence::BeforeHead, Era::Session).await;
+    let _events = reopened.stream();
+    call.answer(&json!({ "content": [] }));
+    let response = client.response(id).await;
+    assert_eq!(response["result"], json!({ "content": [] }));
+}
+
+#[tokio::test]
 async fn a_server_without_comments_is_waited_for() {
     let mut server = RawServer::start().await;
     let (mut client, _events) = connect(&mut server, Era::Session).await;
