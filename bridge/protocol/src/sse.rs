@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 
 /// The longest name of a field and the longest value of any field but `data` that is stored. Ids,
-/// types of events and delays are shorter.
+/// types of events and delays are shorter. A field with a longer one is ignored: a part of an id
+/// would be another id.
 const MAX_FIELD_BYTES: usize = 4 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -129,6 +130,8 @@ pub struct SseDecoder<D: SseData> {
     name: Vec<u8>,
     /// The value of a field that is not `data`.
     value: Vec<u8>,
+    /// Whether a name or value of the line was too long to be stored.
+    is_field_cut: bool,
     event: SseEvent<D>,
     /// Whether the event has a field that takes effect without data.
     is_effective: bool,
@@ -146,6 +149,7 @@ impl<D: SseData> SseDecoder<D> {
             after_carriage_return: false,
             name: Vec::new(),
             value: Vec::new(),
+            is_field_cut: false,
             event: SseEvent::default(),
             is_effective: false,
             events: VecDeque::new(),
@@ -208,6 +212,7 @@ impl<D: SseData> SseDecoder<D> {
         };
         let capacity = MAX_FIELD_BYTES.saturating_sub(field.len());
         field.extend_from_slice(&text[..text.len().min(capacity)]);
+        self.is_field_cut |= text.len() > capacity;
     }
 
     fn push_data(&mut self, piece: &[u8]) {
@@ -236,8 +241,11 @@ impl<D: SseData> SseDecoder<D> {
             if matches!(self.state, ParseState::Name | ParseState::Colon) {
                 self.begin_value();
             }
-            self.end_field();
+            if !self.is_field_cut {
+                self.end_field();
+            }
         }
+        self.is_field_cut = false;
         self.state = ParseState::Name;
         self.name.clear();
         self.value.clear();
@@ -367,6 +375,23 @@ mod tests {
         }
         for stream in ["id: \0\n\n", "retry: -1\n\n", "retry\n\n"] {
             assert!(decode(stream.as_bytes(), 100).is_empty(), "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_too_long_is_ignored() {
+        for bytes in [MAX_FIELD_BYTES, MAX_FIELD_BYTES + 1] {
+            let value = "7".repeat(bytes);
+            let stream = format!("id: a\nid: {value}\nevent: {value}\ndata: 1\n\nid: b\n\n");
+            let events = decode(stream.as_bytes(), 100);
+            let events: Vec<_> = events.into_iter().map(Result::unwrap).collect();
+            let (id, name) = match bytes {
+                MAX_FIELD_BYTES => (value.clone(), value),
+                _ => ("a".to_owned(), String::new()),
+            };
+            assert_eq!((&events[0].id, &events[0].name), (&Some(id), &name));
+            assert_eq!(events[0].data.as_deref(), Some("1"));
+            assert_eq!(events[1].id.as_deref(), Some("b"));
         }
     }
 

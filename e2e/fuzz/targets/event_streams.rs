@@ -125,7 +125,9 @@ fn reference_events(stream: &[u8]) -> Vec<DecodedEvent> {
             retry: None,
         };
         for (name, value) in fields {
-            let value = &value[..value.len().min(MAX_FIELD_BYTES)];
+            if value.len() > MAX_FIELD_BYTES {
+                continue;
+            }
             match name {
                 b"id" if !value.contains(&0) => {
                     event.id = Some(String::from_utf8_lossy(value).into_owned());
