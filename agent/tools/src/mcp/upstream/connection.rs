@@ -38,8 +38,9 @@ use crate::CallOutput;
 use crate::mcp::call_result::call_output;
 use crate::timeouts::HTTP_CLOSE_TIMEOUT;
 
-/// The maximum size of a message of a server, in bytes.
-const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
+/// The maximum size of a message of a server, in bytes: the largest picture that models read, in
+/// base64, and 1 MiB.
+const MAX_MESSAGE_BYTES: usize = 6 * 1024 * 1024;
 
 /// The number of calls in succession without an answer after which a server is started again.
 const MAX_UNANSWERED_CALLS: u32 = 3;

@@ -5,8 +5,7 @@
 //! pair. This one decodes events as all event streams, and repairs such JSON.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridge_edge::body::repair_surrogates;
 use bridge_protocol::sse::{SseDecoder, SseEvent, SseText};
@@ -42,9 +41,9 @@ pub(super) struct McpHttpClient {
     http: reqwest::Client,
     /// The maximum size of a message of the server, in bytes.
     max_message_bytes: usize,
-    /// Whether an event was too long. Its stream is not resumed, because the server would send it
-    /// again without end.
-    has_long_event: Arc<AtomicBool>,
+    /// The id after which the last event came that was too long. No stream is resumed there, because
+    /// the server would send the event again without end.
+    long_event_after: Arc<Mutex<Option<String>>>,
 }
 
 impl McpHttpClient {
@@ -52,25 +51,31 @@ impl McpHttpClient {
         Self {
             http,
             max_message_bytes,
-            has_long_event: Arc::default(),
+            long_event_after: Arc::default(),
         }
     }
 
-    /// Returns the events of a response.
-    fn events(&self, response: Response) -> BoxedSseResponse {
-        let has_long_event = Arc::clone(&self.has_long_event);
-        let begin = (response, SseDecoder::<SseText>::new(self.max_message_bytes));
-        let events = stream::try_unfold(begin, move |(mut response, mut decoder)| {
-            let has_long_event = Arc::clone(&has_long_event);
+    fn long_event_after(&self) -> MutexGuard<'_, Option<String>> {
+        let id = self.long_event_after.lock();
+        id.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the events of a response, which follow the event with this id.
+    fn events(&self, response: Response, last_event_id: Option<String>) -> BoxedSseResponse {
+        let decoder = SseDecoder::<SseText>::new(self.max_message_bytes);
+        let begin = (self.clone(), response, decoder, last_event_id);
+        let events = stream::try_unfold(begin, |state| {
+            let (client, mut response, mut decoder, mut last_id) = state;
             async move {
                 loop {
                     match decoder.next_event() {
                         Some(Ok(event)) => {
                             let event = rmcp_event(event.map_data(SseText::into_string));
-                            return Ok(Some((event, (response, decoder))));
+                            last_id = event.id.clone().or(last_id);
+                            return Ok(Some((event, (client, response, decoder, last_id))));
                         }
                         Some(Err(too_long)) => {
-                            has_long_event.store(true, Ordering::Relaxed);
+                            *client.long_event_after() = last_id;
                             let limit = too_long.limit;
                             let error = format!("an event has more than {limit} bytes");
                             return Err(SseError::Body(error.into()));
@@ -232,7 +237,7 @@ impl StreamableHttpClient for McpHttpClient {
         let session_id = session_id.and_then(|id| id.to_str().ok().map(str::to_owned));
         let content_type = content_type(&response).map(str::to_owned);
         if is_type(content_type.as_deref(), EVENT_STREAM_MIME_TYPE) {
-            let events = self.events(response);
+            let events = self.events(response, None);
             return Ok(StreamableHttpPostResponse::Sse(events, session_id));
         }
         if !is_type(content_type.as_deref(), JSON_MIME_TYPE) {
@@ -268,7 +273,7 @@ impl StreamableHttpClient for McpHttpClient {
         auth_token: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxedSseResponse, HttpError> {
-        if last_event_id.is_some() && self.has_long_event.load(Ordering::Relaxed) {
+        if last_event_id.is_some() && *self.long_event_after() == last_event_id {
             return Err(HttpError::ServerDoesNotSupportSse);
         }
         let (session, last_event) = (session_id.as_deref(), last_event_id.as_deref());
@@ -286,6 +291,6 @@ impl StreamableHttpClient for McpHttpClient {
             let content_type = content_type.map(str::to_owned);
             return Err(HttpError::UnexpectedContentType(content_type));
         }
-        Ok(self.events(response))
+        Ok(self.events(response, last_event_id))
     }
 }

@@ -1,6 +1,7 @@
 //! Servers over HTTP whose responses are unusual, as standards permit.
 
 use std::convert::Infallible;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
@@ -9,7 +10,7 @@ use axum::extract::{Json, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures_util::stream;
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -19,7 +20,7 @@ const EVENTS: &str = "text/event-stream";
 
 /// The result of each tool in the response to its call. `M` is the message, and `|` divides what is
 /// sent at once.
-const TOOLS: [(&str, &str, &str); 13] = [
+const TOOLS: [(&str, &str, &str); 15] = [
     ("plain", EVENTS, "data: M\n\n"),
     ("name_alone", EVENTS, "data\n\nevent\ndata: M\n\n"),
     (
@@ -52,8 +53,11 @@ const TOOLS: [(&str, &str, &str); 13] = [
     ),
     ("json", "application/json", "M"),
     ("json_parameters", "Application/JSON; charset=utf-8", "M"),
+    // As large as with a picture that models read.
+    ("large_json", "application/json", "LARGE M"),
     // An id for events makes rmcp resume a stream that fails.
     ("too_long", EVENTS, "id: 1\n\nid: 2\ndata: LONG\n\n"),
+    ("resumed", EVENTS, "id: 7\nretry: 1\n\n"),
 ];
 
 fn tool_response(name: &str, id: &Value) -> Response {
@@ -63,7 +67,8 @@ fn tool_response(name: &str, id: &Value) -> Response {
     // As JavaScript writes half of a surrogate pair.
     let message = message.to_string().replace("CUT", r"cut \ud83d");
     let text = template.replace('M', &message);
-    let text = text.replace("LONG", &"x".repeat(3 * 1024 * 1024));
+    let text = text.replace("LARGE", &" ".repeat(5 * 1024 * 1024));
+    let text = text.replace("LONG", &"x".repeat(7 * 1024 * 1024));
     let chunks: Vec<_> = text
         .split('|')
         .map(|chunk| Ok::<_, Infallible>(chunk.to_owned()))
@@ -72,8 +77,9 @@ fn tool_response(name: &str, id: &Value) -> Response {
     ([(header::CONTENT_TYPE, *content_type)], body).into_response()
 }
 
-async fn answer(Json(request): Json<Value>) -> Response {
+async fn answer(State(resumed): State<Arc<Resumed>>, Json(request): Json<Value>) -> Response {
     let id = &request["id"];
+    *resumed.last_id.lock().unwrap() = id.clone();
     match request["method"].as_str().unwrap() {
         "initialize" | "tools/list" => {
             Json(answer_setup(&request, &TOOLS.map(|(name, ..)| name))).into_response()
@@ -85,10 +91,29 @@ async fn answer(Json(request): Json<Value>) -> Response {
     }
 }
 
-/// A server, and how often one of its streams was resumed.
+/// Continues the stream of the tool `resumed`, and sends the event that is too long again.
+async fn resume(State(resumed): State<Arc<Resumed>>, headers: HeaderMap) -> Response {
+    if headers.get("last-event-id").is_some_and(|id| id == "7") {
+        let id = resumed.last_id.lock().unwrap().clone();
+        return tool_response("plain", &id);
+    }
+    resumed.long_events.fetch_add(1, Ordering::Relaxed);
+    tool_response("too_long", &Value::Null)
+}
+
+/// The streams that a server resumes.
+#[derive(Default)]
+struct Resumed {
+    /// The id of the last message.
+    last_id: Mutex<Value>,
+    /// How often the stream with an event that is too long was resumed.
+    long_events: AtomicUsize,
+}
+
+/// A server whose responses are unusual.
 struct Unusual {
     upstream: Upstream,
-    resumed: Arc<AtomicUsize>,
+    resumed: Arc<Resumed>,
     _serving: AbortOnDropHandle<()>,
 }
 
@@ -96,11 +121,7 @@ impl Unusual {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let resumed = Arc::new(AtomicUsize::new(0));
-        let resume = |State(resumed): State<Arc<AtomicUsize>>| async move {
-            resumed.fetch_add(1, Ordering::Relaxed);
-            tool_response("too_long", &Value::Null)
-        };
+        let resumed = Arc::<Resumed>::default();
         let router = Router::new().route("/mcp", post(answer).get(resume));
         let router = router.with_state(Arc::clone(&resumed));
         let serving = async move { axum::serve(listener, router).await.unwrap() };
@@ -139,7 +160,9 @@ async fn a_stream_with_an_event_that_is_too_long_fails_and_is_not_resumed() {
     let server = Unusual::start().await;
     let output = server.call("too_long").await;
     assert!(output.is_error(), "{output:?}");
-    assert_eq!(server.resumed.load(Ordering::Relaxed), 0);
-    assert_eq!(server.call("plain").await.text, "cut \u{fffd}");
+    assert_eq!(server.resumed.long_events.load(Ordering::Relaxed), 0);
+    for tool in ["plain", "resumed"] {
+        assert_eq!(server.call(tool).await.text, "cut \u{fffd}", "{tool}");
+    }
     server.upstream.stop().await;
 }
