@@ -46,6 +46,8 @@ pub(super) struct CheckedRequest<'a> {
     pub(super) session: Option<Arc<McpSession>>,
     /// Whether the request is of MCP 2026-07-28 or later.
     pub(super) is_modern: bool,
+    /// Whether the headers were of an older revision, which has none for arguments.
+    pub(super) has_older_headers: bool,
     /// Whether the client accepts only an event stream.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
@@ -90,6 +92,7 @@ impl<'a> CheckedRequest<'a> {
             client,
             session,
             is_modern: version.is_some_and(|version| version == MODERN_VERSION.as_str()),
+            has_older_headers: false,
             events_only,
             log_level,
         })

@@ -215,7 +215,7 @@ async fn serve_post(
         return Err(too_many_values());
     }
     drop(turn);
-    reconcile(headers, Some(&message));
+    let has_older_headers = reconcile(headers, Some(&message));
     if method == Some("initialize") {
         forget_closed_session(mcp, headers, principal);
     }
@@ -245,7 +245,10 @@ async fn serve_post(
         address,
     );
     let request = match checked {
-        Ok(request) => request,
+        Ok(mut request) => {
+            request.has_older_headers = has_older_headers;
+            request
+        }
         Err(refused) => return Ok(Served::refused(refused)),
     };
     request.wait_for_bare_session().await;

@@ -18,7 +18,8 @@ use bridge_realm::realm::CallFailure;
 
 use super::rmcp_conversions;
 
-/// Checks that the headers repeat the arguments of this tool.
+/// Checks that the headers repeat the arguments of this tool. Headers of an older revision may be
+/// absent.
 pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<(), ErrorData> {
     let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
     if !request.is_modern || !hub.definitions.has_header_arguments() || is_builtin_tool(tool) {
@@ -39,7 +40,8 @@ pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<()
     let order =
         (arguments.len() > INLINE_LIMIT).then(|| WorkOrder::for_json(realm, arguments.len()));
     let (arguments, headers) = (arguments.to_owned(), request.headers.clone());
-    let work = move || check_headers(&tool, &arguments, &headers);
+    let is_optional = request.has_older_headers;
+    let work = move || check_headers(&tool, &arguments, &headers, is_optional);
     match hub.run_work_unless_small(order, work).await {
         Ok(checked) => {
             checked.map_err(|mismatch| ErrorData::new(ErrorCode::HEADER_MISMATCH, mismatch, None))
@@ -55,6 +57,7 @@ fn check_headers(
     tool: &SharedDefinition,
     arguments: &str,
     headers: &HeaderMap,
+    is_optional: bool,
 ) -> Result<(), String> {
     // The validation of the arguments refuses so many values.
     if value_count::exceeds(arguments, MAX_VALUES) {
@@ -62,7 +65,9 @@ fn check_headers(
     }
     let arguments = serde_json::from_str(arguments).unwrap_or_default();
     match tool.published().get("inputSchema") {
-        Some(Value::Object(schema)) => check_properties(schema, &arguments, headers, ""),
+        Some(Value::Object(schema)) => {
+            check_properties(schema, &arguments, (headers, is_optional), "")
+        }
         _ => Ok(()),
     }
 }
@@ -71,7 +76,7 @@ fn check_headers(
 fn check_properties(
     schema: &Map<String, Value>,
     arguments: &Value,
-    headers: &HeaderMap,
+    (headers, is_optional): (&HeaderMap, bool),
     path: &str,
 ) -> Result<(), String> {
     let Some(Value::Object(properties)) = schema.get("properties") else {
@@ -90,9 +95,12 @@ fn check_properties(
         if let Some(Value::String(header)) = schema.get("x-mcp-header")
             && !header.is_empty()
         {
-            check_header(headers, &format!("Mcp-Param-{header}"), value, &path)?;
+            let header = format!("Mcp-Param-{header}");
+            if !is_optional || headers.contains_key(&header) {
+                check_header(headers, &header, value, &path)?;
+            }
         }
-        check_properties(schema, value, headers, &path)?;
+        check_properties(schema, value, (headers, is_optional), &path)?;
     }
     Ok(())
 }

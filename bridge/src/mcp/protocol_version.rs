@@ -56,23 +56,32 @@ pub(super) fn has_sessions(version: &str) -> bool {
 /// - A message of 2026-07-28 with the header of an older version is of 2026-07-28: the proxies of
 ///   some clients set the header. MCP refuses other versions than that of the message, so that
 ///   intermediaries can trust the headers. They must not trust those of older versions, and the
-///   client could also send the message in an older version.
-pub(super) fn reconcile(headers: &mut HeaderMap, message: Option<&Message<'_>>) {
+///   client could also send the message in an older version. No header means an older version, unless
+///   the request names a session: some proxies remove the headers that they do not know.
+///
+/// Returns whether the headers are of an older version than the message, so that they may lack those
+/// that 2026-07-28 requires.
+pub(super) fn reconcile(headers: &mut HeaderMap, message: Option<&Message<'_>>) -> bool {
     merge_repeated(headers);
-    let Some(version) = protocol_version(headers).and_then(known_version) else {
-        return;
+    let has_session = session_id_header(headers).is_some();
+    let is_modern = match protocol_version(headers) {
+        Some(name) => match known_version(name) {
+            Some(version) => !version.has_initialize(),
+            None => return false,
+        },
+        None if has_session => return false,
+        None => false,
     };
     let declared = message.and_then(|it| it.params.meta.protocol_version);
     match (declared.and_then(json_string), message) {
-        (None, _) if !version.has_initialize() && session_id_header(headers).is_some() => {
+        (None, _) if is_modern && has_session => {
             headers.remove(PROTOCOL_VERSION);
+            false
         }
-        (Some(declared), Some(message))
-            if version.has_initialize() && declared == MODERN_VERSION.as_str() =>
-        {
-            declare_modern(headers, message);
+        (Some(declared), Some(message)) if !is_modern && declared == MODERN_VERSION.as_str() => {
+            declare_modern(headers, message)
         }
-        _ => {}
+        _ => false,
     }
 }
 
@@ -93,12 +102,13 @@ fn merge_repeated(headers: &mut HeaderMap) {
 }
 
 /// Sets the headers that a request of 2026-07-28 has, except those that are there: they must match.
-fn declare_modern(headers: &mut HeaderMap, message: &Message<'_>) {
+/// Returns false, without setting any, if the message is not such a request.
+fn declare_modern(headers: &mut HeaderMap, message: &Message<'_>) -> bool {
     let (Some(method), Some(_)) = (message.method.as_deref(), message.id) else {
-        return;
+        return false;
     };
     if method == "initialize" {
-        return;
+        return false;
     }
     if let Ok(method) = HeaderValue::from_str(method) {
         headers.entry(METHOD).or_insert(method);
@@ -111,4 +121,5 @@ fn declare_modern(headers: &mut HeaderMap, message: &Message<'_>) {
     }
     let version = HeaderValue::from_static("2026-07-28");
     headers.insert(PROTOCOL_VERSION, version);
+    true
 }

@@ -168,6 +168,15 @@ pub(super) fn add(rows: &mut Vec<Row>) {
                 it.without("mcp-method").another("mcp-method", b"\xff")
             }),
             ("no version header", |it| it.without("mcp-protocol-version")),
+            ("no version header in an unknown session", |it| {
+                it.without("mcp-protocol-version")
+                    .header("mcp-session-id", "nobody's")
+            }),
+            ("no header of MCP", |it| {
+                it.without("mcp-protocol-version")
+                    .without("mcp-method")
+                    .without("mcp-name")
+            }),
             ("a version header of 2025", with_header_of_2025),
             ("a version header of 2025 in an unknown session", |it| {
                 with_header_of_2025(it).header("mcp-session-id", "nobody's")
@@ -313,6 +322,14 @@ pub(super) fn add(rows: &mut Vec<Row>) {
             it.header("mcp-param-n", "2")
         }),
         ("no parameter header", as_is),
+        (
+            "a version header of 2025 and no parameter header",
+            with_header_of_2025,
+        ),
+        (
+            "a version header of 2025 and another parameter header",
+            |it| with_header_of_2025(it).header("mcp-param-n", "2"),
+        ),
         ("the parameter header twice", |it| {
             it.header("mcp-param-n", "1").twice("mcp-param-n")
         }),
