@@ -42,8 +42,12 @@ impl MessageReader {
         (self == Self::Httpx2).then_some(HTTPX2_MAX_EVENT_BYTES)
     }
 
-    /// Returns the maximum size of any message, if there is one.
-    pub(super) fn max_message_bytes(self, config: &Config) -> Option<usize> {
-        (self == Self::Stdio).then_some(config.results.max_stdio_message_bytes)
+    /// Returns the maximum size of any message to the client with this name, if there is one. A
+    /// profile says that its clients read more.
+    pub(super) fn max_message_bytes(self, config: &Config, client_name: &str) -> Option<usize> {
+        let profile = config.profiles.for_client(client_name);
+        let bytes = config.results.max_stdio_message_bytes;
+        let bytes = bytes.max(profile.max_result_bytes.unwrap_or(0));
+        (self == Self::Stdio).then_some(bytes)
     }
 }

@@ -77,12 +77,9 @@ impl RequestingClient {
         let name = info.as_ref().map_or("", |info| info.name.as_str());
         let text_count = TextLimitRule::for_client(name);
         let profile = config.profiles.for_client(name);
-        let reader_bytes = reader.max_message_bytes(config);
-        // A profile says that its clients read more.
-        let max_message_bytes =
-            reader_bytes.map(|bytes| bytes.max(profile.max_result_bytes.unwrap_or(0)));
+        let max_message_bytes = reader.max_message_bytes(config, name);
         let bytes = config.results.max_client_result_bytes;
-        let bytes = reader_bytes.map_or(bytes, |reader_bytes| reader_bytes.min(bytes));
+        let bytes = max_message_bytes.map_or(bytes, |max_bytes| max_bytes.min(bytes));
         let profile = Profile {
             max_result_bytes: profile.max_result_bytes.or(Some(bytes)),
             ..profile

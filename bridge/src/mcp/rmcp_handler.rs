@@ -74,11 +74,22 @@ impl Handler {
         let builtin = builtin.iter().map(rmcp_conversions::to_model);
         let all = builtin.filter_map(Result::ok).chain(pages).collect();
         let cursor = page.and_then(|page| page.cursor);
-        let max_bytes = reader_of(context).max_message_bytes(&self.hub.config);
+        let max_bytes = self.max_message_bytes(context);
         let cursor = cursor.as_deref();
-        Ok(ListPage::new(all, cursor, max_bytes, |item| {
-            encoded_len(item)
-        }))
+        let encoded_len = |item: &T| encoded_len(item);
+        let to_json = |item: &T| serde_json::to_value(item);
+        Ok(ListPage::new(all, cursor, max_bytes, encoded_len, to_json))
+    }
+
+    /// Returns the maximum size of any message to the client, if it ends at a larger one.
+    fn max_message_bytes(&self, context: &RequestContext<RoleServer>) -> Option<usize> {
+        let session = session_of(context).and_then(|session| session.client());
+        if let Some((client, _)) = session {
+            return client.max_message_bytes();
+        }
+        let client = context.client_info();
+        let name = client.as_ref().map_or("", |client| client.name.as_str());
+        reader_of(context).max_message_bytes(&self.hub.config, name)
     }
 }
 

@@ -118,7 +118,9 @@ impl ToolList {
             .collect();
         let encoded_len =
             |tool: &Cow<'_, str>| tool.len() + event_data::added_bytes(tool.as_bytes());
-        let page = ListPage::new(tools, self.cursor.as_deref(), self.max_bytes, encoded_len);
+        let to_json = |tool: &Cow<'_, str>| serde_json::from_str(tool);
+        let cursor = self.cursor.as_deref();
+        let page = ListPage::new(tools, cursor, self.max_bytes, encoded_len, to_json);
         encode_list(id, self.is_modern, &page)
     }
 }

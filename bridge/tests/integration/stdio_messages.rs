@@ -1,6 +1,6 @@
 //! Clients behind `mcp-web-stdio`, some of which end their session at a line of more than 10 MiB.
 
-use bridge::{Config, Profile, Results, ServerHandle};
+use bridge::{Config, Profile, Profiles, Results, ServerHandle};
 use bridge_protocol::Kind;
 use serde_json::{Value, json};
 
@@ -12,13 +12,29 @@ const STDIO: &str = "mcp-web-stdio/2.0.0";
 /// The lowest limit that can be configured.
 const LIMIT: usize = 256 * 1024;
 
+const LISTS: [(Kind, &str, &str); 4] = [
+    (Kind::Tool, "tools/list", "tools"),
+    (Kind::Prompt, "prompts/list", "prompts"),
+    (Kind::Resource, "resources/list", "resources"),
+    (
+        Kind::ResourceTemplate,
+        "resources/templates/list",
+        "resourceTemplates",
+    ),
+];
+
 async fn start_limited_bridge() -> ServerHandle {
+    start_limited_bridge_with(Profiles::default()).await
+}
+
+async fn start_limited_bridge_with(profiles: Profiles) -> ServerHandle {
     let results = Results {
         max_stdio_message_bytes: LIMIT,
         ..Results::default()
     };
     let mut config = config_with_results(results);
     config.page_limits.max_definition_bytes = 16 * LIMIT;
+    config.profiles = profiles;
     start_bridge_with(config).await
 }
 
@@ -116,23 +132,13 @@ fn item(kind: Kind, number: usize) -> (Kind, Value) {
 async fn long_lists_have_several_pages() {
     let bridge = start_limited_bridge().await;
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
-    let kinds = [
-        (Kind::Tool, "tools/list", "tools"),
-        (Kind::Prompt, "prompts/list", "prompts"),
-        (Kind::Resource, "resources/list", "resources"),
-        (
-            Kind::ResourceTemplate,
-            "resources/templates/list",
-            "resourceTemplates",
-        ),
-    ];
-    for (kind, ..) in kinds {
+    for (kind, ..) in LISTS {
         let items: Vec<_> = (0..40).map(|number| item(kind, number)).collect();
         page.register_items(&items).await;
     }
     let client = stdio_client(&bridge).await;
     let stateless = StatelessClient::new(&bridge);
-    for (_, method, key) in kinds {
+    for (_, method, key) in LISTS {
         for is_stateless in [false, true] {
             let mut names = Vec::new();
             let (mut pages, mut params) = (0, json!({}));
@@ -166,6 +172,30 @@ async fn long_lists_have_several_pages() {
     // Other clients get the list at once.
     let other = McpClient::connect(&bridge, TOKEN).await;
     assert!(other.tool_names().await.len() > 40);
+}
+
+#[tokio::test]
+async fn a_profile_allows_more_in_every_list() {
+    let larger = Profile {
+        max_result_bytes: Some(16 * LIMIT),
+        ..Profile::default()
+    };
+    let bridge = start_limited_bridge_with(test_client_profile(larger)).await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let client = stdio_client(&bridge).await;
+    let stateless = StatelessClient::new(&bridge);
+    for (kind, method, _) in LISTS {
+        let items: Vec<_> = (0..40).map(|number| item(kind, number)).collect();
+        page.register_items(&items).await;
+        let request = stateless.build(method, json!({}));
+        let request = request.header("user-agent", STDIO).send();
+        let stateless = with_deadline("response", request).await.unwrap();
+        for response in [client.start_request(method, json!({})).await, stateless] {
+            let line = response_line(response).await;
+            assert!(line.len() > LIMIT, "{method}: {} bytes", line.len());
+            assert!(!line.contains("nextCursor"), "{method}");
+        }
+    }
 }
 
 #[tokio::test]
