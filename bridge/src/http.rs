@@ -32,7 +32,8 @@ pub(crate) use hot_routes::RequestHandler;
 /// the bridge.
 #[derive(Clone, Debug, Default)]
 pub struct MountedApp {
-    /// The routes of the app. They must not clash with the bridge's own.
+    /// The routes of the app. They must not clash with the bridge's own, nor begin with the path of
+    /// `public_url`: it is removed before a request is routed.
     pub routes: Router,
     /// The app's page at `/`, for requests that accept `text/html`. The bridge serves all other
     /// requests to `/`.

@@ -22,8 +22,8 @@ Add this to the configuration of MCP servers in your AI client:
       \"command\": \"mcp-web-stdio\",
       \"env\": { \"MCP_SERVER_URL\": \"http://localhost:3001/mcp\", \"AUTH_TOKEN\": \"...\" } } } }";
 
-/// The default of `--max-message-bytes`. A result of 10 MiB (the bridge's default limit) becomes a
-/// message of about 25 MiB, because it is repeated in a text block with all its quotes escaped.
+/// The default of `--max-message-bytes`. It is larger than what a bridge sends to a client without a
+/// profile, and bounds the memory for those with one and for requests.
 const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The lowest value of `--max-message-bytes`. The messages of a handshake must be within the limit.
@@ -59,7 +59,8 @@ struct Flags {
     /// Use only this session (browser tab); list_active_sessions lists the ids
     #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
     session: Option<String>,
-    /// The maximum size of a message in either direction, in bytes
+    /// The maximum size of a message in either direction, in bytes; the bridge itself sends at most
+    /// 10 MiB unless its max_stdio_message_bytes or a profile allows more
     #[arg(
         long,
         env = "MCP_WEB_MAX_MESSAGE_BYTES",
@@ -67,7 +68,8 @@ struct Flags {
         default_value_t = DEFAULT_MAX_MESSAGE_BYTES.to_string()
     )]
     max_message_bytes: String,
-    /// How long nothing may arrive from a bridge that answers, in seconds, before a request fails
+    /// How long nothing may arrive from the bridge before a request fails, in seconds, once the
+    /// bridge has sent a comment in a stream
     #[arg(
         long,
         env = "MCP_WEB_MAX_SILENCE",
