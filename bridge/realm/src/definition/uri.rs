@@ -73,8 +73,15 @@ fn is_authority(authority: &str, is_domain: bool) -> bool {
     }
     // The host of the other schemes is any text.
     let last = host.trim_end_matches('.').rsplit('.').next();
-    let is_number = last.is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit()));
+    let is_number = last.is_some_and(is_number);
     !is_domain || !host.contains('%') && (!is_number || host.parse::<Ipv4Addr>().is_ok())
+}
+
+/// Whether a label makes its host an IPv4 address (WHATWG, "ends in a number").
+fn is_number(label: &str) -> bool {
+    let hex = label.strip_prefix("0x").or(label.strip_prefix("0X"));
+    !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit())
+        || hex.is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_port(port: &str) -> bool {
@@ -103,6 +110,10 @@ mod tests {
             "HTTPS://1.2.3.4:443/x",
             "http://[::1]:80/",
             "http://localhost:",
+            "http://3f2a9c81d0e4:8080/x",
+            "http://1c-server/",
+            "https://7zip/",
+            "http://0xyz/",
             "x://a%20b/",
             "ui://app/tool",
         ] {
@@ -133,6 +144,8 @@ mod tests {
             "http://a<b/",
             "http://1.2.3.4.5/",
             "http://example.999/",
+            "http://example.0x1f/",
+            "http://0x/",
             "board://cards:today",
             "board://cards:123456/",
             "board://:80/",
