@@ -58,7 +58,7 @@ pub(crate) fn repair_contents(contents: &mut [Value], uri: &str) -> Result<(), S
                 let checked = if is_requested {
                     Ok(())
                 } else {
-                    check_uri_member(content)
+                    repair_uri(content)
                 };
                 checked.and_then(|()| repair_content(content))
             }
@@ -77,13 +77,13 @@ fn repair_block(block: &mut Value) -> Result<(), String> {
     let mut table = CONTENT_BLOCK;
     match kind.as_str() {
         "text" => check_text(members, "text")?,
-        "image" | "audio" => repair_media(members)?,
+        "image" | "audio" => repair_media(&kind, members)?,
         "resource_link" => {
             repair_link(members)?;
             table = RESOURCE;
         }
         "resource" => match members.get_mut("resource") {
-            Some(Value::Object(content)) => check_uri_member(content)
+            Some(Value::Object(content)) => repair_uri(content)
                 .and_then(|()| repair_content(content))
                 .map_err(|error| format!("has a `resource` that {error}"))?,
             _ => return Err("needs an object at `resource`".to_owned()),
@@ -103,16 +103,19 @@ fn check_text(members: &Map<String, Value>, name: &str) -> Result<(), String> {
     }
 }
 
-/// Repairs the data and the type of a picture or a sound. The type in a data URL comes from the
-/// browser, and is therefore more certain than the one beside it.
-fn repair_media(members: &mut Map<String, Value>) -> Result<(), String> {
+/// Repairs the data and the type of a picture or a sound.
+fn repair_media(kind: &str, members: &mut Map<String, Value>) -> Result<(), String> {
     check_text(members, "data")?;
-    repair_binary(members, "data")?;
+    let is_of_kind = |mime_type: &str| {
+        let rest = mime_type.strip_prefix(kind);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    repair_binary(members, "data", is_of_kind)?;
     let data = members["data"].as_str().unwrap_or_default();
     if data.is_empty() {
         return Err("has no `data`".to_owned());
     }
-    if !members.contains_key("mimeType")
+    if members.get("mimeType").is_none_or(Value::is_null)
         && let Some(mime_type) = base64_text::picture_type(data)
     {
         members.insert("mimeType".to_owned(), json!(mime_type));
@@ -120,14 +123,21 @@ fn repair_media(members: &mut Map<String, Value>) -> Result<(), String> {
     check_text(members, "mimeType")
 }
 
-/// Rewrites a member with binary data to standard base64.
-fn repair_binary(members: &mut Map<String, Value>, name: &str) -> Result<(), String> {
+/// Rewrites a member with binary data to standard base64. A known type in a data URL comes from the
+/// browser, and is therefore more certain than the one beside it: a canvas that does not support the
+/// requested type writes PNG.
+fn repair_binary(
+    members: &mut Map<String, Value>,
+    name: &str,
+    is_known: impl FnOnce(&str) -> bool,
+) -> Result<(), String> {
     let Some(Value::String(text)) = members.get(name) else {
         return Ok(());
     };
     let parsed = base64_text::parse(text)
         .map_err(|error| format!("has a `{name}` that is not base64: {error}"))?;
-    let mime_type = parsed.mime_type.map(str::to_owned);
+    let mime_type = parsed.mime_type.filter(|it| is_known(it));
+    let mime_type = mime_type.map(str::to_owned);
     if let Cow::Owned(data) = parsed.data {
         members[name] = Value::String(data);
     }
@@ -139,7 +149,7 @@ fn repair_binary(members: &mut Map<String, Value>, name: &str) -> Result<(), Str
 
 /// Repairs a link. Its name is a label, for which its title or its URI serves as well.
 fn repair_link(members: &mut Map<String, Value>) -> Result<(), String> {
-    check_uri_member(members)?;
+    repair_uri(members)?;
     if members.get("name").is_none_or(Value::is_null) {
         let title = members.get("title").filter(|title| title.is_string());
         let name = title.unwrap_or(&members["uri"]).clone();
@@ -149,7 +159,9 @@ fn repair_link(members: &mut Map<String, Value>) -> Result<(), String> {
 }
 
 fn repair_content(content: &mut Map<String, Value>) -> Result<(), String> {
-    repair_binary(content, "blob")?;
+    // The type that browsers write for bytes of an unknown one.
+    let is_known = |mime_type: &str| mime_type != "application/octet-stream";
+    repair_binary(content, "blob", is_known)?;
     repair_fields(content, RESOURCE_CONTENTS)
         .map_err(|error| format!("cannot be passed on: {error}"))?;
     if content.contains_key("text") || content.contains_key("blob") {
@@ -158,8 +170,14 @@ fn repair_content(content: &mut Map<String, Value>) -> Result<(), String> {
     Err("needs a string at `text`, or base64 at `blob`".to_owned())
 }
 
-fn check_uri_member(members: &Map<String, Value>) -> Result<(), String> {
+/// Validates a URI. A blank is written as browsers do: a path such as `file:///My Documents`.
+fn repair_uri(members: &mut Map<String, Value>) -> Result<(), String> {
     check_text(members, "uri")?;
+    if let Some(Value::String(uri)) = members.get_mut("uri")
+        && uri.contains(' ')
+    {
+        *uri = uri.trim().replace(' ', "%20");
+    }
     let uri = members["uri"].as_str().unwrap_or_default();
     check_uri(uri).map_err(|error| format!("has a `uri` that cannot be passed on: {error}"))
 }
@@ -449,6 +467,34 @@ mod tests {
             (
                 json!({ "type": "image", "data": format!("{png}\n") }),
                 json!({ "type": "image", "data": png, "mimeType": "image/png" }),
+            ),
+            (
+                image_block_with("data", json!("data:application/octet-stream;base64,AA==")),
+                json!({ "type": "image", "data": "AA==", "mimeType": "image/png" }),
+            ),
+            (
+                image_block_with("data", json!("data:;base64,AA==")),
+                json!({ "type": "image", "data": "AA==", "mimeType": "image/png" }),
+            ),
+            (
+                json!({ "type": "image",
+                    "data": format!("data:application/octet-stream;base64,{png}") }),
+                json!({ "type": "image", "data": png, "mimeType": "image/png" }),
+            ),
+            (
+                resource_block(json!({ "uri": "a:b", "mimeType": "application/pdf",
+                    "blob": "data:application/octet-stream;base64,AA" })),
+                resource_block(json!({ "uri": "a:b", "mimeType": "application/pdf",
+                    "blob": "AA==" })),
+            ),
+            (
+                link_block_with("uri", json!("file:///home/ada/My Documents/a b.txt ")),
+                json!({ "type": "resource_link", "name": "n",
+                    "uri": "file:///home/ada/My%20Documents/a%20b.txt" }),
+            ),
+            (
+                resource_block(json!({ "uri": "board:My cards", "text": "t" })),
+                resource_block(json!({ "uri": "board:My%20cards", "text": "t" })),
             ),
             (
                 json!({ "type": "audio", "data": "data:audio/wav;base64,AAA" }),
