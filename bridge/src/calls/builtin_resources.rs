@@ -38,7 +38,7 @@ pub(crate) async fn read(
     };
     let content = json!({ "uri": uri, "mimeType": "application/json", "text": text });
     let contents = contents_object(vec![content]);
-    calls::enforce_contents_limit(hub, (realm, caller.limits), uri, contents, None).await
+    calls::enforce_contents_limit(hub, caller, uri, contents, None).await
 }
 
 /// Reads a result that was too large for its client or took longer than the client waited.
@@ -65,8 +65,7 @@ async fn read_stored_result(
     let work = move || contents_object(result.to_resource_contents(&result_uri));
     let contents = hub.run_work(order, work).await;
     let contents = contents.map_err(|error| RequestError::Failed(error.into()))?;
-    let client = (caller.realm, caller.limits);
-    calls::enforce_contents_limit(hub, client, uri, contents, Some(handle.clone())).await
+    calls::enforce_contents_limit(hub, caller, uri, contents, Some(handle.clone())).await
 }
 
 fn contents_object(contents: Vec<Value>) -> Map<String, Value> {

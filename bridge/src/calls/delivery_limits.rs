@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CallOptions, DeliveryLimits};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
-use crate::calls::media_budget::may_have_media;
+use crate::calls::media_budget::{EXHAUSTED, may_have_media, object_media_len};
 use crate::calls::truncate::{ResultLimit, truncate};
 use crate::config::TextLimit;
 use crate::hub::Hub;
@@ -226,9 +226,30 @@ pub(super) async fn enforce_object_limit(
     result: Object,
 ) -> Result<Object, RequestError> {
     match measure(hub, (caller.realm, caller.limits), result).await? {
-        (result, None) => Ok(result),
+        (result, None) => take_media(caller, what, result),
         (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
     }
+}
+
+/// Takes the media of a result from those that the client may still receive, or rejects it.
+fn take_media(
+    caller: &CallOptions<'_>,
+    what: &str,
+    result: Object,
+) -> Result<Object, RequestError> {
+    let Some(budget) = &caller.media else {
+        return Ok(result);
+    };
+    let bytes = object_media_len(&result);
+    if budget.take(bytes) {
+        return Ok(result);
+    }
+    let data = json!({ "bytes": bytes, "media": budget.max() });
+    let message = format!("{what} has {bytes} bytes of media, and {EXHAUSTED}");
+    Err(RequestError::Failed(CallFailure {
+        data: to_raw_value(&data).ok(),
+        ..CallFailure::new(ErrorCode::ResultTooLarge, message)
+    }))
 }
 
 /// Rejects contents of a resource that exceed the limit of the client. Contents that are text are
@@ -236,13 +257,14 @@ pub(super) async fn enforce_object_limit(
 /// stored already.
 pub(crate) async fn enforce_contents_limit(
     hub: &Hub,
-    (realm, limits): (RealmId, DeliveryLimits),
+    caller: &CallOptions<'_>,
     what: &str,
     result: Object,
     stored: Option<ResultHandle>,
 ) -> Result<Object, RequestError> {
-    let (result, too_large) = match measure(hub, (realm, limits), result).await? {
-        (result, None) => return Ok(result),
+    let realm = caller.realm;
+    let (result, too_large) = match measure(hub, (realm, caller.limits), result).await? {
+        (result, None) => return take_media(caller, what, result),
         (result, Some(too_large)) => (result, too_large),
     };
     let stored = stored.or_else(|| {

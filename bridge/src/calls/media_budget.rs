@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bridge_mcp_results::passthrough::PassthroughResult;
 use bridge_mcp_results::tool_result::CallToolResult;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The media of one MCP session, in bytes of base64. Clones share what is left.
 #[derive(Clone, Debug)]
@@ -41,6 +41,21 @@ impl MediaBudget {
     pub(super) fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
     }
+}
+
+/// Why media are left out, and what ends it.
+pub(super) const EXHAUSTED: &str = "this client has received as much media as its requests can \
+                                    carry: ask for text, or let the user reconnect to this server, \
+                                    because each MCP session begins anew";
+
+/// Returns the size of the base64 data in the messages of a prompt or the contents of a resource.
+pub(super) fn object_media_len(result: &Map<String, Value>) -> usize {
+    let list = |name| result.get(name).and_then(Value::as_array).into_iter();
+    let messages = list("messages").flatten();
+    let messages = messages.map(|message| media_len(&message["content"]));
+    let contents = list("contents").flatten();
+    let contents = contents.map(|content| content["blob"].as_str().map_or(0, str::len));
+    messages.chain(contents).sum()
 }
 
 /// Returns the size of the base64 data in a content block.

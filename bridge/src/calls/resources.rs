@@ -78,8 +78,7 @@ async fn run(
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
             let contents = AnswerList::Contents { uri };
             let result = parse_list(hub, caller.realm, (&what, contents), answer).await?;
-            let client = (caller.realm, caller.limits);
-            let result = enforce_contents_limit(hub, client, &what, result, None).await?;
+            let result = enforce_contents_limit(hub, &caller, &what, result, None).await?;
             Ok(RoundOutcome::Complete(result))
         }
     }

@@ -11,7 +11,7 @@ use bridge_protocol::ErrorCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use crate::calls::media_budget::{MediaBudget, may_have_media, media_len};
+use crate::calls::media_budget::{EXHAUSTED, MediaBudget, may_have_media, media_len};
 use crate::config::{TextLimit, TextUnit};
 use crate::result_store::{ResultHandle, StoreFull};
 use bridge_mcp_results::built_result::BuiltResult;
@@ -354,10 +354,10 @@ impl Remainder {
             note += &format!(" {count} × {kind} left out, because it does not fit.");
         }
         for (kind, count) in count_kinds(&excerpt.withheld_kinds) {
-            note += &format!(
-                " {count} × {kind} left out: this client has received as much media as its \
-                 requests can carry. Ask for text."
-            );
+            note += &format!(" {count} × {kind} left out.");
+        }
+        if !excerpt.withheld_kinds.is_empty() {
+            note += &format!(" Because {EXHAUSTED}.");
         }
         if excerpt.omits_structured {
             note += " structuredContent left out.";

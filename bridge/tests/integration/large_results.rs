@@ -220,6 +220,12 @@ async fn pictures_are_summed_over_an_mcp_session() {
             // A second attempt to get it also counts.
             let again = client.get_result(json!({ "handle": handle })).await;
             assert!(!has_picture(&again), "{again}");
+            // The link in the note as well.
+            let read = client.request("resources/read", json!({ "uri": link["uri"] }));
+            let error = read.await["error"].clone();
+            assert_eq!(error["data"]["data"]["media"], 1_000, "{error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("reconnect to this server"), "{error}");
         }
     }
     // A new session is a new conversation, and REST has no limit.
