@@ -169,21 +169,24 @@ pub(super) async fn drive(
     caller: &CallOptions<'_>,
     call: InFlightCall,
 ) -> RoundOutcome<CallOutcome> {
-    let never = std::future::pending::<Infallible>();
+    let never = std::future::pending::<Infallible>;
     match drive_until(hub, caller, call, never).await {
         DriveResult::Finished(outcome) => outcome,
         DriveResult::Detached(_, never) => match never {},
     }
 }
 
-/// Drives a call until it ends, until it needs input from the client, or until `detach` resolves
-/// while no question to a client with an assumed timeout is open.
-pub(super) async fn drive_until<Leave>(
+/// Drives a call until it ends, until it needs input from the client, or until the future of
+/// `begin_detach` resolves.
+///
+/// While a question to a client with an assumed timeout is open, it does not count. With the
+/// last answer it begins anew: a client that still listens then waits for the result.
+pub(super) async fn drive_until<Detach: Future>(
     hub: &Hub,
     caller: &CallOptions<'_>,
     call: InFlightCall,
-    detach: impl Future<Output = Leave>,
-) -> DriveResult<Leave> {
+    begin_detach: impl Fn() -> Detach,
+) -> DriveResult<Detach::Output> {
     let InFlightCall {
         call,
         name,
@@ -205,7 +208,7 @@ pub(super) async fn drive_until<Leave>(
         validation: Fuse::terminated(),
         reporter: ProgressReporter::new(hub, caller, &name, started),
     };
-    let mut detach = pin!(detach);
+    let mut detach = pin!(begin_detach());
     // A handle ends the questions to the client, see `CallDriver::detach`.
     let keeps_questions = matches!(
         caller.limits.client_timeout,
@@ -232,6 +235,9 @@ pub(super) async fn drive_until<Leave>(
             validated = &mut driver.validation => driver.on_validated(validated),
             Some(response) = next_response(&mut driver.open_requests), if driver.open_requests.is_some() => {
                 driver.deliver_response(response);
+                if keeps_questions && driver.unanswered.is_empty() {
+                    detach.set(begin_detach());
+                }
             }
             left = &mut detach, if !keeps_questions || driver.unanswered.is_empty() => {
                 driver.detach(&mut receiver).await;

@@ -50,8 +50,8 @@ pub(crate) async fn call_page_tool(
         invocation == Invocation::Direct && tool.output_validator().is_some();
     let has_timeout = caller.limits.client_timeout.is_some();
     let background_call = has_timeout.then(|| in_flight.background_call());
-    let detach = detach_after(hub, caller, background_call);
-    let outcome = match in_flight::drive_until(hub, caller, in_flight, detach).await {
+    let begin_detach = || detach_after(hub, caller, background_call.clone());
+    let outcome = match in_flight::drive_until(hub, caller, in_flight, begin_detach).await {
         DriveResult::Finished(outcome) => outcome,
         DriveResult::Detached(in_flight, pending_result) => {
             let handle = pending_result.handle();

@@ -269,37 +269,45 @@ async fn a_client_without_a_profile_gets_a_handle_unless_it_requests_progress() 
 }
 
 #[tokio::test]
-async fn a_question_to_a_client_without_a_profile_stays_open_beyond_its_patience() {
+async fn a_question_to_a_client_without_a_profile_does_not_use_up_its_patience() {
     let bridge = start_bridge_with_patience().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let capabilities = json!({ "elicitation": {} });
     let client = McpClient::connect_with_capabilities(&bridge, TOKEN, capabilities).await;
-    let params = json!({ "name": "echo", "arguments": {} });
-    let handler = async {
-        let call = page.recv_call().await;
-        page.send_json(
-            json!({ "type": "client-requests", "requestId": call.request_id,
-            "requests": [{ "key": "k", "method": "elicitation/create",
-                "params": { "message": "?", "requestedSchema": { "type": "object" } } }] }),
-        )
-        .await;
-        call
-    };
-    let stream = client.request_stream(7, "tools/call", params);
-    let (mut stream, call) = tokio::join!(stream, handler);
-    let question = stream.find_method("elicitation/create").await;
-    // This call begins later, and has waited as long when it gets its handle.
     let other = McpClient::connect(&bridge, TOKEN).await;
-    start_background_call(&other, &mut page, "echo").await;
-    let answer = json!({ "action": "accept", "content": {} });
-    client.respond(&question, answer.clone()).await;
-    let responses = page.recv_client_responses().await;
-    assert!(responses[0].error.is_none(), "{responses:?}");
-    // Nothing is asked any more, and the time is over.
-    let handle = handle_of(&stream.find_response().await["result"]);
-    page.respond(&call, json!("asked")).await;
-    let result = client.get_result(json!({ "handle": handle })).await;
-    assert_eq!(result_text(&result), "asked");
+    for (id, responds_at_once) in [(7, true), (8, false)] {
+        let params = json!({ "name": "echo", "arguments": {} });
+        let handler = async {
+            let call = page.recv_call().await;
+            page.send_json(
+                json!({ "type": "client-requests", "requestId": call.request_id,
+                "requests": [{ "key": "k", "method": "elicitation/create",
+                    "params": { "message": "?", "requestedSchema": { "type": "object" } } }] }),
+            )
+            .await;
+            call
+        };
+        let stream = client.request_stream(id, "tools/call", params);
+        let (mut stream, call) = tokio::join!(stream, handler);
+        let question = stream.find_method("elicitation/create").await;
+        // This call begins later, and has waited as long when it gets its handle.
+        start_background_call(&other, &mut page, "echo").await;
+        let answer = json!({ "action": "accept", "content": {} });
+        client.respond(&question, answer).await;
+        let responses = page.recv_client_responses().await;
+        assert!(responses[0].error.is_none(), "{responses:?}");
+        if responds_at_once {
+            page.respond(&call, json!("asked")).await;
+            let result = &stream.find_response().await["result"];
+            assert_eq!(result_text(result), "asked");
+            continue;
+        }
+        // The time begins anew with the answer.
+        let handle = handle_of(&stream.find_response().await["result"]);
+        page.respond(&call, json!("asked")).await;
+        let result = client.get_result(json!({ "handle": handle })).await;
+        assert_eq!(result_text(&result), "asked");
+    }
 }
 
 #[tokio::test]
