@@ -20,7 +20,7 @@
 //! | `oneOf`, `anyOf`, `allOf`, `not`, `enum` at the root of an input schema | removed, with their properties moved to `properties` and the rules added to `description`, except for clients that are known to accept them | as registered | Claude's and OpenAI's services refuse the request, and clients pass schemas on to them |
 //! | `true` and `false` as the schema of a property, branch or definition | `{}` and `{"not": {}}` | as registered | the TypeScript SDK from 1.22 on drops the whole list |
 //! | `id`, `nullable` without `type`, `enum: []`, a `$ref` to a meta-schema, other leftovers in the table of [`strict_readers`] | without it, or its equivalent | as registered | the same, for output schemas |
-//! | a `pattern` that is not valid with JavaScript's flag `u` | rewritten, or without it | as registered | the same, for output schemas |
+//! | a pattern in an output schema that may not be valid with JavaScript's flag `u` | rewritten, or without it; if it is one of `patternProperties`: no output schema | as registered | the same |
 //! | `$id` in an output schema | without it; with references to it, or below the root: no output schema | as registered | the same, if two tools have one `$id` |
 //! | a schema as `additionalProperties`, and definitions, at the root of an output schema | for clients of revisions before 2026-07-28: in a branch of `allOf`, and in the first property | as registered | the TypeScript SDK 1.22 drops the whole list |
 //! | `items` beside `prefixItems`, `contains` beside `minContains: 0`, a fraction as `multipleOf` in an output schema | for the same clients: without it; `items: false` becomes `maxItems` | as registered | the TypeScript SDK refuses valid results |
@@ -53,5 +53,7 @@ pub(super) fn input_for_clients(mut schema: Value) -> Result<Value, String> {
 /// validation. `None` if the schema cannot be published.
 pub(super) fn output_for_clients(mut schema: Value) -> Result<Option<Value>, String> {
     strict_readers::repair(&mut schema)?;
-    Ok(strict_readers::remove_ids(&mut schema).then_some(schema))
+    let is_published =
+        strict_readers::remove_ids(&mut schema) && strict_readers::repair_patterns(&mut schema);
+    Ok(is_published.then_some(schema))
 }

@@ -76,7 +76,6 @@ fn repair_subschema(fields: &mut Map<String, Value>) -> Result<(), String> {
         fields.shift_remove("enum");
         fields.insert("not".to_owned(), json!({}));
     }
-    repair_patterns(fields)?;
     walk::for_each_direct_subschema(fields, &mut |keyword, inner| match inner {
         Value::Bool(_) if BOOLEAN_KEYWORDS.contains(&keyword) => {}
         Value::Bool(true) => *inner = json!({}),
@@ -86,28 +85,32 @@ fn repair_subschema(fields: &mut Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-fn repair_patterns(fields: &mut Map<String, Value>) -> Result<(), String> {
-    if let Some(Value::String(pattern)) = fields.get_mut("pattern") {
-        match to_unicode_mode(pattern) {
-            Some(repaired) => *pattern = repaired,
-            None => {
-                fields.shift_remove("pattern");
+/// Rewrites the patterns of an output schema as Ajv compiles them: with JavaScript's flag `u`. A
+/// `pattern` that may not be valid then is removed. Returns false if the schema cannot be published,
+/// because it has such a pattern for names.
+pub(super) fn repair_patterns(schema: &mut Value) -> bool {
+    let mut is_valid = true;
+    walk::for_each_subschema(schema, &mut |fields| {
+        if let Some(Value::String(pattern)) = fields.get_mut("pattern") {
+            match to_unicode_mode(pattern) {
+                Some(repaired) => *pattern = repaired,
+                None => {
+                    fields.shift_remove("pattern");
+                }
             }
         }
-    }
-    let Some(Value::Object(named)) = fields.get_mut("patternProperties") else {
-        return Ok(());
-    };
-    for (pattern, schema) in std::mem::take(named) {
-        let Some(repaired) = to_unicode_mode(&pattern) else {
-            return Err(format!(
-                "`patternProperties` {pattern:?} is not a regular expression that JavaScript \
-                 accepts with the flag `u`"
-            ));
-        };
-        named.insert(repaired, schema);
-    }
-    Ok(())
+        if let Some(Value::Object(named)) = fields.get_mut("patternProperties") {
+            for (pattern, schema) in std::mem::take(named) {
+                match to_unicode_mode(&pattern) {
+                    Some(repaired) => {
+                        named.insert(repaired, schema);
+                    }
+                    None => is_valid = false,
+                }
+            }
+        }
+    });
+    is_valid
 }
 
 /// Removes the identifiers of an output schema. Ajv stores those of all tools in one place, and
@@ -306,18 +309,6 @@ mod tests {
                 json!({"title": "t", "not": {}}),
             ),
             (json!({"$ref": meta, "title": "t"}), json!({"title": "t"})),
-            (
-                json!({"pattern": "^\\-[\\w-.]\\_"}),
-                json!({"pattern": "^-[\\w\\-.]_"}),
-            ),
-            (
-                json!({"pattern": "(?i)a", "title": "t"}),
-                json!({"title": "t"}),
-            ),
-            (
-                json!({"patternProperties": {"a": {}, "\\@": {"id": 1}}}),
-                json!({"patternProperties": {"a": {}, "@": {}}}),
-            ),
             // These are names, not keywords.
             (
                 json!({"properties": {"id": {}, "nullable": {}, "enum": {}}}),
@@ -338,10 +329,39 @@ mod tests {
                 json!({"properties": {"a": {"properties": {"__proto__": {}}}}}),
                 "`__proto__`",
             ),
-            (json!({"patternProperties": {"(?i)a": {}}}), "flag `u`"),
         ] {
             let error = repaired(schema).unwrap_err();
             assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_rewritten_for_ajv_or_removed() {
+        for (inner, expected) in [
+            (
+                json!({"pattern": "^\\-[\\w-.]\\_"}),
+                Some(json!({"pattern": "^-[\\w\\-.]_"})),
+            ),
+            (
+                json!({"pattern": "(?i)a", "title": "t"}),
+                Some(json!({"title": "t"})),
+            ),
+            (
+                json!({"patternProperties": {"a": {}, "\\@": {}}}),
+                Some(json!({"patternProperties": {"a": {}, "@": {}}})),
+            ),
+            (json!({"patternProperties": {"(?i)^x-": {}}}), None),
+            (
+                json!({"patternProperties": {"\\p{Script=Thaana}": {}}}),
+                None,
+            ),
+        ] {
+            let schema = |inner| json!({"type": "object", "properties": {"x": inner}});
+            let mut found = schema(inner);
+            // Only readers of output schemas compile them.
+            assert_eq!(repaired(found.clone()), Ok(found.clone()));
+            let is_valid = repair_patterns(&mut found);
+            assert_eq!(is_valid.then_some(found), expected.map(schema));
         }
     }
 
