@@ -68,7 +68,7 @@ fn matches_pattern(pattern: &str, client_name: &str) -> bool {
 /// - Claude Code 2.1.330 writes a text of more than 50,000 characters to a file and shows the model
 ///   its first 2,000. It accepts images of any size and scales down those with an edge of more than
 ///   1,932 pixels. It waits up to 300 s between two messages, and the bridge reports progress every
-///   ten seconds. From MCP 2026-07-28 on it rewrites unions at the root of a schema itself.
+///   ten seconds. It rewrites unions at the root of a schema only from MCP 2026-07-28 on.
 /// - Codex 0.169 shows its model 10,000 tokens of all texts together, which it counts as 48,000
 ///   bytes: their beginning and their end. It sends all pictures again with each request; its
 ///   service refuses requests of more than 64 MiB (openai/codex#41338) and 50 MB of pictures
@@ -114,7 +114,6 @@ const BUILT_IN_PROFILES: [(&str, Profile); 9] = [
         Profile {
             max_text_chars: Some(CLAUDE_CODE_TEXT_CHARS),
             max_image_edge: Some(1_932),
-            root_unions: true,
             ..UNLIMITED
         },
     ),

@@ -72,8 +72,11 @@ async fn tool_list_response(
 ) -> Result<Response, Problem> {
     let bytes = pages.iter().map(SharedDefinition::bytes).sum();
     let encode = move || {
-        let modern = |page| SharedDefinition::published_for(page, SchemaSupport::Modern);
-        let pages = pages.iter().map(modern);
+        let support = SchemaSupport {
+            root_unions: false,
+            output_keywords: true,
+        };
+        let pages = pages.iter().map(|page| page.published_for(support));
         let tools: Vec<_> = builtin.iter().map(Cow::Borrowed).chain(pages).collect();
         json!({ "tools": tools }).to_string()
     };

@@ -104,10 +104,9 @@ impl RequestingClient {
         Self {
             calling_client: Arc::new(calling),
             profile,
-            schema_support: match is_modern {
-                false => SchemaSupport::Legacy,
-                true if profile.root_unions => SchemaSupport::Full,
-                true => SchemaSupport::Modern,
+            schema_support: SchemaSupport {
+                root_unions: profile.root_unions,
+                output_keywords: is_modern,
             },
             assumed_patience: config.calls.client_patience,
             session_media: session_media.map(MediaBudget::new),

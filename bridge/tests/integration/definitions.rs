@@ -224,7 +224,7 @@ async fn root_unions_are_listed_only_for_clients_that_are_known_to_accept_them()
         ("claude-ai", false),
         ("accepts-unions", true),
         ("accepts-unions (via mcp-remote 0.15.1)", true),
-        ("claude-code", true),
+        ("claude-code", false),
         ("conformance-test-client", true),
     ] {
         let newer = StatelessClient {
@@ -235,7 +235,7 @@ async fn root_unions_are_listed_only_for_clients_that_are_known_to_accept_them()
         check(&answer["result"], accepts, client);
         let older = McpClient::connect_as(&bridge, client).await;
         let answer = older.request("tools/list", json!({})).await;
-        check(&answer["result"], false, client);
+        check(&answer["result"], accepts, client);
     }
     check(&get_json(&bridge, "/tools").await, false, "HTTP");
 

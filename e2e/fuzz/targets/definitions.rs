@@ -152,7 +152,11 @@ fn check_published(
     assert_eq!(again.published_name(), definition.published_name());
     assert_eq!(json!(again.published()), json!(published));
     if let SharedDefinition::Tool(tool) = definition {
-        for support in [SchemaSupport::Legacy, SchemaSupport::Modern] {
+        for (root_unions, output_keywords) in [(false, false), (true, false), (true, true)] {
+            let support = SchemaSupport {
+                root_unions,
+                output_keywords,
+            };
             let plain = definition.published_for(support).into_owned();
             register_published(registry, Kind::Tool, &plain);
         }

@@ -43,20 +43,24 @@ pub(super) struct ParsedTool {
     pub(super) output_validator: Option<Validator>,
     /// The maximum number of characters of its results, if the definition declares one.
     pub(super) max_text_chars: Option<usize>,
-    /// The encoded list entries: with all schemas as published, with a plain input schema, and with
-    /// a legacy output schema. Encoded on first use.
-    list_entries: [OnceLock<Option<Box<str>>>; 3],
+    /// The encoded list entries: with all schemas as published, with a plain input schema, with a
+    /// legacy output schema, and with both. Encoded on first use.
+    list_entries: [OnceLock<Option<Box<str>>>; 4],
     pub(super) listing_cache: ListingCache,
 }
 
 impl ParsedTool {
     /// The cell of the encoded list entry for such a client.
     pub(super) fn list_entry_cell(&self, support: SchemaSupport) -> &OnceLock<Option<Box<str>>> {
-        let [full, plain_input, legacy_output] = &self.list_entries;
-        match self.schemas_for(support) {
-            [_, (_, Some(_))] => legacy_output,
-            [(_, Some(_)), _] => plain_input,
-            _ => full,
+        let [full, plain_input, legacy_output, both] = &self.list_entries;
+        match self
+            .schemas_for(support)
+            .map(|(_, schema)| schema.is_some())
+        {
+            [false, false] => full,
+            [true, false] => plain_input,
+            [false, true] => legacy_output,
+            [true, true] => both,
         }
     }
 
@@ -65,14 +69,8 @@ impl ParsedTool {
         let input = self.plain_input_schema.as_ref();
         let output = self.legacy_output_schema.as_ref();
         [
-            (
-                "inputSchema",
-                input.filter(|_| support != SchemaSupport::Full),
-            ),
-            (
-                "outputSchema",
-                output.filter(|_| support == SchemaSupport::Legacy),
-            ),
+            ("inputSchema", input.filter(|_| !support.root_unions)),
+            ("outputSchema", output.filter(|_| !support.output_keywords)),
         ]
     }
 

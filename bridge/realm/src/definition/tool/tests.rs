@@ -118,7 +118,11 @@ fn invisible_characters_are_not_published_in_texts() {
     assert_eq!(named.published()["_meta"][ORIGINAL_NAME_KEY], "a\u{200b}b");
     let union = json!({ "name": "t", "inputSchema": { "type": "object",
         "anyOf": [{ "properties": { "a": { "description": hidden } } }] } });
-    let plain = json!(parse(union).unwrap().published_for(SchemaSupport::Modern));
+    let plain = json!(
+        parse(union)
+            .unwrap()
+            .published_for(SchemaSupport::default())
+    );
     assert_eq!(
         plain["inputSchema"]["properties"]["a"]["description"],
         "ab ❤\u{fe0f}"

@@ -19,6 +19,11 @@ fn without_session_argument(mut published: Value) -> Value {
     published
 }
 
+const MODERN: SchemaSupport = SchemaSupport {
+    root_unions: false,
+    output_keywords: true,
+};
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
@@ -28,8 +33,8 @@ proptest! {
         let tool = SharedTool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
         let published = without_session_argument(Value::Object(tool.published().clone()));
         prop_assert_eq!(published.to_string(), definition.to_string());
-        prop_assert!(tool.published_for(SchemaSupport::Modern).is_none());
-        let legacy = tool.published_for(SchemaSupport::Legacy);
+        prop_assert!(tool.published_for(MODERN).is_none());
+        let legacy = tool.published_for(SchemaSupport::default());
         let legacy = Value::Object(legacy.unwrap_or_else(|| tool.published().clone()));
         prop_assert_eq!(&legacy["inputSchema"], &tool.published()["inputSchema"]);
     }
