@@ -47,6 +47,8 @@ pub fn without_root_unions(schema: &Value) -> Option<Value> {
         return None;
     }
     let mut plain = root.clone();
+    // Without the branches it would forbid properties that were left out.
+    plain.shift_remove("unevaluatedProperties");
     let mut rules = Map::new();
     for keyword in REFUSED_KEYWORDS {
         if let Some(rule) = plain.shift_remove(keyword) {
@@ -67,7 +69,7 @@ pub fn without_root_unions(schema: &Value) -> Option<Value> {
 struct BranchProperties<'a> {
     properties: Vec<(&'a str, &'a Value)>,
     known: HashSet<(&'a str, &'a Value)>,
-    /// The properties that the branches of the root's `allOf` require.
+    /// The properties that the branches of the root's `allOf` require, also those that are left out.
     required: Vec<&'a Value>,
     /// The number of values that may still be searched.
     remaining: usize,
@@ -150,6 +152,7 @@ fn resolve_reference<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .unwrap_or(schema)
 }
 
+/// Adds what was found to the root. Gemini refuses a required property that is not defined.
 fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
     if let Some(properties) = plain
         .entry("properties")
@@ -174,14 +177,20 @@ fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
             }
         }
     }
-    if !found.required.is_empty()
+    let is_listed = |name: &&Value| {
+        let properties = plain.get("properties");
+        name.as_str()
+            .is_some_and(|name| properties.and_then(|it| it.get(name)).is_some())
+    };
+    let found_required: Vec<_> = found.required.into_iter().filter(is_listed).collect();
+    if !found_required.is_empty()
         && let Some(required) = plain
             .entry("required")
             .or_insert_with(|| json!([]))
             .as_array_mut()
     {
         let mut known: HashSet<Value> = required.iter().cloned().collect();
-        for name in found.required {
+        for name in found_required {
             if known.insert(name.clone()) {
                 required.push(name.clone());
             }
@@ -234,6 +243,24 @@ mod tests {
             note.contains(r##""oneOf":[{"$ref":"#/$defs/a"}"##),
             "{note}"
         );
+    }
+
+    #[test]
+    fn properties_that_are_left_out_are_not_required() {
+        let deep = (0..MAX_NESTING).fold(
+            json!({"properties": {"deep": {}}}),
+            |inner, _| json!({"allOf": [inner]}),
+        );
+        let schema = json!({"type": "object", "unevaluatedProperties": false, "required": ["own"],
+        "allOf": [
+            {"properties": {"größe": {}, "a": {}}, "required": ["größe", "a", "deep", "own", 7]},
+            deep,
+        ]});
+        let plain = without_root_unions(&schema).unwrap();
+        assert_eq!(plain["properties"], json!({"a": {}}));
+        assert_eq!(plain["required"], json!(["own", "a"]));
+        assert_eq!(plain.get("unevaluatedProperties"), None);
+        assert!(plain["description"].as_str().unwrap().contains("größe"));
     }
 
     #[test]
