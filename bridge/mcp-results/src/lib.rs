@@ -4,8 +4,8 @@
 //! parsing it ([`passthrough`]), or values that the bridge made or parsed ([`built_result`]).
 //! [`arguments`] are those of a tool call, and [`tool_call`] builds its result. [`schema_violation`]
 //! has the failures of arguments and results that do not fit a schema. [`content_blocks`] validates
-//! the content of a page ([`base64_text`] its binary data), [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is
-//! sent. [`prompt_arguments`], [`page_object`] and [`completion_values`] are for the other requests.
+//! the content of a page ([`base64_text`] its binary data), [`repeated_media`] shortens the text of
+//! an object, [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is sent. [`prompt_arguments`], [`page_object`] and [`completion_values`] are for the other requests.
 //! [`request_error`] is why a request has no result, with the one table of JSON-RPC errors.
 
 pub mod arguments;
@@ -17,6 +17,7 @@ pub mod encoded_size;
 pub mod page_object;
 pub mod passthrough;
 pub mod prompt_arguments;
+pub mod repeated_media;
 pub mod request_error;
 pub mod schema_violation;
 pub mod segments;

@@ -14,10 +14,11 @@ use serde_json::value::RawValue;
 
 use crate::built_result::BuiltResult;
 use crate::content_blocks::can_pass_through;
+use crate::repeated_media::without_media;
 use crate::segments::{EncodedBody, Segments};
 use bridge_protocol::event_data;
 use bridge_raw_json::escape::escape_string;
-use bridge_raw_json::inspection::{JsonTraits, compact, may_contain_data_urls};
+use bridge_raw_json::inspection::{JsonTraits, compact};
 use bridge_raw_json::{JsonSlice, RawJson};
 
 /// The content of a result as JSON text.
@@ -75,10 +76,29 @@ impl PassthroughResult {
             return Ok(Self::Text(value));
         }
         let is_object = first == Some(&b'{');
-        if is_object && may_contain_data_urls(value.get()) {
-            return Err(value);
+        if is_object && let Some(text) = without_media(value.get()) {
+            return Self::with_text(value, &text);
         }
         Ok(Self::Json { value, is_object })
+    }
+
+    /// Wraps an object whose text is another one than its JSON.
+    fn with_text(value: RawJson, text: &str) -> Result<Self, RawJson> {
+        let [before, after] = TEXT_BLOCK_AFFIXES;
+        let mut content = Vec::with_capacity(2 * text.len());
+        content.extend_from_slice(&before.as_bytes()[CONTENT_KEY.len()..]);
+        escape_string(text, &mut content);
+        content.extend_from_slice(after.as_bytes());
+        let content = String::from_utf8(content).ok();
+        let content = content.and_then(|content| RawValue::from_string(content).ok());
+        match (content, value.to_raw_value()) {
+            (Some(content), Some(structured)) => Ok(Self::Blocks(ContentParts {
+                content,
+                structured: Some(structured),
+                meta: None,
+            })),
+            _ => Err(value),
+        }
     }
 
     /// Wraps the content blocks that a handler returned, or returns them if they have to be parsed,

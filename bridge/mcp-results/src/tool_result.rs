@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use bridge_protocol::ErrorCode;
 use bridge_raw_json::RawJson;
-use bridge_raw_json::inspection::may_contain_data_urls;
 use bridge_realm::realm::CallFailure;
 use bridge_schema::value_count::{self, MAX_VALUES};
 use serde::{Serialize, Serializer};
@@ -15,6 +14,7 @@ use crate::base64_text::{self, Base64};
 use crate::built_result::BuiltResult;
 use crate::content_blocks::{text_block, validate_blocks};
 use crate::passthrough::{ContentParts, PassthroughResult};
+use crate::repeated_media::without_media;
 pub use crate::segments::EncodedBody;
 
 /// The result object of MCP's `tools/call`.
@@ -74,8 +74,8 @@ impl CallToolResult {
         }
         let structured = Value::Object(fields);
         let text = structured.to_string();
-        let (text, is_whole) = match without_data_urls(&structured, &text) {
-            Some(shorter) => (shorter.to_string(), false),
+        let (text, is_whole) = match without_media(&text) {
+            Some(shorter) => (shorter, false),
             None => (text, true),
         };
         Self::Built(BuiltResult {
@@ -300,44 +300,6 @@ fn image_block(url: &str) -> Option<Value> {
     let Base64 { data, mime_type } = base64_text::parse(url).ok()?;
     let mime_type = mime_type.filter(|it| it.starts_with("image/") && !data.is_empty())?;
     Some(json!({ "type": "image", "data": data, "mimeType": mime_type }))
-}
-
-/// Data URLs up to this length are repeated in the text of an object.
-const MAX_REPEATED_CHARS: usize = 1024;
-
-/// The value with a note in place of each long data URL, or `None` if it has none. `json` is its
-/// text.
-fn without_data_urls(value: &Value, json: &str) -> Option<Value> {
-    if !may_contain_data_urls(json) {
-        return None;
-    }
-    let mut shorter = value.clone();
-    replace_data_urls(&mut shorter).then_some(shorter)
-}
-
-/// Replaces long data URLs by what they are: a model can use them in no text. Returns whether there
-/// were any.
-fn replace_data_urls(value: &mut Value) -> bool {
-    match value {
-        Value::String(url) if url.len() > MAX_REPEATED_CHARS => {
-            let parsed = base64_text::parse(url).ok();
-            let Some(mime_type) = parsed.and_then(|parsed| parsed.mime_type) else {
-                return false;
-            };
-            let length = url.len();
-            *url = format!(
-                "({mime_type} in a data URL of {length} characters: see structuredContent)"
-            );
-            true
-        }
-        Value::Array(items) => any_replaced(items.iter_mut()),
-        Value::Object(fields) => any_replaced(fields.values_mut()),
-        _ => false,
-    }
-}
-
-fn any_replaced<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
-    values.fold(false, |any, value| replace_data_urls(value) | any)
 }
 
 impl Serialize for CallToolResult {

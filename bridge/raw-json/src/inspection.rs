@@ -10,9 +10,6 @@ use crate::scanner::{MAX_JSON_DEPTH, must_be_unicode_escape};
 /// Of texts that are longer than twice this many bytes, only the beginning is scanned byte by byte.
 const SAMPLE_BYTES: usize = 4096;
 
-/// Texts up to this length may repeat the data URLs in them.
-const MAX_REPEATED_BYTES: usize = 4096;
-
 /// Strings up to this length are scanned byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
 
@@ -106,11 +103,6 @@ impl JsonTraits {
         }
         bytes.len()
     }
-}
-
-/// Whether a text is long and may contain data URLs with base64.
-pub fn may_contain_data_urls(json: &str) -> bool {
-    json.len() > MAX_REPEATED_BYTES && contains(json.as_bytes(), ";base64,")
 }
 
 fn contains(json: &[u8], name: &str) -> bool {

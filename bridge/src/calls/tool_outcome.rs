@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
+use bridge_mcp_results::repeated_media::may_repeat_media;
 use bridge_mcp_results::schema_violation::output_schema_violation;
 use bridge_mcp_results::tool_call::build_result;
 use bridge_mcp_results::tool_result::CallToolResult;
 use bridge_raw_json::RawJson;
-use bridge_raw_json::inspection::may_contain_data_urls;
 use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageAnswer};
 
@@ -36,9 +36,9 @@ async fn validated_result(
     tool: &Arc<SharedTool>,
     answer: PageAnswer,
 ) -> Result<CallToolResult, CallFailure> {
-    // A slice of the page's message has been scanned already, and is parsed only for data URLs.
+    // A slice of the page's message has been scanned already, and is copied only for its media.
     let is_scanned = matches!(&answer, PageAnswer::Value(Some(RawJson::Borrowed(slice)))
-        if !may_contain_data_urls(slice.get()));
+        if !may_repeat_media(slice.get()));
     let result = if is_scanned || answer.bytes() < INLINE_LIMIT {
         build_result(tool, answer)?
     } else {
