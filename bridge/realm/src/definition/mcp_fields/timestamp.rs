@@ -1,7 +1,7 @@
 //! Dates and times as strict clients accept them: RFC 3339 with a capital `T`, seconds below 60, and
 //! `Z` or an offset with a colon.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, Timelike};
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, SecondsFormat, Timelike};
 
 /// Forms without an offset, which are read as UTC.
 const FORMS_WITHOUT_OFFSET: [&str; 4] = [
@@ -23,26 +23,33 @@ pub(super) fn repair(text: &str) -> Option<String> {
         let is_strict = text.as_bytes().get(10) == Some(&b'T')
             && !text.ends_with('z')
             && text.as_bytes().get(17..19) != Some(b"60");
-        return Some(if is_strict {
-            text.to_owned()
+        return if is_strict {
+            Some(text.to_owned())
         } else {
-            time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
-        });
+            written(time)
+        };
     }
     if let Ok(time) = DateTime::parse_from_rfc2822(text) {
-        return Some(time.to_rfc3339_opts(SecondsFormat::AutoSi, true));
+        return written(time);
     }
     let with_offset = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f%z").ok();
     if let Some(time) = with_offset {
-        return Some(time.to_rfc3339_opts(SecondsFormat::AutoSi, true));
+        return written(time);
     }
     let date_and_time = FORMS_WITHOUT_OFFSET
         .iter()
         .find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
     let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
     let time = date_and_time.or_else(|| date?.and_hms_opt(0, 0, 0))?;
+    // chrono also reads fewer digits.
     let is_plain_year = text.as_bytes().get(4) == Some(&b'-');
-    is_plain_year.then(|| time.and_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    written(time.and_utc().fixed_offset()).filter(|_| is_plain_year)
+}
+
+/// The time in the form above. `None` if its year has not four digits.
+fn written(time: DateTime<FixedOffset>) -> Option<String> {
+    let is_plain_year = (0..=9999).contains(&time.year());
+    is_plain_year.then(|| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
 #[cfg(test)]
@@ -90,6 +97,9 @@ mod tests {
             "2026-01-31T25:00:00Z",
             "1769860805",
             "+12026-01-31",
+            "+12026-01-31T12:00:05+0200",
+            "-0001-01-31T12:00:05+0200",
+            "Sat, 31 Jan 12026 12:00:05 GMT",
             "26-01-31",
             "Sat Jan 31 2026 12:00:05 GMT+0100 (CET)",
         ] {
