@@ -58,10 +58,13 @@ impl MediaFilter {
                 Ok(text) if is_text(&media.mime_type) => {
                     converted.items.push(file_item(&media, "", Some(&text)));
                 }
-                _ if self.passes(&media, model) => converted.media.push(media),
-                _ => converted
-                    .items
-                    .push(file_item(&media, "; this model cannot read it", None)),
+                _ => match self.reason_to_omit(&media, model) {
+                    None => converted.media.push(media),
+                    Some(reason) => {
+                        let remark = format!("; {reason}");
+                        converted.items.push(file_item(&media, &remark, None));
+                    }
+                },
             }
         }
         Ok(converted)
@@ -70,15 +73,25 @@ impl MediaFilter {
     /// Returns those of a result that the model gets. The text of the result describes all.
     pub(super) fn filter(&self, media: Vec<Media>, model: &dyn Model) -> Vec<Media> {
         let media = media.into_iter();
-        media.filter(|media| self.passes(media, model)).collect()
+        media
+            .filter(|media| self.reason_to_omit(media, model).is_none())
+            .collect()
     }
 
-    fn passes(&self, media: &Media, model: &dyn Model) -> bool {
-        model.reads_media(&media.mime_type)
-            && media.has_content_of_its_type()
-            && media.data.len() <= MAX_MEDIA_BYTES
-            && self.has_room_for(media.data.len())
-            && self.passed.fetch_add(1, Ordering::Relaxed) < MAX_MEDIA
+    /// Counts the media, unless the model does not get them.
+    fn reason_to_omit(&self, media: &Media, model: &dyn Model) -> Option<&'static str> {
+        let bytes = media.data.len();
+        if !model.reads_media(&media.mime_type) || !media.has_content_of_its_type() {
+            Some("this model cannot read it")
+        } else if bytes > MAX_MEDIA_BYTES {
+            Some("it is too large for this model")
+        } else if !self.has_room_for(bytes)
+            || self.passed.fetch_add(1, Ordering::Relaxed) >= MAX_MEDIA
+        {
+            Some("there were too many files before it for this model")
+        } else {
+            None
+        }
     }
 
     fn has_room_for(&self, bytes: usize) -> bool {
@@ -199,10 +212,12 @@ mod tests {
         let large = PNG.to_owned() + &"AAAA".repeat(MAX_MEDIA_BYTES / 4);
         let converted = convert(&[attachment("large", "image/png", &large)]).unwrap();
         assert_eq!((converted.media.len(), converted.items.len()), (0, 1));
+        assert!(converted.items[0].contains("it is too large"));
         let large = PNG.to_owned() + &"AAAA".repeat(1_000_000);
         let heavy = vec![attachment("a", "image/png", &large); 5];
         let converted = convert(&heavy).unwrap();
         assert_eq!((converted.media.len(), converted.items.len()), (3, 2));
+        assert!(converted.items[1].contains("too many files before it"));
         let many = vec![attachment("a", "image/png", PNG); MAX_MEDIA + 2];
         let converted = convert(&many).unwrap();
         assert_eq!(
