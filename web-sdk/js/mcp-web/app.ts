@@ -5,9 +5,12 @@ import { isObject } from "./type-guards.ts";
 
 const MIME_TYPE = "text/html;profile=mcp-app";
 
-/** The JSON of the fields for the host. A host ignores what has another form, or does not show the view. */
+/**
+ * The JSON of each field for the host. A host ignores what has another form, or does not show the view. It writes the
+ * addresses in `csp` into a header, where they may have a path.
+ */
 const UI_JSON =
-  /^{(,?"csp":{(,?"(connect|resource|frame|baseUri)Domains":\[(,?"(https?|wss?):\/\/(\*\.)?([\w-]+(\.[\w-]+)*|\[[\da-f:]+])(:\d+)?")*])*})?(,?"permissions":{(,?"(camera|microphone|geolocation|clipboardWrite)":{})*})?(,?"prefersBorder":(true|false))?(,?"domain":"(https:\/\/)?[\w-]+(\.[\w-]+)*")?}$/;
+  /^{("csp":{(,?"(connect|resource|frame|baseUri)Domains":\[(,?"(https?|wss?):\/\/(\*\.)?([\w-]+(\.[\w-]+)*|\[[\da-f:]+])(:\d+)?(\/[\w.~%/-]*)?")*])*}|"permissions":{(,?"(camera|microphone|geolocation|clipboardWrite)":{})*}|"prefersBorder":(true|false)|"domain":"(https:\/\/)?[\w-]+(\.[\w-]+)*")?}$/;
 
 /** The definitions that an app consists of. */
 export interface AppParts {
@@ -28,9 +31,11 @@ export function appParts(definition: unknown, appName: string): AppParts {
   const page = url === undefined ? undefined : sameOrigin(url, tool.name, createError);
   const uri = `ui://${slug(appName)}/${encodeURIComponent(tool.name)}`;
   const ui = { csp, permissions, prefersBorder, domain };
-  const json = JSON.stringify(ui);
-  if (!UI_JSON.test(json)) {
-    throw createError(`no host reads ${json} of app "${tool.name}", but {"csp":{"connectDomains":["https://a.example"]},"domain":"b.example"}`);
+  for (const [field, value] of Object.entries(ui)) {
+    const json = JSON.stringify({ [field]: value });
+    if (!UI_JSON.test(json)) {
+      throw createError(`no host reads ${json} of app "${tool.name}", but {"csp":{"connectDomains":["https://a.example"]},"domain":"b.example"}`);
+    }
   }
   const { name, title, description, _meta } = tool;
   return {
