@@ -107,7 +107,8 @@ where
         Ok(principal) => {
             let caller = Party::new(address, principal.realm);
             let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
-            read_to_end_in_session(state, body, caller, begin_activity).await
+            let read = read_to_end_in_session(state, body, caller, begin_activity).await;
+            read.map(|(body, _)| body)
         }
         // The id of a query, which is in the body, may be the credential.
         Err(_) => read_unauthenticated(body).await,

@@ -194,8 +194,9 @@ impl AppState {
         let realm = self.authorize_reporter(&id, parts).await?;
         let reporter = Party::new(client_address(&parts.extensions), realm);
         let body = read_to_end_limited(self, body, reporter).await;
-        let body = body.map_err(ReportError::Problem)?;
+        let (body, scan_turn) = body.map_err(ReportError::Problem)?;
         let report = read(&body).ok_or(ReportError::InvalidBody)?;
+        drop(scan_turn);
         let reported = self.hub.apply_agent_report(realm, &id, report);
         reported.map_err(ReportError::Rejected)
     }

@@ -14,7 +14,6 @@ use bridge_edge::ClientAddress;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, SessionId,
 };
-use bridge_realm::realm::CallFailure;
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http_body::Body;
@@ -98,17 +97,11 @@ where
     let principal = state.authenticate(parts, address).await?;
     principal.require_scope(Scope::ToolsCall)?;
     let caller = Party::new(address, principal.realm);
-    let body = read_to_end_limited(state, body, caller).await?;
+    let (body, scan_turn) = read_to_end_limited(state, body, caller).await?;
     // serde would read the fields of an array by their order.
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(malformed_call("it is an array"));
     }
-    let scan_turn = state
-        .hub
-        .budgets
-        .cpu_pool
-        .scan_turn(principal.realm, body.len());
-    let scan_turn = scan_turn.await.map_err(CallFailure::from)?;
     let parsed: ToolCallBody =
         serde_json::from_slice(&body).map_err(|error| malformed_call(&error.to_string()))?;
     drop(scan_turn);

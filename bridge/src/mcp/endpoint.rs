@@ -84,10 +84,12 @@ where
 async fn route(
     mcp: &McpService,
     mut parts: Parts,
-    body: Bytes,
+    (body, turn): (Bytes, Option<ScanTurn>),
     principal: Principal,
     address: ClientAddress,
 ) -> Response {
+    // Of a message, which is parsed at once.
+    let turn = turn.filter(|_| parts.method == Method::POST);
     let query = principal.query.as_ref();
     let lifetime = query.and_then(|query| mcp.state.agent_queries.lifetime_of(query));
     // The query of an agent tracks each response to its end.
@@ -96,7 +98,10 @@ async fn route(
         reconcile(&mut parts.headers, None);
     }
     let served = match parts.method {
-        Method::POST => serve_post(mcp, &mut parts.headers, &body, &principal, address).await,
+        Method::POST => {
+            let headers = &mut parts.headers;
+            serve_post(mcp, headers, (&body, turn), &principal, address).await
+        }
         Method::GET => check_kind(&RequestKind::Stream, &principal)
             .map(|()| serve_get(mcp, &parts.headers, &principal, address)),
         Method::DELETE => Ok(serve_delete(mcp, &parts.headers, &principal)),
@@ -193,11 +198,10 @@ fn check_kind(kind: &RequestKind<'_>, principal: &Principal) -> Result<(), Box<R
 async fn serve_post(
     mcp: &McpService,
     headers: &mut HeaderMap,
-    body: &Bytes,
+    (body, turn): (&Bytes, Option<ScanTurn>),
     principal: &Principal,
     address: ClientAddress,
 ) -> Result<Served, Box<Response>> {
-    let turn = scan_turn(mcp, principal, body).await?;
     let message = Message::parse(body).ok_or_else(|| peek_method(body));
     let message = match message {
         Ok(message) => message,
@@ -367,17 +371,6 @@ fn serve_delete(mcp: &McpService, headers: &HeaderMap, principal: &Principal) ->
     Problem::new(ErrorCode::SessionNotFound, message).into()
 }
 
-/// Waits until the body of a request may be scanned on this thread.
-async fn scan_turn(
-    mcp: &McpService,
-    principal: &Principal,
-    body: &Bytes,
-) -> Result<Option<ScanTurn>, Box<Response>> {
-    let cpu_pool = &mcp.state.hub.budgets.cpu_pool;
-    let turn = cpu_pool.scan_turn(principal.realm, body.len()).await;
-    turn.map_err(|error| rejected(Problem::from(CallFailure::from(error))))
-}
-
 fn too_many_values() -> Box<Response> {
     rejected(InvalidMessage::InvalidRequest(TOO_MANY_VALUES.into()))
 }
@@ -396,10 +389,11 @@ async fn serve_with_rmcp(
     address: ClientAddress,
     session: Option<Arc<McpSession>>,
 ) -> Response {
-    let scan_turn = match scan_turn(mcp, &principal, &body).await {
+    let cpu_pool = &mcp.state.hub.budgets.cpu_pool;
+    let scan_turn = match cpu_pool.scan_turn(principal.realm, body.len()).await {
         Ok(Some(_)) if has_too_many_values(&body) => return *too_many_values(),
         Ok(scan_turn) => scan_turn,
-        Err(rejection) => return *rejection,
+        Err(error) => return Problem::from(CallFailure::from(error)).into_response(),
     };
     let events_only = accepts_only_events(&parts.headers);
     let accepts = match parts.method {

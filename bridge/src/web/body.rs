@@ -14,7 +14,7 @@ use http_body::Body;
 use tokio::time::timeout;
 
 use super::{AppState, Problem};
-use crate::budget::{BudgetExceeded, Party};
+use crate::budget::{BudgetExceeded, Party, ScanTurn};
 
 /// A body of at most this size usually arrives together with the head of its request.
 const SHORT_BODY_BYTES: u64 = 8 * 1024;
@@ -29,6 +29,8 @@ const UNAUTHENTICATED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// its JSON by U+FFFD. The caller of the request must have been authenticated. The body counts for
 /// the memory of the caller as long as any part of it exists.
 ///
+/// Returns the turn of a long body as well, for the scans that follow at once.
+///
 /// # Errors
 ///
 /// When the body is larger, did not arrive completely or in time, or when the caller already uses
@@ -37,7 +39,7 @@ pub(crate) async fn read_to_end_limited<B>(
     state: &AppState,
     body: B,
     caller: Party<RealmId>,
-) -> Result<Bytes, Problem>
+) -> Result<(Bytes, Option<ScanTurn>), Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -68,8 +70,7 @@ where
     let turn = cpu_pool.scan_turn(realm, bytes.len()).await;
     let turn = turn.map_err(CallFailure::from)?;
     let bytes = body::repair_surrogates(bytes);
-    drop(turn);
-    Ok(lease.attach_to(bytes))
+    Ok((lease.attach_to(bytes), turn))
 }
 
 fn no_memory_for_body(exceeded: BudgetExceeded) -> Problem {
@@ -94,7 +95,7 @@ pub(crate) async fn read_to_end_in_session<B, G>(
     body: B,
     caller: Party<RealmId>,
     begin_activity: impl FnOnce() -> G,
-) -> Result<Bytes, Problem>
+) -> Result<(Bytes, Option<ScanTurn>), Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,

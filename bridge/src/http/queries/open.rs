@@ -63,8 +63,9 @@ impl AppState {
     ) -> Result<Json<Value>, Problem> {
         let principal = self.authorize(parts, Scope::Query).await?;
         let caller = Party::new(client_address(&parts.extensions), principal.realm);
-        let body = read_to_end_limited(self, body, caller).await?;
+        let (body, scan_turn) = read_to_end_limited(self, body, caller).await?;
         let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
+        drop(scan_turn);
         if opening.timeout == Some(0) {
             let message = "`timeout` must be at least 1 ms: leave it out for the longest";
             return Err(Problem::new(ErrorCode::ProtocolViolation, message));
