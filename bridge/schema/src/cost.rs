@@ -43,8 +43,7 @@ pub struct CostModel {
 pub struct Cost {
     /// The steps to decide whether the value is valid.
     pub validate: u64,
-    /// The steps to collect all violations; `u64::MAX` if more than [`MAX_COPIED_BYTES`] would be
-    /// copied.
+    /// The steps to collect all violations.
     pub explain: u64,
 }
 
@@ -86,14 +85,20 @@ impl CostModel {
         let mut counter = Counter {
             nodes: &self.graph.nodes,
             remaining: max_steps,
-            copied_bytes: 0,
+            copied_bytes: None,
         };
-        let cost = counter.count(0, Instance::Value(value), SchemaPosition::ROOT)?;
-        let explain = match counter.copied_bytes {
-            0..=MAX_COPIED_BYTES => cost.explain,
-            _ => u64::MAX,
+        counter.count(0, Instance::Value(value), SchemaPosition::ROOT)
+    }
+
+    /// Whether at most [`MAX_COPIED_BYTES`] are copied to collect all violations of a value.
+    pub fn copies_little(&self, value: &Value) -> bool {
+        let mut counter = Counter {
+            nodes: &self.graph.nodes,
+            remaining: MAX_COST,
+            copied_bytes: Some(0),
         };
-        Some(Cost { explain, ..cost })
+        let counted = counter.count(0, Instance::Value(value), SchemaPosition::ROOT);
+        counted.is_some() && counter.copied_bytes <= Some(MAX_COPIED_BYTES)
     }
 }
 
@@ -132,8 +137,8 @@ impl SchemaPosition {
 struct Counter<'a> {
     nodes: &'a [Subschema],
     remaining: u64,
-    /// The size of the copies for violations. Counting stops beyond [`MAX_COPIED_BYTES`].
-    copied_bytes: usize,
+    /// The size of the copies for violations, if it is counted.
+    copied_bytes: Option<usize>,
 }
 
 impl Counter<'_> {
@@ -154,9 +159,10 @@ impl Counter<'_> {
         };
         let mut cost = Cost::uniform(self.spend(own)?);
         if position.is_in_union
+            && let Some(bytes) = &mut self.copied_bytes
             && let Instance::Value(value) = instance
         {
-            self.count_copy(value);
+            count_copy(bytes, value);
         }
         if node.keyword_cost.has_unique_items
             && let Instance::Value(Value::Array(items)) = instance
@@ -276,33 +282,30 @@ impl Counter<'_> {
         Some(steps)
     }
 
-    /// Counts a copy of a value. The time is bounded, because each value in it counts.
-    fn count_copy(&mut self, value: &Value) {
-        if self.copied_bytes > MAX_COPIED_BYTES {
-            return;
-        }
-        self.copied_bytes += VALUE_BYTES;
-        match value {
-            Value::String(text) => self.copied_bytes += text.len(),
-            Value::Array(items) => {
-                for item in items {
-                    self.count_copy(item);
-                }
-            }
-            Value::Object(members) => {
-                for (name, member) in members {
-                    self.copied_bytes += name.len();
-                    self.count_copy(member);
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Subtracts the steps from those that remain, and returns them; `None` if too few remain.
     fn spend(&mut self, steps: u64) -> Option<u64> {
         self.remaining = self.remaining.checked_sub(steps)?;
         Some(steps)
+    }
+}
+
+/// Adds the size of a copy of a value. Counting stops beyond [`MAX_COPIED_BYTES`], which bounds the
+/// time, because each value in it counts.
+fn count_copy(bytes: &mut usize, value: &Value) {
+    if *bytes > MAX_COPIED_BYTES {
+        return;
+    }
+    *bytes += VALUE_BYTES;
+    match value {
+        Value::String(text) => *bytes += text.len(),
+        Value::Array(items) => items.iter().for_each(|item| count_copy(bytes, item)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                *bytes += name.len();
+                count_copy(bytes, member);
+            }
+        }
+        _ => {}
     }
 }
 

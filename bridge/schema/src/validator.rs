@@ -172,11 +172,13 @@ impl Validator {
         }
         let mut violations = Vec::new();
         let mut has_more = false;
-        if cost.explain <= MAX_EXPLAIN_COST {
+        let has_unions = cost.explain != cost.validate;
+        if cost.explain <= MAX_EXPLAIN_COST && (!has_unions || self.cost_model.copies_little(value))
+        {
             let mut errors = validator.iter_errors(value);
             violations.extend(errors.by_ref().take(MAX_VIOLATIONS).map(Violation::from));
             has_more = errors.next().is_some();
-        } else if cost.explain == cost.validate {
+        } else if !has_unions {
             // Without unions, the first error does not depend on the other ones.
             violations.extend(validator.validate(value).err().map(Violation::from));
         }
