@@ -32,6 +32,7 @@ async fn run() -> ExitCode {
     } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
     settings.exclude_from_log(agent::logs_content);
     agent.0.own_program = std::env::current_exe().ok();
+    keep_state(settings.bridge_mut());
     let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
         Ok(agent_host) => agent_host,
         Err(error) => {
@@ -53,4 +54,15 @@ async fn run() -> ExitCode {
         agent.shutdown().await;
     }
     code
+}
+
+/// Lets MCP sessions survive restarts of the demo, unless a setting decides: in a folder beside this
+/// program, one for each port.
+fn keep_state(bridge: &mut bridge::Config) {
+    let port = bridge.network.bind.port();
+    let state = &mut bridge.state;
+    if port != 0 && state.state_key.is_none() && state.state_dir.is_none() {
+        let program = std::env::current_exe().ok();
+        state.state_dir = program.map(|it| it.with_file_name(format!("demo-app-state-{port}")));
+    }
 }
