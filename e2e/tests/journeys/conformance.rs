@@ -14,13 +14,7 @@ async fn suite_0_1_over_http() {
 
 #[tokio::test]
 async fn requirements_of_2025_11_25_over_http() {
-    run_suite(
-        Suite::V0_2_OF_2025_11_25,
-        Transport::Http,
-        (33, 69),
-        &[ROOT_UNIONS_MOVED],
-    )
-    .await;
+    run_suite(Suite::V0_2_OF_2025_11_25, Transport::Http, (33, 69), &[]).await;
 }
 
 #[tokio::test]
@@ -47,7 +41,7 @@ async fn suite_0_1_over_stdio() {
 
 #[tokio::test]
 async fn requirements_of_2025_11_25_over_stdio() {
-    let exceptions = [ROOT_UNIONS_MOVED, NO_HOST, NO_STREAMS, NO_SESSIONS];
+    let exceptions = [NO_HOST, NO_STREAMS, NO_SESSIONS];
     run_suite(
         Suite::V0_2_OF_2025_11_25,
         Transport::Stdio,
@@ -82,14 +76,6 @@ const NO_TASKS: [Exception; 10] = [
     no_tasks("tasks-required-task-error"),
     no_tasks("tasks-mrtr-composition"),
 ];
-
-const ROOT_UNIONS_MOVED: Exception = Exception {
-    scenario: "json-schema-2020-12",
-    check: "sep-2106-composition-keywords-preserved",
-    effect: ExceptionEffect::Fails,
-    reason: "it is of 2026-07-28: clients of older revisions refuse allOf at the root, so it is \
-             moved for them",
-};
 
 const NO_HOST: Exception = not_applicable(
     "dns-rebinding-protection",
