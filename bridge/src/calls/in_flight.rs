@@ -179,8 +179,9 @@ pub(super) async fn drive(
 /// Drives a call until it ends, until it needs input from the client, or until the future of
 /// `begin_detach` resolves.
 ///
-/// While a question to a client with an assumed timeout is open, it does not count. With the
-/// last answer it begins anew: a client that still listens then waits for the result.
+/// While a question to a client with an assumed timeout is open, it does not count. If the timeout
+/// has passed by the last answer, it begins anew: a client that still listens then waits for the
+/// result.
 pub(super) async fn drive_until<Detach: Future>(
     hub: &Hub,
     caller: &CallOptions<'_>,
@@ -209,11 +210,12 @@ pub(super) async fn drive_until<Detach: Future>(
         reporter: ProgressReporter::new(hub, caller, &name, started),
     };
     let mut detach = pin!(begin_detach());
+    let mut waits_since = Instant::now();
     // A handle ends the questions to the client, see `CallDriver::detach`.
-    let keeps_questions = matches!(
-        caller.limits.client_timeout,
-        Some(ClientTimeout::Assumed(_))
-    );
+    let patience = match caller.limits.client_timeout {
+        Some(ClientTimeout::Assumed(patience)) => Some(patience),
+        _ => None,
+    };
     loop {
         tokio::select! {
             biased;
@@ -235,11 +237,13 @@ pub(super) async fn drive_until<Detach: Future>(
             validated = &mut driver.validation => driver.on_validated(validated),
             Some(response) = next_response(&mut driver.open_requests), if driver.open_requests.is_some() => {
                 driver.deliver_response(response);
-                if keeps_questions && driver.unanswered.is_empty() {
+                let is_over = patience.is_some_and(|patience| waits_since.elapsed() >= patience);
+                if is_over && driver.unanswered.is_empty() {
+                    waits_since = Instant::now();
                     detach.set(begin_detach());
                 }
             }
-            left = &mut detach, if !keeps_questions || driver.unanswered.is_empty() => {
+            left = &mut detach, if patience.is_none() || driver.unanswered.is_empty() => {
                 driver.detach(&mut receiver).await;
                 drop(driver);
                 return DriveResult::Detached(InFlightCall { call, name, started, receiver }, left);

@@ -302,7 +302,7 @@ async fn a_question_to_a_client_without_a_profile_does_not_use_up_its_patience()
             assert_eq!(result_text(result), "asked");
             continue;
         }
-        // The time begins anew with the answer.
+        // The time was over, and begins again with the answer.
         let handle = handle_of(&stream.find_response().await["result"]);
         page.respond(&call, json!("asked")).await;
         let result = client.get_result(json!({ "handle": handle })).await;

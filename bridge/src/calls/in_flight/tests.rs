@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use bridge_protocol::{
-    BridgeToPage, CallContext, CallProgress, ClientRequest, ClientResponse, Definition as Sent,
-    Kind, RegistrationId, ToolCall,
+    BridgeToPage, CallContext, CallProgress, CallingClient, ClientInfo, ClientRequest,
+    ClientResponse, Definition as Sent, Kind, RegistrationId, ToolCall,
 };
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -24,11 +24,12 @@ use bridge_realm::realm::{CallerEvent, ConnectionId, PageAbilities, PageAnswer, 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Records the progress that a client receives: the seconds since the start, the value and the
-/// message.
+/// message. It lists its roots.
 #[derive(Default)]
 struct RecordingClient {
     started: Option<Instant>,
     progress_log: Mutex<Vec<(u64, f64, String)>>,
+    answers_after: Duration,
 }
 
 impl ClientChannel for RecordingClient {
@@ -46,7 +47,14 @@ impl ClientChannel for RecordingClient {
     }
 
     fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        panic!("unexpected request {}", request.method)
+        Box::pin(async move {
+            tokio::time::sleep(self.answers_after).await;
+            ClientResponse {
+                key: request.key,
+                result: to_raw_value(&json!({ "roots": [] })).ok(),
+                error: None,
+            }
+        })
     }
 
     fn uses_input_required(&self) -> bool {
@@ -144,6 +152,17 @@ impl Page {
         });
     }
 
+    fn list_roots(&self, call: &CallId) {
+        let request = ClientRequest {
+            key: "roots".to_owned(),
+            method: "roots/list".to_owned(),
+            params: to_raw_value(&json!({})).unwrap(),
+        };
+        self.apply(|realm, id, connection, now| {
+            realm.client_requests_received(id, connection, call, vec![request], now)
+        });
+    }
+
     fn complete(&self, call: &CallId) {
         let answer = Ok(PageAnswer::Value(Some(
             RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
@@ -165,6 +184,16 @@ async fn call_with_progress(
     let caller = CallOptions {
         call_context: CallContext {
             progress: true,
+            client: Some(Arc::new(CallingClient {
+                info: ClientInfo {
+                    name: "test".to_owned(),
+                    version: None,
+                    title: None,
+                },
+                protocol_version: None,
+                capabilities: to_raw_value(&json!({ "roots": {} })).ok(),
+                limits: None,
+            })),
             ..CallContext::default()
         },
         limits: DeliveryLimits {
@@ -191,7 +220,7 @@ async fn call_with_progress(
 fn recording_client() -> RecordingClient {
     RecordingClient {
         started: Some(Instant::now()),
-        progress_log: Mutex::default(),
+        ..RecordingClient::default()
     }
 }
 
@@ -278,6 +307,31 @@ async fn a_long_call_returns_a_handle_after_the_client_timeout() {
             .has_error_code(bridge_protocol::ErrorCode::HandleNotFound)
     );
     hub.result_store.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_patience_begins_again_with_an_answer_that_comes_after_it() {
+    let patience = Some(ClientTimeout::Assumed(50 * SECOND));
+    for (answers_after, handle_after) in [(1, 50), (49, 50), (60, 60 + 50)] {
+        let mut page = Page::connect();
+        let hub = Arc::clone(&page.hub);
+        let client = RecordingClient {
+            answers_after: answers_after * SECOND,
+            ..recording_client()
+        };
+        let started = Instant::now();
+        let handler = async {
+            let call = page.recv_call().await;
+            page.list_roots(&call);
+        };
+        let (early, ()) = tokio::join!(
+            call_with_progress(&hub, &client, patience, "work", json!({})),
+            handler
+        );
+        assert!(early.is_handle());
+        assert_eq!(started.elapsed().as_secs(), handle_after);
+        hub.result_store.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
