@@ -9,7 +9,7 @@ export function parseText(text: string, mimeType?: string): EncodedBytes {
   if (!url) return { data: text, mimeType: mimeType ?? sniffType(text) };
   const rest = text.slice(url[0].length);
   const data = url[2] ? rest.replace(/\s|%[0-9a-f]{2}/gi, (part) => (part[0] === "%" ? decodeURIComponent(part) : "")) : decodePercent(rest);
-  return { data, mimeType: mimeType ?? (url[1] || "text/plain") };
+  return { data, mimeType: mimeType ?? (url[1] || sniffType(data)) };
 }
 
 function decodePercent(text: string): string {

@@ -103,48 +103,50 @@ fn check_text(members: &Map<String, Value>, name: &str) -> Result<(), String> {
     }
 }
 
-/// Repairs the data and the type of a picture or a sound.
+/// Repairs the data and the type of a picture or a sound. A type of another kind, such as the one
+/// that browsers write for bytes of an unknown type, stays only if no other is known.
 fn repair_media(kind: &str, members: &mut Map<String, Value>) -> Result<(), String> {
     check_text(members, "data")?;
-    let is_of_kind = |mime_type: &str| {
-        let rest = mime_type.strip_prefix(kind);
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    repair_binary(members, "data", is_of_kind)?;
+    let url_type = repair_binary(members, "data")?;
     let data = members["data"].as_str().unwrap_or_default();
     if data.is_empty() {
         return Err("has no `data`".to_owned());
     }
-    if members.get("mimeType").is_none_or(Value::is_null)
-        && let Some(mime_type) = base64_text::picture_type(data)
-    {
-        members.insert("mimeType".to_owned(), json!(mime_type));
+    let fits = |mime_type: &&str| is_of_kind(mime_type, kind);
+    let url_type = url_type.as_deref();
+    let own_type = members.get("mimeType").and_then(Value::as_str);
+    let mime_type = url_type
+        .filter(fits)
+        .or(own_type.filter(fits))
+        .or(base64_text::picture_type(data).filter(fits))
+        .or(own_type)
+        .or(url_type);
+    if let Some(mime_type) = mime_type.map(Value::from) {
+        members.insert("mimeType".to_owned(), mime_type);
     }
     check_text(members, "mimeType")
 }
 
-/// Rewrites a member with binary data to standard base64. A known type in a data URL comes from the
-/// browser, and is therefore more certain than the one beside it: a canvas that does not support the
-/// requested type writes PNG.
-fn repair_binary(
-    members: &mut Map<String, Value>,
-    name: &str,
-    is_known: impl FnOnce(&str) -> bool,
-) -> Result<(), String> {
+/// Whether a media type is of a kind: `image/png` is an `image`.
+fn is_of_kind(mime_type: &str, kind: &str) -> bool {
+    let parts = mime_type.split_once('/');
+    parts.is_some_and(|(own, _)| own.eq_ignore_ascii_case(kind))
+}
+
+/// Rewrites a member with binary data to standard base64. Returns the type in a data URL: it comes
+/// from the browser, and is therefore more certain than the one beside it. A canvas that does not
+/// support the requested type writes PNG.
+fn repair_binary(members: &mut Map<String, Value>, name: &str) -> Result<Option<String>, String> {
     let Some(Value::String(text)) = members.get(name) else {
-        return Ok(());
+        return Ok(None);
     };
     let parsed = base64_text::parse(text)
         .map_err(|error| format!("has a `{name}` that is not base64: {error}"))?;
-    let mime_type = parsed.mime_type.filter(|it| is_known(it));
-    let mime_type = mime_type.map(str::to_owned);
+    let mime_type = parsed.mime_type.map(str::to_owned);
     if let Cow::Owned(data) = parsed.data {
         members[name] = Value::String(data);
     }
-    if let Some(mime_type) = mime_type {
-        members.insert("mimeType".to_owned(), Value::String(mime_type));
-    }
-    Ok(())
+    Ok(mime_type)
 }
 
 /// Repairs a link. Its name is a label, for which its title or its URI serves as well.
@@ -159,9 +161,11 @@ fn repair_link(members: &mut Map<String, Value>) -> Result<(), String> {
 }
 
 fn repair_content(content: &mut Map<String, Value>) -> Result<(), String> {
-    // The type that browsers write for bytes of an unknown one.
-    let is_known = |mime_type: &str| mime_type != "application/octet-stream";
-    repair_binary(content, "blob", is_known)?;
+    if let Some(mime_type) = repair_binary(content, "blob")?
+        && !mime_type.eq_ignore_ascii_case("application/octet-stream")
+    {
+        content.insert("mimeType".to_owned(), Value::String(mime_type));
+    }
     repair_fields(content, RESOURCE_CONTENTS)
         .map_err(|error| format!("cannot be passed on: {error}"))?;
     if content.contains_key("text") || content.contains_key("blob") {
@@ -258,8 +262,10 @@ impl RawBlock<'_> {
         let is_uri = |uri: &str| check_uri(uri).is_ok();
         let is_complete = match self.r#type.as_ref() {
             "text" => is_text(self.text),
-            "image" | "audio" => {
-                plain_text(self.data).is_some_and(is_data) && is_text(self.mime_type)
+            kind @ ("image" | "audio") => {
+                let is_type = |mime_type: &str| is_of_kind(mime_type, kind);
+                plain_text(self.data).is_some_and(is_data)
+                    && plain_text(self.mime_type).is_some_and(is_type)
             }
             "resource_link" => {
                 plain_text(self.uri).is_some_and(is_uri)
@@ -499,6 +505,23 @@ mod tests {
             (
                 json!({ "type": "audio", "data": "data:audio/wav;base64,AAA" }),
                 json!({ "type": "audio", "data": "AAA=", "mimeType": "audio/wav" }),
+            ),
+            (
+                json!({ "type": "image", "data": "data:IMAGE/PNG;base64,AA==" }),
+                json!({ "type": "image", "data": "AA==", "mimeType": "IMAGE/PNG" }),
+            ),
+            // A type of another kind is better than none.
+            (
+                json!({ "type": "audio", "data": "data:video/webm;base64,AA==" }),
+                json!({ "type": "audio", "data": "AA==", "mimeType": "video/webm" }),
+            ),
+            (
+                json!({ "type": "audio", "data": "data:;base64,AA==", "mimeType": "application/ogg" }),
+                json!({ "type": "audio", "data": "AA==", "mimeType": "application/ogg" }),
+            ),
+            (
+                json!({ "type": "image", "data": png, "mimeType": "application/octet-stream" }),
+                json!({ "type": "image", "data": png, "mimeType": "image/png" }),
             ),
             (
                 resource_block(json!({ "uri": "a:b", "text": null, "blob": "data:a/b;base64,AA" })),

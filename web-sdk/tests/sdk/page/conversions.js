@@ -69,7 +69,7 @@ export default {
   async "data URLs and base64 are accepted unchanged"() {
     const url = pageCanvas().toDataURL();
     const data = url.slice(url.indexOf(",") + 1);
-    for (const source of [url, data, { data }, { data, mimeType: "image/png" }]) {
+    for (const source of [url, data, { data }, { data, mimeType: "image/png" }, `data:;base64,${data}`]) {
       equal(await contentOf(content.image(source)), [{ type: "image", data, mimeType: "image/png" }]);
     }
     const svg = "<svg xmlns='http://www.w3.org/2000/svg'/>";
