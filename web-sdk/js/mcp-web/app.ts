@@ -10,7 +10,7 @@ const MIME_TYPE = "text/html;profile=mcp-app";
  * addresses in `csp` into a header, where they may have a path.
  */
 const UI_JSON =
-  /^{("csp":{(,?"(connect|resource|frame|baseUri)Domains":\[(,?"(https?|wss?):\/\/(\*\.)?([\w-]+(\.[\w-]+)*|\[[\da-f:]+])(:\d+)?(\/[\w.~%/-]*)?")*])*}|"permissions":{(,?"(camera|microphone|geolocation|clipboardWrite)":{})*}|"prefersBorder":(true|false)|"domain":"(https:\/\/)?[\w-]+(\.[\w-]+)*")?}$/;
+  /^{("csp":{(,?"(connect|resource|frame|baseUri)Domains":\[(,?"(https?|wss?):\/\/(\*\.)?([\w-]+(\.[\w-]+)*|\[[\da-f:]+])(:\d+)?(\/[\w.~%/:@!$&()*+=-]*)?")*])*}|"permissions":{(,?"(camera|microphone|geolocation|clipboardWrite)":{})*}|"prefersBorder":(true|false)|"domain":"(https:\/\/)?[\w-]+(\.[\w-]+)*")?}$/;
 
 /** The definitions that an app consists of. */
 export interface AppParts {

@@ -169,7 +169,10 @@ export type AppDefinition<InputSchema = any, OutputSchema = any, Value = any> = 
         html?: never;
       }
   ) & {
-    /** The origins that the page may load from; none unless listed here. */
+    /**
+     * The origins that the page may load from; none unless listed here. A path limits an origin: to everything below
+     * it if it ends with `/`, otherwise to one file.
+     */
     csp?: {
       /** Origins for `fetch`, `XMLHttpRequest` and WebSocket. */
       connectDomains?: readonly string[];

@@ -450,6 +450,7 @@ export default {
       { csp: { resourceDomains: ["a.example"] } },
       { csp: { frameDomains: ["https://a.example; script-src *"] } },
       { csp: { frameDomains: ["https://a.example/b;"] } },
+      { csp: { frameDomains: ["https://a.example/b,c"] } },
       { csp: { baseUriDomains: [7] } },
       { permissions: { camera: true } },
       { permissions: { usb: {} } },
@@ -463,7 +464,7 @@ export default {
       }
       assert(refused instanceof TypeError && refused.message.includes(`no host reads ${JSON.stringify(fields)} of app "a"`), refused?.message);
     }
-    const csp = { connectDomains: ["wss://a.example:8080", "https://*.b.example", "http://localhost:3000", "http://[::1]:80", "https://a.example/", "https://a.example/lib/v1.2/"], frameDomains: undefined };
+    const csp = { connectDomains: ["wss://a.example:8080", "https://*.b.example", "http://localhost:3000", "http://[::1]:80", "https://a.example/", "https://a.example/lib/v1.2/", "https://cdn.jsdelivr.net/npm/@a/chart.js@4.4.1/+esm"], frameDomains: undefined };
     const permissions = { camera: {}, clipboardWrite: {}, geolocation: undefined };
     mcpWeb.addApp({ name: "bare", html: "", handler() {}, csp: {}, permissions: {} });
     for (const domain of ["a904794854a047f6.claudemcpcontent.com", "www-example-com.oaiusercontent.com", "https://app.example.com", undefined]) {
