@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CallOptions, DeliveryLimits};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
-use crate::calls::media_budget::{EXHAUSTED, may_have_media, object_media_len};
+use crate::calls::media_budget::{may_have_media, object_media_len};
 use crate::calls::truncate::{ResultLimit, truncate};
 use crate::config::TextLimit;
 use crate::hub::Hub;
@@ -231,11 +231,12 @@ pub(super) async fn enforce_object_limit(
     }
 }
 
-/// Takes the media of a result from those that the client may still receive, or rejects it.
+/// Takes the media of a result from those that the client may still receive. Rejects a result of
+/// which nothing else remains.
 fn take_media(
     caller: &CallOptions<'_>,
     what: &str,
-    result: Object,
+    mut result: Object,
 ) -> Result<Object, RequestError> {
     let Some(budget) = &caller.media else {
         return Ok(result);
@@ -244,12 +245,15 @@ fn take_media(
     if budget.take(bytes) {
         return Ok(result);
     }
-    let data = json!({ "bytes": bytes, "media": budget.max() });
-    let message = format!("{what} has {bytes} bytes of media, and {EXHAUSTED}");
-    Err(RequestError::Failed(CallFailure {
-        data: to_raw_value(&data).ok(),
-        ..CallFailure::new(ErrorCode::ResultTooLarge, message)
-    }))
+    let taken = budget.take_from_object(&mut result);
+    taken.map(|()| result).map_err(|reason| {
+        let data = json!({ "bytes": bytes, "media": budget.max() });
+        let message = format!("{what} has {bytes} bytes of media, and {reason}");
+        RequestError::Failed(CallFailure {
+            data: to_raw_value(&data).ok(),
+            ..CallFailure::new(ErrorCode::ResultTooLarge, message)
+        })
+    })
 }
 
 /// Rejects contents of a resource that exceed the limit of the client. Contents that are text are

@@ -11,7 +11,7 @@ use bridge_protocol::ErrorCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use crate::calls::media_budget::{EXHAUSTED, MediaBudget, may_have_media, media_len};
+use crate::calls::media_budget::{MediaBudget, block_kind, may_have_media, media_len};
 use crate::config::{TextLimit, TextUnit};
 use crate::result_store::{ResultHandle, StoreFull};
 use bridge_mcp_results::built_result::BuiltResult;
@@ -177,6 +177,10 @@ impl<'a> GrantedMedia<'a> {
         self.blocks.get(index) == Some(&true)
     }
 
+    fn refusal(&self, content: &[Value]) -> String {
+        self.budget.refusal(content.iter().map(media_len).sum())
+    }
+
     fn give_back_all(&self, content: &[Value]) {
         let granted = content.iter().zip(&self.blocks);
         for (block, _) in granted.filter(|(_, granted)| **granted) {
@@ -283,6 +287,9 @@ fn truncate_content(
         total_text_bytes: whole.whole_text().len(),
         omitted_kinds,
         withheld_kinds,
+        withheld_because: media
+            .filter(|media| !media.is_complete())
+            .map(|media| media.refusal(&whole.content)),
         omits_structured: truncated.structured.is_none()
             && whole.structured.is_some()
             && !whole.text_mirrors_structured,
@@ -303,6 +310,7 @@ struct Excerpt {
     omitted_kinds: Vec<String>,
     /// The kinds of blocks that were left out because the client has received as much as it may.
     withheld_kinds: Vec<String>,
+    withheld_because: Option<String>,
     /// Whether structured content was left out that is not the text.
     omits_structured: bool,
     /// Whether the page's `_meta` was left out.
@@ -325,7 +333,7 @@ impl std::fmt::Display for ExceededLimit {
         match self {
             ExceededLimit::Bytes(bytes) => write!(f, "{bytes}"),
             ExceededLimit::Characters(max) => write!(f, "{max} characters of text"),
-            ExceededLimit::Media(max) => write!(f, "{max} bytes of media in one session"),
+            ExceededLimit::Media(max) => write!(f, "{max} bytes of media"),
         }
     }
 }
@@ -356,8 +364,8 @@ impl Remainder {
         for (kind, count) in count_kinds(&excerpt.withheld_kinds) {
             note += &format!(" {count} × {kind} left out.");
         }
-        if !excerpt.withheld_kinds.is_empty() {
-            note += &format!(" Because {EXHAUSTED}.");
+        if let Some(reason) = &excerpt.withheld_because {
+            note += &format!(" Because {reason}.");
         }
         if excerpt.omits_structured {
             note += " structuredContent left out.";
@@ -444,14 +452,6 @@ fn store_full_reason(why: StoreFull) -> &'static str {
             "it is larger than all results of one token may be (half of `max_kept_bytes`)"
         }
     }
-}
-
-/// The kind of a block that is not text, for the note.
-fn block_kind(block: &Value) -> String {
-    let mime_type = block["mimeType"].as_str();
-    let mime_type = mime_type.or_else(|| block.pointer("/resource/mimeType")?.as_str());
-    let kind = mime_type.or(block["type"].as_str()).unwrap_or("block");
-    kind.chars().take(40).collect()
 }
 
 /// Counts each kind. Of more than four different kinds, the last ones are counted as "other".

@@ -134,10 +134,8 @@ fn media_are_summed_over_results_and_left_out_beyond_the_budget() {
         assert!(send(600).0, "{kind}");
         let (_, withheld) = send(404);
         let note = note_text(&withheld);
-        assert!(
-            note.contains("1000 bytes of media in one session"),
-            "{note}"
-        );
+        assert!(note.contains("takes 1000 bytes of media."), "{note}");
+        assert!(note.contains("reconnect to this server"), "{note}");
         assert!(note.contains(&format!("1 × {named} left out")), "{note}");
         assert_eq!(withheld.content.last(), Some(&text), "{kind}");
         assert_eq!(withheld.content.len(), 3, "{kind}");
@@ -145,6 +143,11 @@ fn media_are_summed_over_results_and_left_out_beyond_the_budget() {
         // The omitted block was not taken from the budget.
         assert!(send(400).0, "{kind}");
         assert!(!send(4).0, "{kind}");
+        // More than a new session could receive.
+        let (_, too_large) = send(1_004);
+        let note = note_text(&too_large);
+        assert!(note.contains("at most 1000 bytes of media"), "{note}");
+        assert!(!note.contains("reconnect"), "{note}");
         let plain = truncated_with(from_blocks(json!([text])), byte_limit(9_000), Some(&budget));
         assert_eq!(plain.0.content.first(), Some(&text), "{kind}");
         assert!(plain.1.is_none(), "{kind}");
