@@ -102,7 +102,8 @@ impl BuiltResult {
         }
     }
 
-    /// The result as the contents of a resource: one content for each block that is not a link.
+    /// The result as the contents of a resource: one content for each block that is not a link, and
+    /// one for structured content that no text repeats.
     pub fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
         let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
         let text_type = json!(if self.text_mirrors_structured {
@@ -110,7 +111,7 @@ impl BuiltResult {
         } else {
             "text/plain"
         });
-        let contents: Vec<_> = self
+        let mut contents: Vec<_> = self
             .content
             .iter()
             .filter_map(|block| match block["type"].as_str()? {
@@ -120,13 +121,15 @@ impl BuiltResult {
                 _ => None,
             })
             .collect();
-        match &self.structured {
-            Some(structured) if contents.is_empty() => {
-                let text = json!(structured.to_string());
-                vec![content(&json!("application/json"), "text", &text)]
+        if let Some(structured) = &self.structured
+            && !self.text_mirrors_structured
+        {
+            let text = json!(structured.to_string());
+            if !contents.iter().any(|content| content["text"] == text) {
+                contents.push(content(&json!("application/json"), "text", &text));
             }
-            _ => contents,
         }
+        contents
     }
 }
 
@@ -182,6 +185,34 @@ mod tests {
             "_meta": { "mcp-web/page": { "skipped": 2 }, "mcp-web/error": { "code": "HandlerFailed" } },
         });
         assert_eq!(result, expected);
+    }
+
+    #[test]
+    fn the_contents_of_a_resource_are_the_whole_result() {
+        let structured = json!({ "a": 1 });
+        let content = |mime_type: &str, text: &str| json!({ "uri": "x:y", "mimeType": mime_type, "text": text });
+        let json = content("application/json", r#"{"a":1}"#);
+        for (text, mirrors, expected) in [
+            (Some(r#"{"a":1}"#), true, vec![json.clone()]),
+            (None, false, vec![json.clone()]),
+            (Some("one"), false, vec![content("text/plain", "one"), json]),
+            (
+                Some(r#"{"a":1}"#),
+                false,
+                vec![content("text/plain", r#"{"a":1}"#)],
+            ),
+        ] {
+            let result = BuiltResult {
+                content: text
+                    .map(|text| text_block(text.to_owned()))
+                    .into_iter()
+                    .collect(),
+                structured: Some(structured.clone()),
+                text_mirrors_structured: mirrors,
+                ..BuiltResult::default()
+            };
+            assert_eq!(result.to_resource_contents("x:y"), expected);
+        }
     }
 
     #[test]
