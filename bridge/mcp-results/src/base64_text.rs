@@ -85,7 +85,8 @@ pub(crate) fn picture_type(data: &str) -> Option<&'static str> {
     found.map(|(_, mime_type)| *mime_type)
 }
 
-fn strip_scheme(text: &str) -> Option<&str> {
+/// Returns what follows `data:` in a data URL.
+pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let scheme = text.get(.."data:".len())?;
     scheme

@@ -3,6 +3,8 @@
 //!
 //! The JSON is not parsed: numbers stay as the page wrote them, however many values there are.
 
+use std::borrow::Cow;
+
 use crate::base64_text;
 
 /// Objects up to this length, and strings in longer ones up to the second length, are repeated.
@@ -25,14 +27,13 @@ pub fn may_repeat_media(json: &str) -> bool {
     }
     let mut at = 0;
     while let Some(window) = json.as_bytes().get(at..at + WINDOW_BYTES) {
-        if !window.iter().all(is_base64_digit) {
+        if !window.iter().all(may_be_in_base64) {
             at += STEP_BYTES;
             continue;
         }
         let (before, after) = json.split_at(at);
         let start = before.rfind('"').map_or(0, |quote| quote + 1);
-        let beginning = &json[start..];
-        if beginning.starts_with("data:") || base64_text::picture_type(beginning).is_some() {
+        if begins_as_media(&json[start..]) {
             return true;
         }
         let Some(end) = after.find('"') else {
@@ -81,22 +82,34 @@ fn string_end(json: &str, start: usize) -> Option<usize> {
 
 /// Describes the media in the content of a string, as the content of a string.
 fn describe(string: &str) -> Option<String> {
-    let length = string.len();
-    if length <= MAX_REPEATED_STRING_BYTES {
+    if string.len() <= MAX_REPEATED_STRING_BYTES || !begins_as_media(string) {
         return None;
     }
-    let parsed = base64_text::parse(string).ok()?;
+    let text = if string.contains('\\') {
+        Cow::Owned(serde_json::from_str(&format!("\"{string}\"")).ok()?)
+    } else {
+        Cow::Borrowed(string)
+    };
+    let parsed = base64_text::parse(&text).ok()?;
     let (mime_type, form) = match parsed.mime_type {
         Some(mime_type) => (mime_type, "a data URL"),
         None => (base64_text::picture_type(&parsed.data)?, "base64"),
     };
-    let is_plain = mime_type.len() <= MAX_TYPE_BYTES && !mime_type.contains(['"', '\\']);
+    let needs_escape = |c: char| matches!(c, '"' | '\\') || c.is_control();
+    let is_plain = mime_type.len() <= MAX_TYPE_BYTES && !mime_type.contains(needs_escape);
+    let length = text.len();
     is_plain
         .then(|| format!("({mime_type} in {form} of {length} characters: see structuredContent)"))
 }
 
-fn is_base64_digit(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+/// Whether the content of a string begins as a data URL or as a picture in base64.
+fn begins_as_media(string: &str) -> bool {
+    base64_text::strip_scheme(string).is_some() || base64_text::picture_type(string).is_some()
+}
+
+/// Whether a byte may be in base64 with line breaks, which are escaped.
+fn may_be_in_base64(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'\\')
 }
 
 #[cfg(test)]
@@ -116,6 +129,14 @@ mod tests {
         let png_note = note("image/png in base64 of 1612");
         let webp_note = note("image/webp in base64 of 1616");
         let filler = "some text; ".repeat(500);
+        // Each line has 76 characters, as in MIME.
+        let in_lines = |base64: &str| {
+            let lines = base64.as_bytes().chunks(76);
+            let lines: Vec<_> = lines
+                .map(|line| std::str::from_utf8(line).unwrap())
+                .collect();
+            lines.join("\\n")
+        };
         for (json, expected) in [
             (
                 format!(r#"{{"a":"{url}","b":"{filler}"}}"#),
@@ -135,6 +156,18 @@ mod tests {
                     r#"{{"a":"{webp_note}","b":"\"{filler}\\","c":"{png_note}","n":18446744073709551616}}"#
                 )),
             ),
+            // Line breaks and other escapes, and a scheme in capitals.
+            (
+                format!(r#"{{"a":"{}","b":"{filler}"}}"#, in_lines(&png)),
+                Some(format!(
+                    r#"{{"a":"{}","b":"{filler}"}}"#,
+                    note("image/png in base64 of 1633")
+                )),
+            ),
+            (
+                format!(r#"{{"a":"DATA:image\/png;base64,{data}","b":"{filler}"}}"#),
+                Some(format!(r#"{{"a":"{url_note}","b":"{filler}"}}"#)),
+            ),
             // Short objects, names, and text that is not a picture.
             (format!(r#"{{"a":"{url}"}}"#), None),
             (format!(r#"{{"{png}":1,"b":"{filler}"}}"#), None),
@@ -145,6 +178,10 @@ mod tests {
             ),
             (
                 format!(r#"{{"a":"data:a\"b;base64,{data}","b":"{filler}"}}"#),
+                None,
+            ),
+            (
+                format!(r#"{{"a":"data:a\nb;base64,{data}","b":"{filler}"}}"#),
                 None,
             ),
             (
