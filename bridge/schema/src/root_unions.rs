@@ -61,6 +61,7 @@ pub fn without_root_unions(schema: &Value) -> Option<Value> {
         branches.collect(schema, &rules, MAX_NESTING);
         add_properties(&mut plain, branches);
     }
+    remove_undefined_required(&mut plain);
     describe_rules(&mut plain, &rules);
     Some(Value::Object(plain))
 }
@@ -69,7 +70,7 @@ pub fn without_root_unions(schema: &Value) -> Option<Value> {
 struct BranchProperties<'a> {
     properties: Vec<(&'a str, &'a Value)>,
     known: HashSet<(&'a str, &'a Value)>,
-    /// The properties that the branches of the root's `allOf` require, also those that are left out.
+    /// The properties that the branches of the root's `allOf` require.
     required: Vec<&'a Value>,
     /// The number of values that may still be searched.
     remaining: usize,
@@ -152,7 +153,22 @@ fn resolve_reference<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .unwrap_or(schema)
 }
 
-/// Adds what was found to the root. Gemini refuses a required property that is not defined.
+/// Removes the names of properties that are not defined from `required`. Gemini refuses them.
+pub fn remove_undefined_required(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(mut required)) = schema.shift_remove("required") else {
+        return;
+    };
+    let properties = schema.get("properties");
+    required.retain(|name| {
+        let name = name.as_str();
+        name.is_some_and(|name| properties.and_then(|it| it.get(name)).is_some())
+    });
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+}
+
+/// Adds what was found to the root.
 fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
     if let Some(properties) = plain
         .entry("properties")
@@ -177,20 +193,13 @@ fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
             }
         }
     }
-    let is_listed = |name: &&Value| {
-        let properties = plain.get("properties");
-        name.as_str()
-            .is_some_and(|name| properties.and_then(|it| it.get(name)).is_some())
-    };
-    let found_required: Vec<_> = found.required.into_iter().filter(is_listed).collect();
-    if !found_required.is_empty()
-        && let Some(required) = plain
-            .entry("required")
-            .or_insert_with(|| json!([]))
-            .as_array_mut()
+    if let Some(required) = plain
+        .entry("required")
+        .or_insert_with(|| json!([]))
+        .as_array_mut()
     {
         let mut known: HashSet<Value> = required.iter().cloned().collect();
-        for name in found_required {
+        for name in found.required {
             if known.insert(name.clone()) {
                 required.push(name.clone());
             }
@@ -251,16 +260,20 @@ mod tests {
             json!({"properties": {"deep": {}}}),
             |inner, _| json!({"allOf": [inner]}),
         );
-        let schema = json!({"type": "object", "unevaluatedProperties": false, "required": ["own"],
-        "allOf": [
-            {"properties": {"größe": {}, "a": {}}, "required": ["größe", "a", "deep", "own", 7]},
-            deep,
-        ]});
-        let plain = without_root_unions(&schema).unwrap();
+        let schema = |own: &str| {
+            json!({"type": "object", "unevaluatedProperties": false, "required": ["größe", own],
+            "allOf": [
+                {"properties": {"größe": {}, "a": {}}, "required": [own, "deep", 7]},
+                deep,
+            ]})
+        };
+        let plain = without_root_unions(&schema("a")).unwrap();
         assert_eq!(plain["properties"], json!({"a": {}}));
-        assert_eq!(plain["required"], json!(["own", "a"]));
+        assert_eq!(plain["required"], json!(["a"]));
         assert_eq!(plain.get("unevaluatedProperties"), None);
         assert!(plain["description"].as_str().unwrap().contains("größe"));
+        let plain = without_root_unions(&schema("deep")).unwrap();
+        assert_eq!(plain.get("required"), None);
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(super) fn normalize(schema: &Value, provider: Provider) -> Value {
     let mut schema = Value::Object(schema);
     if provider == Provider::Gemini {
         walk::for_each_subschema(&mut schema, &mut |schema| {
-            remove_undefined_required(schema);
+            root_unions::remove_undefined_required(schema);
             replace_type_list(schema);
         });
     }
@@ -112,20 +112,6 @@ fn replace_booleans_within(schema: &mut Map<String, Value>) {
         Value::Bool(false) => *inner = json!({ "not": {} }),
         _ => {}
     });
-}
-
-fn remove_undefined_required(schema: &mut Map<String, Value>) {
-    let Some(Value::Array(mut required)) = schema.shift_remove("required") else {
-        return;
-    };
-    let properties = schema.get("properties");
-    required.retain(|name| {
-        let name = name.as_str();
-        name.is_some_and(|name| properties.and_then(|it| it.get(name)).is_some())
-    });
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), required.into());
-    }
 }
 
 /// Replaces a list of types by `anyOf` with a branch for each. Both forms of schemas that the
