@@ -1,6 +1,6 @@
 //! Pictures and files: those that a person attaches to a prompt, and those in results of tools.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use agent_tools::{AgentFailure, text};
 use base64::Engine;
@@ -31,8 +31,14 @@ pub(super) struct PromptAttachments {
 /// Decides which pictures and files the model of a query gets.
 #[derive(Debug, Default)]
 pub(crate) struct MediaFilter {
-    passed: AtomicUsize,
-    passed_bytes: AtomicUsize,
+    passed: Mutex<PassedMedia>,
+}
+
+/// The pictures and files that the model gets.
+#[derive(Debug, Default)]
+struct PassedMedia {
+    count: usize,
+    bytes: usize,
 }
 
 impl MediaFilter {
@@ -70,34 +76,51 @@ impl MediaFilter {
         Ok(converted)
     }
 
-    /// Returns those of a result that the model gets. The text of the result describes all.
-    pub(super) fn filter(&self, media: Vec<Media>, model: &dyn Model) -> Vec<Media> {
-        let media = media.into_iter();
-        media
-            .filter(|media| self.reason_to_omit(media, model).is_none())
-            .collect()
+    /// Returns the pictures of a result that the model gets, and a note about each other one. The
+    /// text of the result describes all.
+    pub(super) fn filter(
+        &self,
+        pictures: Vec<Media>,
+        model: &dyn Model,
+    ) -> (Vec<Media>, Vec<String>) {
+        let (mut passed, mut notes) = (Vec::new(), Vec::new());
+        for (number, picture) in (1..).zip(pictures) {
+            match self.reason_to_omit(&picture, model) {
+                None => passed.push(picture),
+                Some(reason) => notes.push(format!("Picture {number} is left out: {reason}.")),
+            }
+        }
+        (passed, notes)
     }
 
     /// Counts the media, unless the model does not get them.
-    fn reason_to_omit(&self, media: &Media, model: &dyn Model) -> Option<&'static str> {
+    fn reason_to_omit(&self, media: &Media, model: &dyn Model) -> Option<String> {
         let bytes = media.data.len();
-        if !model.reads_media(&media.mime_type) || !media.has_content_of_its_type() {
-            Some("this model cannot read it")
+        let mime_type = &media.mime_type;
+        if !model.reads_media(mime_type) {
+            Some("this model cannot read it".to_owned())
+        } else if !media.has_content_of_its_type() {
+            Some(format!("its content is not {mime_type}"))
         } else if bytes > MAX_MEDIA_BYTES {
-            Some("it is too large for this model")
-        } else if !self.has_room_for(bytes)
-            || self.passed.fetch_add(1, Ordering::Relaxed) >= MAX_MEDIA
-        {
-            Some("there were too many files before it for this model")
+            Some("it is too large for this model".to_owned())
+        } else if !self.has_room_for(bytes) {
+            Some("there were too many files before it for this model".to_owned())
         } else {
             None
         }
     }
 
     fn has_room_for(&self, bytes: usize) -> bool {
-        let add = |sum: usize| Some(sum + bytes).filter(|sum| *sum <= MAX_ALL_MEDIA_BYTES);
-        let order = Ordering::Relaxed;
-        self.passed_bytes.fetch_update(order, order, add).is_ok()
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let with_it = PassedMedia {
+            count: passed.count + 1,
+            bytes: passed.bytes + bytes,
+        };
+        let has_room = with_it.count <= MAX_MEDIA && with_it.bytes <= MAX_ALL_MEDIA_BYTES;
+        if has_room {
+            *passed = with_it;
+        }
+        has_room
     }
 }
 
@@ -188,10 +211,39 @@ mod tests {
             ),
             item(
                 "e.png",
-                r#"image/png, 3 bytes); this model cannot read it"}"#,
+                r#"image/png, 3 bytes); its content is not image/png"}"#,
             ),
         ];
         assert_eq!(converted.items, expected);
+    }
+
+    #[test]
+    fn pictures_of_results_are_left_out_with_the_reason() {
+        let picture = |mime_type: &str, data: &str| Media {
+            name: None,
+            mime_type: mime_type.to_owned(),
+            data: data.into(),
+        };
+        let pictures = vec![
+            picture("image/png", "AAAA"),
+            picture("image/png", PNG),
+            picture("image/x", PNG),
+        ];
+        let filter = MediaFilter::default();
+        let (passed, notes) = filter.filter(pictures, &FakeModel::new([]));
+        assert_eq!(passed, [picture("image/png", PNG)]);
+        let expected = [
+            "Picture 1 is left out: its content is not image/png.",
+            "Picture 3 is left out: this model cannot read it.",
+        ];
+        assert_eq!(notes, expected);
+        // A picture for which there is no room takes none of it.
+        let large = PNG.to_owned() + &"AAAA".repeat(1_000_000);
+        let large = vec![picture("image/png", &large); MAX_MEDIA];
+        assert_eq!(filter.filter(large, &FakeModel::new([])).0.len(), 3);
+        let small = vec![picture("image/png", PNG); MAX_MEDIA];
+        let (passed, notes) = filter.filter(small, &FakeModel::new([]));
+        assert_eq!((passed.len(), notes.len()), (MAX_MEDIA - 4, 4));
     }
 
     #[test]

@@ -157,11 +157,15 @@ impl<'a> ToolRunner<'a> {
     ) -> FinishedCall {
         let is_error = output.is_error();
         let max_bytes = self.input.limits.max_tool_result_bytes;
-        let text = truncate(output.text, max_bytes, self.boundary);
-        let media = &self.input.state.media;
+        let mut text = truncate(output.text, max_bytes, self.boundary);
+        let filter = &self.input.state.media;
+        let (media, notes) = filter.filter(output.pictures, self.input.model);
+        for note in &notes {
+            self.boundary.append_note(&mut text, note);
+        }
         FinishedCall {
             result: CallResult {
-                media: media.filter(output.pictures, self.input.model),
+                media,
                 ..CallResult::new(call, text, is_error)
             },
             outcome: output.outcome,
