@@ -29,17 +29,13 @@ use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
 impl CompatService {
-    /// Answers a JSON-RPC message.
-    pub(crate) async fn answer(&self, request: CompatRequest<'_>) -> Reply {
-        let scan_turn = match request.caller {
-            Ok(caller) => self.scan_turn(caller.realm, request.body.len()).await,
-            // Without a valid token, only a short body is read.
-            Err(_) => Ok(None),
-        };
-        let scan_turn = match scan_turn {
-            Ok(scan_turn) => scan_turn,
-            Err(error) => return error.into_reply(None),
-        };
+    /// Answers a JSON-RPC message, which is parsed in the first poll. `scan_turn` is the turn of its
+    /// body.
+    pub(crate) async fn answer(
+        &self,
+        request: CompatRequest<'_>,
+        scan_turn: Option<ScanTurn>,
+    ) -> Reply {
         let message = CompatMessage::parse(request.body);
         drop(scan_turn);
         let Some(message) = message else {
@@ -325,4 +321,47 @@ fn write_list<T>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_auth::Authenticator;
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::agent_queries::AgentQueries;
+    use crate::config::Config;
+    use crate::hub::Hub;
+
+    #[tokio::test]
+    async fn a_long_message_is_parsed_in_the_turn_of_its_body() {
+        let agent_queries = Arc::<AgentQueries>::default();
+        let hub = Hub::new(Config::default(), |_, _| Ok(()), agent_queries.clone());
+        let tokens = Authenticator::new(&[], &hub.config.identity.jwt_settings()).unwrap();
+        let principal = tokens.verify(Some("token-of-a-test-0123456789")).await;
+        let realm = principal.as_ref().unwrap().realm;
+        let service = CompatService::new(&hub, &agent_queries, &Arc::new(tokens));
+        // All turns are taken, and another text waits for one.
+        let mut turns = Vec::new();
+        let waiting = loop {
+            let pool = &hub.budgets.cpu_pool;
+            let mut turn = Box::pin(pool.scan_turn(realm, INLINE_LIMIT + 1));
+            match (&mut turn).now_or_never() {
+                Some(granted) => turns.push(granted.unwrap()),
+                None => break turn,
+            }
+        };
+        let padding = " ".repeat(INLINE_LIMIT);
+        let body = json!({ "method": "notifications/x", "params": { "name": padding } });
+        let body = body.to_string();
+        let request = CompatRequest {
+            body: body.as_bytes(),
+            caller: &Ok(principal.unwrap()),
+            mcp_session: None,
+            address: std::net::IpAddr::from([127, 0, 0, 1]).into(),
+        };
+        let reply = service.answer(request, turns.pop().flatten());
+        assert!(matches!(reply.now_or_never(), Some(Reply::Accepted)));
+        assert!(waiting.now_or_never().is_some());
+    }
 }

@@ -107,13 +107,12 @@ where
         Ok(principal) => {
             let caller = Party::new(address, principal.realm);
             let begin_activity = || service.sessions.begin_request(session_id(&parts.headers)?);
-            let read = read_to_end_in_session(state, body, caller, begin_activity).await;
-            read.map(|(body, _)| body)
+            read_to_end_in_session(state, body, caller, begin_activity).await
         }
         // The id of a query, which is in the body, may be the credential.
-        Err(_) => read_unauthenticated(body).await,
+        Err(_) => read_unauthenticated(body).await.map(|body| (body, None)),
     };
-    let body = match body {
+    let (body, scan_turn) = match body {
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
@@ -123,7 +122,7 @@ where
         mcp_session: session_id(&parts.headers),
         address,
     };
-    match service.answer(request).await {
+    match service.answer(request, scan_turn).await {
         Reply::Message { body, mcp_session } => message_response(body, mcp_session),
         Reply::Rejected { body, code } => rejected_response(body, code, caller.is_ok()),
         Reply::Accepted => StatusCode::ACCEPTED.into_response(),
