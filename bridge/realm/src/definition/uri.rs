@@ -33,7 +33,10 @@ pub fn check_uri(uri: &str) -> Result<(), String> {
     let parts = uri.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
     let is_text = !uri.chars().any(|c| c.is_whitespace() || c.is_control());
     let Some((scheme, rest)) = parts.filter(|_| is_text) else {
-        return Err("it is not a URI: write it as `scheme:…`, such as `board://cards`".to_owned());
+        return Err(
+            "it is not a URI: write it as `scheme:…`, such as `board://cards`, with %20 for a blank"
+                .to_owned(),
+        );
     };
     let scheme = scheme.to_ascii_lowercase();
     let needs_host = SCHEMES_WITH_HOST.contains(&scheme.as_str());
