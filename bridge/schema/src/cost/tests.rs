@@ -2,6 +2,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::Validator;
+use crate::validation_failure::ValidationFailure;
 
 /// A schema with this number of definitions that have this number of properties each. `target`
 /// returns the definition that a property of a definition refers to.
@@ -154,4 +155,26 @@ fn resources_that_would_be_compiled_exponentially_often_are_refused() {
     assert!(few.validate(&json!({"v": {"a": {"b": 1}}})).is_err());
     let error = Validator::new(resources(40)).unwrap_err();
     assert!(error.contains("remove `$id`"), "{error}");
+}
+
+#[test]
+fn violations_are_collected_unless_a_union_copies_too_much() {
+    let branch = json!({"required": ["a"]});
+    let branches = json!([branch, branch]);
+    // Each branch copies the object, and the name and the text of its member.
+    let text = MAX_COPIED_BYTES / 2 - 2 * VALUE_BYTES - "v".len();
+    for (keyword, bytes, copies_little) in [
+        ("anyOf", text, true),
+        ("anyOf", text + 1, false),
+        ("allOf", text + 1, true),
+    ] {
+        let validator = Validator::new(json!({ keyword: branches })).unwrap();
+        let value = json!({"v": "x".repeat(bytes)});
+        assert_eq!(validator.cost_model.copies_little(&value), copies_little);
+        let failure = validator.validate(&value).unwrap_err();
+        let ValidationFailure::InvalidValue { violations, .. } = failure else {
+            panic!("{failure:?}");
+        };
+        assert_eq!(violations.is_empty(), !copies_little, "{keyword} {bytes}");
+    }
 }
