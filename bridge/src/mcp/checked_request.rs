@@ -64,6 +64,7 @@ impl<'a> CheckedRequest<'a> {
         params: &'a Params<'a>,
         principal: &'a Principal,
         address: ClientAddress,
+        has_older_headers: bool,
     ) -> Result<Self, Refused> {
         let events_only = accepts_only_events(headers).ok_or(Refused::ByRmcp)?;
         let version = params.meta.protocol_version.and_then(json_string);
@@ -92,7 +93,7 @@ impl<'a> CheckedRequest<'a> {
             client,
             session,
             is_modern: version.is_some_and(|version| version == MODERN_VERSION.as_str()),
-            has_older_headers: false,
+            has_older_headers,
             events_only,
             log_level,
         })

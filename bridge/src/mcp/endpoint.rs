@@ -247,12 +247,10 @@ async fn serve_post(
         &message.params,
         principal,
         address,
+        has_older_headers,
     );
     let request = match checked {
-        Ok(mut request) => {
-            request.has_older_headers = has_older_headers;
-            request
-        }
+        Ok(request) => request,
         Err(refused) => return Ok(Served::refused(refused)),
     };
     request.wait_for_bare_session().await;

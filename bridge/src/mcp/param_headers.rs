@@ -39,9 +39,12 @@ pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<()
     let arguments = request.params.arguments.map(RawValue::get).unwrap_or("{}");
     let order =
         (arguments.len() > INLINE_LIMIT).then(|| WorkOrder::for_json(realm, arguments.len()));
-    let (arguments, headers) = (arguments.to_owned(), request.headers.clone());
-    let is_optional = request.has_older_headers;
-    let work = move || check_headers(&tool, &arguments, &headers, is_optional);
+    let arguments = arguments.to_owned();
+    let headers = ParamHeaders {
+        headers: request.headers.clone(),
+        are_optional: request.has_older_headers,
+    };
+    let work = move || check_headers(&tool, &arguments, &headers);
     match hub.run_work_unless_small(order, work).await {
         Ok(checked) => {
             checked.map_err(|mismatch| ErrorData::new(ErrorCode::HEADER_MISMATCH, mismatch, None))
@@ -53,11 +56,17 @@ pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<()
     }
 }
 
+/// The headers of a call.
+struct ParamHeaders {
+    headers: HeaderMap,
+    /// Whether those of arguments may be absent.
+    are_optional: bool,
+}
+
 fn check_headers(
     tool: &SharedDefinition,
     arguments: &str,
-    headers: &HeaderMap,
-    is_optional: bool,
+    headers: &ParamHeaders,
 ) -> Result<(), String> {
     // The validation of the arguments refuses so many values.
     if value_count::exceeds(arguments, MAX_VALUES) {
@@ -65,81 +74,75 @@ fn check_headers(
     }
     let arguments = serde_json::from_str(arguments).unwrap_or_default();
     match tool.published().get("inputSchema") {
-        Some(Value::Object(schema)) => {
-            check_properties(schema, &arguments, (headers, is_optional), "")
-        }
+        Some(Value::Object(schema)) => headers.check_properties(schema, &arguments, ""),
         _ => Ok(()),
     }
 }
 
-/// Checks the properties of a schema, whose value is at `path` in the arguments.
-fn check_properties(
-    schema: &Map<String, Value>,
-    arguments: &Value,
-    (headers, is_optional): (&HeaderMap, bool),
-    path: &str,
-) -> Result<(), String> {
-    let Some(Value::Object(properties)) = schema.get("properties") else {
-        return Ok(());
-    };
-    for (name, schema) in properties {
-        let Value::Object(schema) = schema else {
-            continue;
+impl ParamHeaders {
+    /// Checks the properties of a schema, whose value is at `path` in the arguments.
+    fn check_properties(
+        &self,
+        schema: &Map<String, Value>,
+        arguments: &Value,
+        path: &str,
+    ) -> Result<(), String> {
+        let Some(Value::Object(properties)) = schema.get("properties") else {
+            return Ok(());
         };
-        let path = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{path}.{name}")
-        };
-        let value = arguments.get(name).unwrap_or(&Value::Null);
-        if let Some(Value::String(header)) = schema.get("x-mcp-header")
-            && !header.is_empty()
-        {
-            let header = format!("Mcp-Param-{header}");
-            if !is_optional || headers.contains_key(&header) {
-                check_header(headers, &header, value, &path)?;
+        for (name, schema) in properties {
+            let Value::Object(schema) = schema else {
+                continue;
+            };
+            let path = if path.is_empty() {
+                name.clone()
+            } else {
+                format!("{path}.{name}")
+            };
+            let value = arguments.get(name).unwrap_or(&Value::Null);
+            if let Some(Value::String(header)) = schema.get("x-mcp-header")
+                && !header.is_empty()
+            {
+                self.check(&format!("Mcp-Param-{header}"), value, &path)?;
             }
+            self.check_properties(schema, value, &path)?;
         }
-        check_properties(schema, value, (headers, is_optional), &path)?;
+        Ok(())
     }
-    Ok(())
-}
 
-fn check_header(
-    headers: &HeaderMap,
-    header: &str,
-    value: &Value,
-    path: &str,
-) -> Result<(), String> {
-    let mut sent = headers.get_all(header).iter();
-    let first = sent.next();
-    if sent.next().is_some() {
-        return Err(format!("duplicate {header} header"));
-    }
-    let sent = first.map(|sent| {
-        let text = sent.to_str();
-        text.map_err(|_| format!("{header} header contains invalid characters"))
-    });
-    let expected = match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        _ => None,
-    };
-    match (sent.transpose()?, expected) {
-        (None, None) => Ok(()),
-        (Some(_), None) => Err(format!(
-            "unexpected {header} header for absent or null `{path}`"
-        )),
-        (None, Some(_)) => Err(format!("missing {header} header for `{path}`")),
-        (Some(sent), Some(expected)) => {
-            let decoded = decode_header(sent)
-                .ok_or_else(|| format!("{header} header is not valid Base64"))?;
-            if decoded == expected {
-                return Ok(());
+    /// Checks that a header repeats the value at `path` in the arguments.
+    fn check(&self, header: &str, value: &Value, path: &str) -> Result<(), String> {
+        let mut sent = self.headers.get_all(header).iter();
+        let first = sent.next();
+        if sent.next().is_some() {
+            return Err(format!("duplicate {header} header"));
+        }
+        let sent = first.map(|sent| {
+            let text = sent.to_str();
+            text.map_err(|_| format!("{header} header contains invalid characters"))
+        });
+        let expected = match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+            _ => None,
+        };
+        match (sent.transpose()?, expected) {
+            (None, None) => Ok(()),
+            (None, Some(_)) if self.are_optional => Ok(()),
+            (Some(_), None) => Err(format!(
+                "unexpected {header} header for absent or null `{path}`"
+            )),
+            (None, Some(_)) => Err(format!("missing {header} header for `{path}`")),
+            (Some(sent), Some(expected)) => {
+                let decoded = decode_header(sent)
+                    .ok_or_else(|| format!("{header} header is not valid Base64"))?;
+                if decoded == expected {
+                    return Ok(());
+                }
+                Err(format!(
+                    "{header} header `{decoded}` does not match body value `{expected}`"
+                ))
             }
-            Err(format!(
-                "{header} header `{decoded}` does not match body value `{expected}`"
-            ))
         }
     }
 }

@@ -56,29 +56,30 @@ pub(super) fn has_sessions(version: &str) -> bool {
 /// - A message of 2026-07-28 with the header of an older version is of 2026-07-28: the proxies of
 ///   some clients set the header. MCP refuses other versions than that of the message, so that
 ///   intermediaries can trust the headers. They must not trust those of older versions, and the
-///   client could also send the message in an older version. No header means an older version, unless
-///   the request names a session: some proxies remove the headers that they do not know.
+///   client could also send the message in an older version.
+/// - No header is that of an older version, because some proxies remove the headers that they do not
+///   know. If the request names a session, it is refused instead: without the header it has the version
+///   of its session (MCP 2025-11-25, "Protocol Version Header"), which the message contradicts.
 ///
 /// Returns whether the headers are of an older version than the message, so that they may lack those
 /// that 2026-07-28 requires.
 pub(super) fn reconcile(headers: &mut HeaderMap, message: Option<&Message<'_>>) -> bool {
     merge_repeated(headers);
     let has_session = session_id_header(headers).is_some();
-    let is_modern = match protocol_version(headers) {
-        Some(name) => match known_version(name) {
-            Some(version) => !version.has_initialize(),
-            None => return false,
-        },
-        None if has_session => return false,
-        None => false,
+    let is_older = match protocol_version(headers) {
+        Some(name) => known_version(name).map(ProtocolVersion::has_initialize),
+        None => (!has_session).then_some(true),
+    };
+    let Some(is_older) = is_older else {
+        return false;
     };
     let declared = message.and_then(|it| it.params.meta.protocol_version);
     match (declared.and_then(json_string), message) {
-        (None, _) if is_modern && has_session => {
+        (None, _) if !is_older && has_session => {
             headers.remove(PROTOCOL_VERSION);
             false
         }
-        (Some(declared), Some(message)) if !is_modern && declared == MODERN_VERSION.as_str() => {
+        (Some(declared), Some(message)) if is_older && declared == MODERN_VERSION.as_str() => {
             declare_modern(headers, message)
         }
         _ => false,

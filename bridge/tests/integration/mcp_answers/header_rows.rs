@@ -326,6 +326,11 @@ pub(super) fn add(rows: &mut Vec<Row>) {
             "a version header of 2025 and no parameter header",
             with_header_of_2025,
         ),
+        ("no header of MCP and no parameter header", |it| {
+            it.without("mcp-protocol-version")
+                .without("mcp-method")
+                .without("mcp-name")
+        }),
         (
             "a version header of 2025 and another parameter header",
             |it| with_header_of_2025(it).header("mcp-param-n", "2"),
