@@ -67,7 +67,6 @@ use conversation_permits::ConversationPermits;
 use cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
 use pending_pages::PendingPages;
 use realm_slots::RealmSlots;
-use refusals::RefusalLog;
 
 pub(crate) use byte_budget::{BudgetExceeded, ByteBudget, ByteLease};
 #[cfg(test)]
@@ -80,7 +79,7 @@ pub(crate) use party::{PageParty, Party};
 pub(crate) use pending_pages::PendingPagePermit;
 pub(crate) use pool::{Evictable, PoolPermit, PoolUse, SharedPool};
 pub(crate) use realm_slots::{RealmClass, RealmPermit};
-pub(crate) use refusals::{RefusalKind, RefusalRecord};
+pub(crate) use refusals::{RefusalKind, RefusalLog, RefusalRecord};
 pub(crate) use unread_answers::{AnswerBody, AnswerLease, UnreadAnswers};
 pub(crate) use work_order::{INLINE_LIMIT, WorkLength, WorkOrder};
 

@@ -37,7 +37,7 @@ pub(super) struct CheckedRequest<'a> {
     pub(super) mcp: &'a McpService,
     pub(super) principal: &'a Principal,
     /// The address of the client.
-    address: ClientAddress,
+    pub(super) address: ClientAddress,
     pub(super) headers: &'a HeaderMap,
     pub(super) id: &'a RawValue,
     pub(super) params: &'a Params<'a>,

@@ -9,8 +9,8 @@ use bridge_realm::definition::SharedDefinition;
 use bridge_realm::realm::Refusal;
 use rmcp::model::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
-    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    Prompt, Resource, ResourceTemplate, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -48,8 +48,9 @@ impl Handler {
         kind: Kind,
         page: Option<PaginatedRequestParams>,
         context: &RequestContext<RoleServer>,
+        name: fn(&T) -> &str,
     ) -> Result<ListPage<T>, ErrorData> {
-        let realm = realm_of(context)?;
+        let (realm, address) = (realm_of(context)?, address_of(context)?);
         let until = session_of(context).and_then(|session| session.pages_awaited_until(&self.hub));
         wait_for_any_page(&self.hub, realm, until).await;
         let definitions = self.hub.with_realm(realm, |realm| realm.published(kind));
@@ -77,8 +78,11 @@ impl Handler {
         let max_bytes = self.max_message_bytes(context);
         let cursor = cursor.as_deref();
         let encoded_len = |item: &T| encoded_len(item);
-        let to_json = |item: &T| serde_json::to_value(item);
-        Ok(ListPage::new(all, cursor, max_bytes, encoded_len, to_json))
+        let page = ListPage::new(all, cursor, max_bytes, encoded_len, name);
+        if let Some(left_out) = &page.left_out {
+            left_out.record(&self.hub.budgets.refusals, address);
+        }
+        Ok(page)
     }
 
     /// Returns the maximum size of any message to the client, if it ends at a larger one.
@@ -170,7 +174,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let page = self
-            .list_definitions(&[], Kind::Prompt, page, &context)
+            .list_definitions(&[], Kind::Prompt, page, &context, |it: &Prompt| &it.name)
             .await?;
         Ok(ListPromptsResult {
             next_cursor: page.next_cursor,
@@ -185,7 +189,9 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let builtin = &builtin_resources::DEFINITIONS;
         let page = self
-            .list_definitions(builtin, Kind::Resource, page, &context)
+            .list_definitions(builtin, Kind::Resource, page, &context, |it: &Resource| {
+                &it.name
+            })
             .await?;
         Ok(ListResourcesResult {
             next_cursor: page.next_cursor,
@@ -199,7 +205,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let page = self
-            .list_definitions(&[], Kind::ResourceTemplate, page, &context)
+            .list_definitions(
+                &[],
+                Kind::ResourceTemplate,
+                page,
+                &context,
+                |it: &ResourceTemplate| &it.name,
+            )
             .await?;
         Ok(ListResourceTemplatesResult {
             next_cursor: page.next_cursor,

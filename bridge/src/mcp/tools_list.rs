@@ -17,7 +17,7 @@ use super::checked_request::CheckedRequest;
 use super::http_response::single_response;
 use super::json_rpc_message::json_string;
 use super::json_rpc_response::{EncodedResponse, begin_response, encode_call_error};
-use super::list_page::ListPage;
+use super::list_page::{LeftOutEntries, ListPage};
 use super::rmcp_conversions;
 use crate::calls::{self, builtin_tools};
 use crate::hub::tool_list_work;
@@ -42,6 +42,9 @@ pub(super) async fn serve(request: &CheckedRequest<'_>) -> Response {
     };
     single_response(response, request.events_only)
 }
+
+/// The name of a tool and its encoded entry.
+type ListedTool<'a> = (&'a str, Cow<'a, str>);
 
 /// The tools that a client lists, and how it does.
 struct ToolList {
@@ -102,26 +105,27 @@ impl ToolList {
             })
     }
 
-    fn encode(&self, id: &RawValue) -> Vec<u8> {
+    /// Returns the encoded response, and the tools that are missing in it.
+    fn encode(&self, id: &RawValue) -> (Vec<u8>, Option<LeftOutEntries>) {
         let page_tools = self.page_tools().filter_map(|tool| {
-            tool.list_entry(self.schema_support, rmcp_conversions::to_list_entry)
+            let entry = tool.list_entry(self.schema_support, rmcp_conversions::to_list_entry)?;
+            Some((tool.published_name(), entry))
         });
-        let tools: Vec<Cow<'_, str>> = self
-            .builtin
-            .iter()
-            .map(AsRef::as_ref)
+        // The bridge's own tools fit into any message, so that their names are not needed.
+        let builtin = self.builtin.iter().map(|tool| ("", &**tool));
+        let tools: Vec<ListedTool<'_>> = builtin
             .chain(page_tools)
-            .map(|tool| match self.result_size {
-                Some(chars) => with_result_size(tool, chars),
-                None => Cow::Borrowed(tool),
+            .map(|(name, entry)| match self.result_size {
+                Some(chars) => (name, with_result_size(entry, chars)),
+                None => (name, Cow::Borrowed(entry)),
             })
             .collect();
         let encoded_len =
-            |tool: &Cow<'_, str>| tool.len() + event_data::added_bytes(tool.as_bytes());
-        let to_json = |tool: &Cow<'_, str>| serde_json::from_str(tool);
+            |(_, entry): &ListedTool<'_>| entry.len() + event_data::added_bytes(entry.as_bytes());
         let cursor = self.cursor.as_deref();
-        let page = ListPage::new(tools, cursor, self.max_bytes, encoded_len, to_json);
-        encode_list(id, self.is_modern, &page)
+        let page = ListPage::new(tools, cursor, self.max_bytes, encoded_len, |tool| tool.0);
+        let encoded = encode_list(id, self.is_modern, &page);
+        (encoded, page.left_out)
     }
 }
 
@@ -144,13 +148,16 @@ async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse
     let is_encoded =
         |tool: &SharedTool| list.result_size.is_none() && tool.has_list_entry(list.schema_support);
     let order = tool_list_work(realm, list.page_tools(), is_encoded);
-    let answer = match order {
+    let (answer, left_out) = match order {
         None => list.encode(request.id),
         Some(order) => {
             let id = request.id.to_owned();
             hub.run_work(order, move || list.encode(&id)).await?
         }
     };
+    if let Some(left_out) = left_out {
+        left_out.record(&hub.budgets.refusals, request.address);
+    }
     let lease = hub.lease_answer(realm, answer.len())?;
     Ok(EncodedResponse {
         lease,
@@ -158,9 +165,9 @@ async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse
     })
 }
 
-fn encode_list(id: &RawValue, is_modern: bool, page: &ListPage<Cow<'_, str>>) -> Vec<u8> {
+fn encode_list(id: &RawValue, is_modern: bool, page: &ListPage<ListedTool<'_>>) -> Vec<u8> {
     let tools = &page.entries;
-    let capacity = tools.iter().map(|tool| tool.len() + 1).sum();
+    let capacity = tools.iter().map(|(_, entry)| entry.len() + 1).sum();
     let mut out = begin_response(id, capacity);
     out.extend_from_slice(b",\"result\":{");
     if is_modern {
@@ -173,11 +180,11 @@ fn encode_list(id: &RawValue, is_modern: bool, page: &ListPage<Cow<'_, str>>) ->
         out.extend_from_slice(format!("\"nextCursor\":\"{cursor}\",").as_bytes());
     }
     out.extend_from_slice(b"\"tools\":[");
-    for (index, tool) in tools.iter().enumerate() {
+    for (index, (_, entry)) in tools.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(tool.as_bytes());
+        out.extend_from_slice(entry.as_bytes());
     }
     out.extend_from_slice(b"]}}");
     out

@@ -51,11 +51,13 @@ pub(crate) enum RefusalKind {
     MaxMemoryBytes,
     /// A query over the limit of its token.
     MaxQueries,
+    /// An entry of a list that is larger than a message to its client.
+    MaxStdioMessageBytes,
 }
 
 impl RefusalKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::ForeignHost,
         Self::ForeignOrigin,
         Self::MissingToken,
@@ -79,6 +81,7 @@ impl RefusalKind {
         Self::MaxUnreadBytes,
         Self::MaxMemoryBytes,
         Self::MaxQueries,
+        Self::MaxStdioMessageBytes,
     ];
 
     /// The name of the kind in logs and metrics. A limit has the name of its setting, or of the
@@ -108,6 +111,7 @@ impl RefusalKind {
             Self::MaxUnreadBytes => "max_unread_bytes",
             Self::MaxMemoryBytes => "max_memory_bytes",
             Self::MaxQueries => "max_queries",
+            Self::MaxStdioMessageBytes => "max_stdio_message_bytes",
         }
     }
 
