@@ -3,9 +3,14 @@
 //!
 //! A bridge that restarts is back within a second or two, and its pages are back a moment later. A
 //! client that lists tools in between would lose those of all pages. So for a short time the lists
-//! are answered as the bridge answered them before, other requests that need pages wait, and the
-//! client is not notified. A call waits until the bridge lists its tool. All of it ends when the bridge
-//! lists all tools that it listed before, or when the bridge or its pages take too long.
+//! are answered as the bridge answered them before, other lists wait, and the client is not notified.
+//! All of it ends when the bridge lists all tools that it listed before, or when the bridge or its
+//! pages take too long.
+//!
+//! All other requests are sent at once, with [a header](bridge_protocol::RECONNECTED_HEADER) that makes
+//! a bridge that has just started wait for the page that each of them needs: the page that it selects,
+//! or else the first that has the tool, the prompt or the resource. Only the bridge knows its pages: a
+//! list of tools does not show which of several pages with one tool are back.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +21,6 @@ use tokio::time::Instant;
 
 use crate::connect_error::BridgeError;
 use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
-use crate::offline;
 use crate::request_id::RequestId;
 use crate::shared_text::SharedText;
 
@@ -36,18 +40,6 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 const TOOL_LIST_ID: &str = "mcp-web-stdio/restart";
 
 const TOOL_LIST: &str = "tools/list";
-
-/// The methods whose answer depends on the pages of the bridge.
-const PAGE_METHODS: [&str; 8] = [
-    TOOL_LIST,
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    "tools/call",
-    "prompts/get",
-    "resources/read",
-    "completion/complete",
-];
 
 /// The state of a restart, if there is one, and the lists of the last bridge.
 #[derive(Debug, Default)]
@@ -75,8 +67,6 @@ pub(crate) enum RestartPhase {
         next_probe: Option<Instant>,
         /// The names of the tools that the bridge listed before.
         before: HashSet<String>,
-        /// The names of those that it lists again.
-        returned: HashSet<String>,
     },
 }
 
@@ -111,7 +101,7 @@ impl RestartPhase {
 impl BridgeRestart {
     /// Records the answer to a request for the first page of a list.
     pub(crate) fn record(&mut self, request: &JsonRpcRequest, answer: &SharedText) {
-        if request.method.ends_with("/list") && is_for_first_page(request) {
+        if request.is_list() && is_for_first_page(request) {
             let list = AnsweredList {
                 request: request.clone(),
                 answer: answer.clone(),
@@ -153,7 +143,6 @@ impl BridgeRestart {
             until: now + PAGES_TIMEOUT,
             next_probe: None,
             before: tool_names(&list.answer).unwrap_or_default(),
-            returned: HashSet::new(),
         });
         Some(self.probe())
     }
@@ -167,20 +156,13 @@ impl BridgeRestart {
     /// order.
     pub(crate) fn tools_listed(&mut self, answer: &str, now: Instant) -> bool {
         let Some(RestartPhase::AwaitsPages {
-            next_probe,
-            before,
-            returned,
-            ..
+            next_probe, before, ..
         }) = &mut self.phase
         else {
             return false;
         };
         *next_probe = Some(now + PROBE_INTERVAL);
-        let Some(listed) = tool_names(answer) else {
-            return false;
-        };
-        *returned = listed;
-        before.is_subset(returned)
+        tool_names(answer).is_some_and(|listed| before.is_subset(&listed))
     }
 
     /// Ends the restart and returns how far it had come.
@@ -224,20 +206,10 @@ impl BridgeRestart {
         probe.unwrap_or_else(|| JsonRpcRequest::new(TOOL_LIST_ID, TOOL_LIST, "{}"))
     }
 
-    /// Returns whether a request may be sent to the bridge now.
+    /// Returns whether a request may be sent to the bridge now. Its lists are not used until the end
+    /// of the restart.
     pub(crate) fn may_send(&self, request: &JsonRpcRequest) -> bool {
-        if !PAGE_METHODS.contains(&&*request.method) {
-            return true;
-        }
-        match &self.phase {
-            None => true,
-            Some(RestartPhase::AwaitsBridge { .. }) => false,
-            Some(RestartPhase::AwaitsPages { returned, .. }) => {
-                // The tools of the bridge itself are listed at once, and show its pages.
-                let tool = called_tool(request);
-                tool.is_some_and(|tool| returned.contains(&tool) && !offline::has_tool(&tool))
-            }
-        }
+        !self.is_under_way() || !request.is_list()
     }
 
     /// Returns whether a request is answered as before the restart.
@@ -256,23 +228,15 @@ impl BridgeRestart {
     }
 }
 
-/// Returns the name of the tool that a request calls.
-fn called_tool(request: &JsonRpcRequest) -> Option<String> {
-    let call: Option<NamedTool> = request.params();
-    call.filter(|_| &*request.method == "tools/call")
-        .map(|call| call.name)
-}
-
-#[derive(Deserialize)]
-struct NamedTool {
-    name: String,
-}
-
 /// Returns the names of the tools in a list.
 fn tool_names(answer: &str) -> Option<HashSet<String>> {
     #[derive(Deserialize)]
     struct ToolList {
         tools: Vec<NamedTool>,
+    }
+    #[derive(Deserialize)]
+    struct NamedTool {
+        name: String,
     }
     let result = message::parse_result(answer)?;
     let list: ToolList = serde_json::from_str(result.get()).ok()?;
@@ -308,8 +272,8 @@ mod tests {
         answer(&json!(tools).to_string())
     }
 
-    fn call(tool: &str) -> JsonRpcRequest {
-        JsonRpcRequest::new("2", "tools/call", &json!({ "name": tool }).to_string())
+    fn request(method: &str) -> JsonRpcRequest {
+        JsonRpcRequest::new("2", method, "{}")
     }
 
     fn listed() -> BridgeRestart {
@@ -319,12 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_answered_and_other_requests_wait_until_the_same_tools_are_back() {
+    fn lists_are_answered_or_wait_until_the_same_tools_are_back() {
         let now = Instant::now();
         let mut restart = listed();
-        let call = call("a");
-        let subscribe = JsonRpcRequest::new("3", "resources/subscribe", "{}");
-        assert!(restart.answer(&list("4")).is_none() && restart.may_send(&call));
+        let prompts = request("prompts/list");
+        assert!(restart.answer(&list("4")).is_none() && restart.may_send(&prompts));
         restart.bridge_lost(now);
         assert!(restart.connect_failed(&BridgeError::Unreachable));
         let held = restart.answer(&list("4")).unwrap();
@@ -333,41 +296,38 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"4","result":{"tools":[{"name":"a"}]}}"#
         );
         let second_page = JsonRpcRequest::new("5", TOOL_LIST, r#"{"cursor":"2"}"#);
-        assert!(restart.answer(&second_page).is_none());
-        assert!(!restart.may_send(&call) && restart.may_send(&subscribe));
+        assert!(restart.answer(&second_page).is_none() && restart.answer(&prompts).is_none());
+        assert!(!restart.may_send(&second_page) && !restart.may_send(&prompts));
         let probe = restart.bridge_returned(now).unwrap();
         assert!(BridgeRestart::is_own_answer(&probe.id) && probe.text.contains(r#""a":1"#));
-        assert!(!restart.may_send(&call) && restart.may_send(&subscribe));
+        assert!(!restart.may_send(&prompts));
+        for method in ["tools/call", "prompts/get", "resources/subscribe"] {
+            assert!(restart.may_send(&request(method)), "the bridge waits");
+        }
         assert!(!restart.tools_listed(&tools(&[]), now));
         assert!(restart.tools_listed(&tools(&["a"]), now));
         restart.end();
-        assert!(restart.may_send(&call) && restart.answer(&list("4")).is_none());
+        assert!(restart.may_send(&prompts) && restart.answer(&list("4")).is_none());
         assert!(!restart.tools_listed(&tools(&["a"]), now));
     }
 
     #[test]
-    fn a_call_waits_for_its_own_tool_and_the_end_for_all_tools_in_any_order() {
-        let builtin = "get_connection_status";
-        for (now_listed, is_over, may_call_a) in [
-            (tools(&["b", "a", builtin]), true, true),
-            (tools(&["new", "b", builtin, "a"]), true, true),
+    fn the_restart_is_over_when_all_tools_are_back_in_any_order() {
+        for (now_listed, is_over) in [
+            (tools(&["b", "a"]), true),
+            (tools(&["new", "b", "a"]), true),
             // An app that was closed before stays away.
-            (tools(&[builtin, "a"]), false, true),
-            (tools(&[builtin, "b"]), false, false),
-            (tools(&[builtin]), false, false),
-            (answer("1"), false, false),
-            ("{}".to_owned().into(), false, false),
+            (tools(&["a"]), false),
+            (tools(&[]), false),
+            (answer("1"), false),
+            ("{}".to_owned().into(), false),
         ] {
             let mut restart = BridgeRestart::default();
-            restart.record(&list("1"), &tools(&[builtin, "a", "b"]));
+            restart.record(&list("1"), &tools(&["a", "b"]));
             restart.bridge_lost(Instant::now());
             restart.bridge_returned(Instant::now());
             let is_all = restart.tools_listed(&now_listed, Instant::now());
             assert_eq!(is_all, is_over, "{now_listed:?}");
-            assert_eq!(restart.may_send(&call("a")), may_call_a, "{now_listed:?}");
-            assert!(!restart.may_send(&call(builtin)), "its result is of pages");
-            assert!(!restart.may_send(&JsonRpcRequest::new("2", "tools/call", "[]")));
-            assert!(!restart.may_send(&JsonRpcRequest::new("2", "prompts/get", "{}")));
         }
     }
 

@@ -65,6 +65,14 @@ pub(crate) struct BridgeSession {
     pub(crate) initialize_result: Option<Box<RawValue>>,
 }
 
+/// The knowledge from earlier sessions with the bridge at this URL.
+pub(crate) struct KnownBridge {
+    pub(crate) tool_headers: ToolHeaders,
+    pub(crate) silence: SilenceLimit,
+    /// Whether the last session was lost, and not long ago.
+    pub(crate) is_reconnected: bool,
+}
+
 /// A request that is in flight.
 struct Exchange {
     task: AbortHandle,
@@ -77,7 +85,7 @@ impl BridgeSession {
     pub(crate) async fn connect(
         config: Config,
         handshake: ClientHandshake,
-        known: (ToolHeaders, SilenceLimit),
+        known: KnownBridge,
         replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
         let initializing = Self::initialize(&config, handshake, known, replay);
@@ -91,7 +99,7 @@ impl BridgeSession {
     async fn initialize(
         config: &Config,
         handshake: ClientHandshake,
-        (tool_headers, silence): (ToolHeaders, SilenceLimit),
+        known: KnownBridge,
         replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
         let default_version = match &handshake {
@@ -99,9 +107,10 @@ impl BridgeSession {
             ClientHandshake::Stateless { version, .. } => Some(version.clone()),
         };
         let context = RequestContext {
-            http: BridgeHttp::new(config, silence, default_version.is_none())?,
-            tool_headers,
+            http: BridgeHttp::new(config, known.silence, default_version.is_none())?,
+            tool_headers: known.tool_headers,
             default_version,
+            is_reconnected: known.is_reconnected,
         };
         let (inbox_sender, inbox) = mpsc::channel(INBOX_CAPACITY);
         let (outbox, outbox_receiver) = mpsc::channel(OUTBOX_CAPACITY);

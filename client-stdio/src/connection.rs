@@ -5,14 +5,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use crate::bridge_session::BridgeSession;
+use crate::bridge_session::{BridgeSession, KnownBridge};
 use crate::config::Config;
 use crate::connect_error::BridgeError;
 use crate::exchange::BridgeMessage;
 use crate::handshake::ClientHandshake;
-use crate::headers::ToolHeaders;
 use crate::message::JsonRpcRequest;
-use crate::silence::SilenceLimit;
 
 /// A session that is lost sooner than this after its handshake is not replaced immediately. Without
 /// this rule a bridge that accepts connections and drops them would be contacted in a tight loop.
@@ -47,16 +45,14 @@ pub(crate) enum BridgeEvent {
 }
 
 impl BridgeState {
-    /// Starts an attempt to connect, with what is known from earlier bridges at this URL. The
-    /// requests in `replay` are sent once the handshake is complete.
+    /// Starts an attempt to connect. The requests in `replay` are sent once the handshake is complete.
     pub(crate) fn connect(
         config: &Config,
         handshake: &ClientHandshake,
-        (tool_headers, silence): (&ToolHeaders, &SilenceLimit),
+        known: KnownBridge,
         replay: Vec<JsonRpcRequest>,
     ) -> Self {
         let (config, handshake) = (config.clone(), handshake.clone());
-        let known = (tool_headers.clone(), silence.clone());
         let session = BridgeSession::connect(config, handshake, known, replay);
         Self::Connecting(Box::pin(session))
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue};
+use bridge_protocol::RECONNECTED_HEADER;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
@@ -26,6 +27,9 @@ const MAX_LIST_PAGES: usize = 100;
 
 /// The id of our own requests for the list of tools.
 const TOOL_LIST_ID: &str = "mcp-web-stdio/tools";
+
+/// The header of a request that waits for its page.
+const RECONNECTED: HeaderName = HeaderName::from_static(RECONNECTED_HEADER);
 
 /// A longer text is parsed on another thread, because all tasks share this one.
 const INLINE_PARSE_BYTES: usize = 256 * 1024;
@@ -50,16 +54,25 @@ pub(crate) struct RequestContext {
     /// The protocol version of requests that do not name one. `None` for an MCP session, which
     /// negotiates its version and has no headers of single requests.
     pub(crate) default_version: Option<String>,
+    /// Whether the client was connected to this bridge, or to another one, before a restart.
+    pub(crate) is_reconnected: bool,
 }
 
 impl RequestContext {
     fn headers(&self, request: &JsonRpcRequest) -> HeaderMap {
-        let Some(version) = &self.default_version else {
-            return HeaderMap::new();
+        let mut headers = match &self.default_version {
+            Some(version) => {
+                let requested = stateless_version(request);
+                let version = requested.as_deref().unwrap_or(version);
+                with_version(self.tool_headers.request_headers(request), version)
+            }
+            None => HeaderMap::new(),
         };
-        let requested = stateless_version(request);
-        let version = requested.as_deref().unwrap_or(version);
-        with_version(self.tool_headers.request_headers(request), version)
+        // Whether the pages are back is seen in a list, so the bridge must answer it at once.
+        if self.is_reconnected && !request.is_list() {
+            headers.insert(RECONNECTED, HeaderValue::from_static("1"));
+        }
+        headers
     }
 
     /// Returns whether the bridge did not execute a call because headers for its arguments are

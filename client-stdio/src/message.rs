@@ -92,6 +92,11 @@ impl JsonRpcRequest {
         Some(Self::new(id, &self.method, params.get()))
     }
 
+    /// Returns whether this is a request for a list, which depends on the pages of the bridge.
+    pub(crate) fn is_list(&self) -> bool {
+        self.method.ends_with("/list")
+    }
+
     /// Returns whether this is a `subscriptions/listen`, which stays open until it is cancelled.
     pub(crate) fn is_listen(&self) -> bool {
         &*self.method == "subscriptions/listen"

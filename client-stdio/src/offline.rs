@@ -136,13 +136,6 @@ fn builtin_tools() -> Value {
     serde_json::from_str(bridge_protocol::BUILTIN_TOOLS).unwrap_or_default()
 }
 
-/// Returns whether this is a built-in tool of the bridge.
-pub(crate) fn has_tool(name: &str) -> bool {
-    let tools = builtin_tools();
-    let mut tools = tools.as_array().into_iter().flatten();
-    tools.any(|tool| tool["name"] == name)
-}
-
 /// Returns the built-in resources of the bridge, with its own definitions.
 fn builtin_resources() -> Value {
     serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default()

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use crate::bridge_restart::{BridgeRestart, DueStep, RestartPhase};
-use crate::bridge_session::BridgeSession;
+use crate::bridge_session::{BridgeSession, KnownBridge};
 use crate::change_notifications::{
     acknowledgement, session_notifications, subscription_notifications,
 };
@@ -435,7 +435,11 @@ where
     fn connect(&mut self) {
         if let Some(handshake) = &self.handshake {
             let replay = self.session_state.replay_requests();
-            let known = (&self.tool_headers, &self.silence);
+            let known = KnownBridge {
+                tool_headers: self.tool_headers.clone(),
+                silence: self.silence.clone(),
+                is_reconnected: self.restart.is_under_way(),
+            };
             self.bridge = BridgeState::connect(&self.config, handshake, known, replay);
         }
     }

@@ -70,5 +70,9 @@ pub const SESSIONS_URI: &str = "sessions://list";
 /// URI of the resource in [`BUILTIN_RESOURCES`] that shows whether a page is connected.
 pub const STATUS_URI: &str = "status://connection";
 
+/// The header of requests of a client that was connected before the bridge was restarted. A bridge
+/// that has just started waits for the page that such a request needs. The value has no meaning.
+pub const RECONNECTED_HEADER: &str = "mcp-web-reconnected";
+
 /// The version of the page protocol that this crate defines.
 pub const PROTOCOL_VERSION: u32 = 2;

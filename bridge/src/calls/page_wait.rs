@@ -1,5 +1,6 @@
 //! Waits for pages that were there before: that of a query while it is reloaded, and those of a client
-//! whose MCP session was restored after a restart.
+//! that was connected before a restart. Its MCP session was restored, or its requests have
+//! [a header](bridge_protocol::RECONNECTED_HEADER).
 
 use std::time::Duration;
 

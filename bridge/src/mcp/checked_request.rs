@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::accept_header::accepts_only_events;
-use super::headers::{METHOD, NAME, session_id_header, single_header};
+use super::headers::{METHOD, NAME, RECONNECTED, session_id_header, single_header};
 use super::initialize;
 use super::json_rpc_message::{Params, json_string};
 use super::message_reader::MessageReader;
@@ -81,7 +81,11 @@ impl<'a> CheckedRequest<'a> {
             }
         };
         let hub = &mcp.state.hub;
-        let pages_awaited_until = session.as_ref().and_then(|it| it.pages_awaited_until(hub));
+        let is_from_before = headers.contains_key(RECONNECTED)
+            || session.as_ref().is_some_and(|it| it.is_restored());
+        let pages_awaited_until = is_from_before
+            .then(|| calls::pages_awaited_until(hub))
+            .flatten();
         Ok(Self {
             mcp,
             principal,

@@ -1,5 +1,6 @@
 //! Headers of MCP's Streamable HTTP transport.
 
+use bridge_protocol::RECONNECTED_HEADER;
 use http::HeaderMap;
 use http::header::{AsHeaderName, HeaderName};
 
@@ -17,6 +18,9 @@ pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
 /// The header with the name of what a request calls (SEP-2243).
 pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The header of a request that waits for its page after a restart.
+pub(super) const RECONNECTED: HeaderName = HeaderName::from_static(RECONNECTED_HEADER);
 
 /// Returns the MCP session that the headers name. As in rmcp, a value that is not text is ignored.
 pub(super) fn session_id_header(headers: &HeaderMap) -> Option<&str> {

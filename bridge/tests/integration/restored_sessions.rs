@@ -161,6 +161,35 @@ async fn a_request_waits_after_another_has_waited_in_vain() {
     bridge.shutdown().await;
 }
 
+/// As `mcp-web-stdio` sends it, which opens a new MCP session or has none.
+#[tokio::test]
+async fn a_request_with_the_header_of_a_reconnected_client_waits_for_its_page() {
+    let bridge = start_bridge().await;
+    let client = StatelessClient::new(&bridge);
+    let send = async || {
+        let call = json!({ "name": "echo", "arguments": { "n": 1, "session_id": "s" } });
+        let request = client.build("tools/call", call);
+        let response = request
+            .header(bridge_protocol::RECONNECTED_HEADER, "1")
+            .send();
+        rpc_response(with_deadline("response", response).await.unwrap()).await
+    };
+    let begun = Instant::now();
+    let answer = send().await;
+    let code = error_code(&answer["result"]);
+    assert_eq!(code, Some("NoSessionsFound"), "{answer}");
+    assert!(begun.elapsed() >= PAGES_AWAITED);
+    let pages = async {
+        let other = Page::with_tools(&bridge, "other", &[echo_tool()]).await;
+        let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+        page.echo_call().await;
+        (page, other)
+    };
+    let (answer, _pages) = tokio::join!(send(), pages);
+    assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
+    bridge.shutdown().await;
+}
+
 /// The names that a page and the bridge, or several pages, have in common.
 #[tokio::test]
 async fn a_call_after_a_restart_goes_where_it_went_before() {

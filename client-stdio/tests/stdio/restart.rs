@@ -6,7 +6,7 @@ use bridge::ServerHandle;
 use raw_page::Page;
 use serde_json::{Value, json};
 
-use crate::client::{Client, Era, TOKEN};
+use crate::client::{Client, Era, TOKEN, command};
 use crate::real_bridge::start;
 use crate::server::{free_port, url};
 
@@ -108,12 +108,49 @@ async fn a_call_waits_for_its_own_page_only() {
         let (response, _call) = tokio::join!(client.response(call), handler);
         let text = &response["result"]["content"][0]["text"];
         assert_eq!(text, "hello", "{era:?}: {response}");
-        assert_eq!(
-            list(&mut client).await,
-            before,
-            "its end is not awaited: {era:?}"
-        );
         assert!(client.close().await.success());
         stop(bridge, page).await;
+    }
+}
+
+/// Another page has a tool of the same name, and is back first.
+async fn a_selected_page_is_waited_for(era: Era, is_pinned: bool) {
+    let address = free_port().await;
+    let bridge = start(address).await;
+    let page = connect_page(address).await;
+    let mut command = command(&url(address));
+    let mut arguments = json!({});
+    if is_pinned {
+        command.env("MCP_WEB_SESSION", "tab");
+    } else {
+        arguments["session_id"] = json!("tab");
+    }
+    let mut client = Client::ready_with(command, era).await;
+    if era == Era::Stateless {
+        client.listen().await;
+    }
+    list(&mut client).await;
+    stop(bridge, page).await;
+    let params = json!({ "name": "greet", "arguments": arguments });
+    let call = client.send_request("tools/call", params).await;
+    let bridge = start(address).await;
+    let other = connect_page_with(address, "other", "greet").await;
+    client.list_changed().await;
+    let mut page = connect_page(address).await;
+    let handler = page.serve_call(json!("hello"));
+    let (response, _call) = tokio::join!(client.response(call), handler);
+    let text = &response["result"]["content"][0]["text"];
+    assert_eq!(text, "hello", "{era:?} {is_pinned}: {response}");
+    assert!(client.close().await.success());
+    drop(other);
+    stop(bridge, page).await;
+}
+
+#[tokio::test]
+async fn a_call_that_selects_a_page_waits_for_this_page() {
+    for era in Era::BOTH {
+        for is_pinned in [false, true] {
+            a_selected_page_is_waited_for(era, is_pinned).await;
+        }
     }
 }
