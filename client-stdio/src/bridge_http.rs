@@ -9,6 +9,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use crate::config::{BearerToken, Config};
 use crate::connect_error::BridgeError;
@@ -29,8 +30,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// client.
 const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
 
-/// How long a bridge may take to open a stream again after a silence, and then to send something on
-/// it: the interval of its comments twice, and some time for the network.
+/// How long a bridge may take to resume the stream of a request after a silence, until something
+/// arrives on it: the interval of its comments twice, and some time for the network.
 const AFTER_SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The slowest upload of a message that is waited for. The bridge is silent meanwhile.
@@ -141,14 +142,15 @@ impl BridgeHttp {
         }
     }
 
-    /// Opens the event stream of the MCP session, or resumes any stream after an event. A connection
-    /// that replaces a silent one may be silent for a shorter time.
+    /// Opens the event stream of the MCP session, or resumes any stream after an event. A short wait
+    /// is for a stream that fell silent, and includes the wait for the first bytes of its body.
     pub(crate) async fn get(
         &self,
         last_event_id: Option<&str>,
-        is_after_silence: bool,
+        is_short: bool,
     ) -> Result<SseResponse, BridgeError> {
-        let max_silence = if is_after_silence {
+        let begun = Instant::now();
+        let max_silence = if is_short {
             AFTER_SILENCE_TIMEOUT
         } else {
             self.silence.limit()
@@ -167,7 +169,12 @@ impl BridgeHttp {
                 Err(error)
             }
             _ if content_type(&response) == "text/event-stream" => {
-                Ok(self.sse_response(response, max_silence))
+                let spent = if is_short {
+                    begun.elapsed()
+                } else {
+                    Duration::ZERO
+                };
+                Ok(self.sse_response(response, max_silence.saturating_sub(spent)))
             }
             _ => Err(BridgeError::Refused {
                 status: StatusCode::METHOD_NOT_ALLOWED.as_u16(),

@@ -22,8 +22,8 @@ Add this to the configuration of MCP servers in your AI client:
       \"command\": \"mcp-web-stdio\",
       \"env\": { \"MCP_SERVER_URL\": \"http://localhost:3001/mcp\", \"AUTH_TOKEN\": \"...\" } } } }";
 
-/// The default of `--max-message-bytes`. It is larger than what a bridge sends to a client without a
-/// profile, and bounds the memory for those with one and for requests.
+/// The default of `--max-message-bytes`. It is larger than what a bridge with default settings sends to
+/// a client without a profile. It bounds the memory for other bridges, for requests and for profiles.
 const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The lowest value of `--max-message-bytes`. The messages of a handshake must be within the limit.
@@ -59,8 +59,8 @@ struct Flags {
     /// Use only this session (browser tab); list_active_sessions lists the ids
     #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
     session: Option<String>,
-    /// The maximum size of a message in either direction, in bytes; the bridge itself sends at most
-    /// 10 MiB unless its max_stdio_message_bytes or a profile allows more
+    /// The maximum size of a message in either direction, in bytes; the bridge itself sends at most its
+    /// max_stdio_message_bytes (by default 10 MiB), or what a profile allows if that is more
     #[arg(
         long,
         env = "MCP_WEB_MAX_MESSAGE_BYTES",
@@ -69,7 +69,7 @@ struct Flags {
     )]
     max_message_bytes: String,
     /// How long nothing may arrive from the bridge before a request fails, in seconds, once the
-    /// bridge has sent a comment in a stream
+    /// bridge has sent a comment in a stream; longer for a large request or a resumed stream
     #[arg(
         long,
         env = "MCP_WEB_MAX_SILENCE",

@@ -73,7 +73,9 @@ impl SseResponse {
             match self.silence.within(max_silence, self.chunks.next()).await {
                 Some(Some(Ok(chunk))) => {
                     self.has_begun = true;
-                    self.silence.record(&chunk);
+                    if self.decoder.is_between_lines() {
+                        self.silence.record(&chunk);
+                    }
                     self.decoder.decode(&chunk);
                 }
                 Some(Some(Err(error))) => {
@@ -97,23 +99,48 @@ mod tests {
 
     use super::*;
 
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    const FIRST_LIMIT: Duration = Duration::from_secs(10);
+
     type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+    /// Returns a response with these chunks, which then stays open.
+    fn response(chunks: &[&'static str], silence: &SilenceLimit) -> SseResponse {
+        let chunks: Vec<_> = chunks
+            .iter()
+            .map(|it| Ok::<_, BoxError>(Bytes::from(*it)))
+            .collect();
+        let body = stream::iter(chunks).chain(stream::pending());
+        let response = http::Response::new(reqwest::Body::wrap_stream(body)).into();
+        SseResponse::new(response, 100, silence.clone(), FIRST_LIMIT)
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_silence_before_the_first_chunk_has_its_own_limit() {
-        let (limit, first_limit) = (Duration::from_secs(30), Duration::from_secs(10));
-        for (chunks, expected) in [(vec![], first_limit), (vec![&b":\n\n"[..]], limit)] {
-            let chunks = chunks
-                .into_iter()
-                .map(|it| Ok::<_, BoxError>(Bytes::from(it)));
-            let body = stream::iter(chunks).chain(stream::pending());
-            let response = http::Response::new(reqwest::Body::wrap_stream(body)).into();
-            let silence = SilenceLimit::new(limit);
+        for (chunks, expected) in [(&[][..], FIRST_LIMIT), (&[":\n\n"], LIMIT)] {
+            let silence = SilenceLimit::new(LIMIT);
             silence.record(b":\n\n");
-            let mut response = SseResponse::new(response, 100, silence, first_limit);
+            let mut response = response(chunks, &silence);
             let started = Instant::now();
             assert!(matches!(response.next().await, Err(StreamEnd::Silent)));
             assert_eq!(started.elapsed(), expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_of_a_line_is_not_a_comment() {
+        for (chunks, is_comment) in [
+            (&["data: {\"a\"", ":1}\n\n"][..], false),
+            (&["data", ": 1\n\n"], false),
+            (&[": a", ":\n\ndata: 1\n\n"], true),
+            (&["data: 1\n\n", ":\n\n"], true),
+        ] {
+            let silence = SilenceLimit::new(LIMIT);
+            let mut response = response(chunks, &silence);
+            assert!(response.next().await.is_ok(), "{chunks:?}");
+            let waiting = tokio::time::timeout(10 * LIMIT, response.next()).await;
+            assert_eq!(waiting.is_ok(), is_comment, "{chunks:?}");
         }
     }
 }

@@ -95,7 +95,9 @@ impl<'a> ResumableStream<'a> {
         }
         tokio::time::sleep(self.backoff.next_delay(end)).await;
         let last_event_id = self.last_event_id.as_deref();
-        self.response = match self.http.get(last_event_id, is_silent).await {
+        // The stream of the session must not end the calls of others sooner than their own silence.
+        let is_short = is_silent && !self.restarts;
+        self.response = match self.http.get(last_event_id, is_short).await {
             // The bridge does not resume streams, or not this one.
             Err(BridgeError::Refused { .. }) if !self.restarts => {
                 return Err(BridgeError::ConnectionLost);

@@ -32,9 +32,12 @@ impl SilenceLimit {
         self.limit
     }
 
-    /// Records a chunk of an event stream. The bridge sends a comment as a separate chunk.
+    /// Records a chunk that begins a line of an event stream. The bridge sends a comment as a separate
+    /// chunk. A comment in one chunk with an event may be one that a proxy has held back.
     pub(crate) fn record(&self, chunk: &[u8]) {
-        if chunk.starts_with(b":") {
+        let mut lines = chunk.split(|byte| matches!(byte, b'\r' | b'\n'));
+        let has_comment = chunk.contains(&b':');
+        if has_comment && lines.all(|line| line.is_empty() || line.starts_with(b":")) {
             self.sends_comments.store(true, Ordering::Relaxed);
         }
     }
@@ -68,7 +71,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_a_bridge_that_sends_comments_has_a_limit() {
         let silence = SilenceLimit::new(LIMIT);
-        silence.record(b"data: :\n\n");
+        for chunk in [
+            "",
+            "\n",
+            "data: :\n\n",
+            ":\n\ndata: 1\n\n",
+            ": keepalive\r\n\r\n:\r\n\r\nid: 1\r\n\r\n",
+        ] {
+            silence.record(chunk.as_bytes());
+        }
         let (after, started) = (10 * LIMIT, Instant::now());
         assert!(silence.within(LIMIT, sleep(after)).await.is_some());
         assert_eq!(started.elapsed(), after);

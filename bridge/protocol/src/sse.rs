@@ -156,6 +156,11 @@ impl<D: SseData> SseDecoder<D> {
         }
     }
 
+    /// Returns whether the next byte begins a line.
+    pub fn is_between_lines(&self) -> bool {
+        matches!(self.state, ParseState::Name) && self.name.is_empty()
+    }
+
     /// Takes the next complete event. An error is the last item.
     pub fn next_event(&mut self) -> Option<Result<SseEvent<D>, D::Error>> {
         self.events.pop_front()
@@ -412,6 +417,26 @@ mod tests {
             ("data: 1234\ndata: 5678\n\ndata: 1\n\n", vec![too_long]),
         ] {
             assert_eq!(decode(stream.as_bytes(), 8), expected, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn lines_end_with_all_line_ends_and_before_colons_in_none() {
+        let mut decoder = SseDecoder::<SseText>::new(100);
+        assert!(decoder.is_between_lines());
+        for (chunk, expected) in [
+            ("d", false),
+            ("ata", false),
+            (":", false),
+            (" 1", false),
+            ("\r", true),
+            ("\n", true),
+            (":", false),
+            ("\n", true),
+            (": a comment\n\n", true),
+        ] {
+            decoder.decode(chunk.as_bytes());
+            assert_eq!(decoder.is_between_lines(), expected, "{chunk:?}");
         }
     }
 

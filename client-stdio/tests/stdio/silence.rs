@@ -113,6 +113,30 @@ async fn a_stream_that_opens_slowly_ends_no_call() {
     assert_eq!(response["result"], json!({ "content": [] }));
 }
 
+/// The stream of the session falls silent beside a call that shows life.
+#[tokio::test]
+async fn a_silent_stream_that_is_reopened_slowly_ends_no_call() {
+    let mut server = RawServer::start().await;
+    let mut command = command(&server.url());
+    command.env("MCP_WEB_MAX_SILENCE", "20s");
+    let (mut client, events) = server.connect(command, Era::Session).await;
+    let events = events.unwrap();
+    events.keep_alive().await;
+    let id = client.send_call("a").await;
+    let call = server.post("tools/call").await.stream();
+    // In half of this time, a client with the shortest limit gives up.
+    call_fails_after(Silence::BeforeHead, Era::Session).await;
+    call.keep_alive().await;
+    let reopened = server.get().await;
+    call.keep_alive().await;
+    // The stream of a call would have to open within the same time.
+    call_fails_after(Silence::BeforeHead, Era::Session).await;
+    let _events = reopened.stream();
+    let response = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+    call.send(&response.to_string()).await;
+    assert_eq!(client.response(id).await, response);
+}
+
 #[tokio::test]
 async fn a_server_without_comments_is_waited_for() {
     let mut server = RawServer::start().await;
