@@ -4,7 +4,7 @@
 //! occurs twice, all of which the standard permits, and reads no JSON with half of a surrogate
 //! pair. This one decodes events as all event streams, and repairs such JSON.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridge_edge::body::repair_surrogates;
@@ -41,9 +41,10 @@ pub(super) struct McpHttpClient {
     http: reqwest::Client,
     /// The maximum size of a message of the server, in bytes.
     max_message_bytes: usize,
-    /// The id after which the last event came that was too long. No stream is resumed there, because
-    /// the server would send the event again without end.
-    long_event_after: Arc<Mutex<Option<String>>>,
+    /// The ids after which an event came that was too long; `None` is the beginning of the stream of
+    /// the session. No stream is opened there again, because the server would send the event again
+    /// without end.
+    long_events_after: Arc<Mutex<HashSet<Option<String>>>>,
 }
 
 impl McpHttpClient {
@@ -51,20 +52,26 @@ impl McpHttpClient {
         Self {
             http,
             max_message_bytes,
-            long_event_after: Arc::default(),
+            long_events_after: Arc::default(),
         }
     }
 
-    fn long_event_after(&self) -> MutexGuard<'_, Option<String>> {
-        let id = self.long_event_after.lock();
-        id.unwrap_or_else(PoisonError::into_inner)
+    fn long_events_after(&self) -> MutexGuard<'_, HashSet<Option<String>>> {
+        let ids = self.long_events_after.lock();
+        ids.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the events of a response, which follow the event with this id.
-    fn events(&self, response: Response, last_event_id: Option<String>) -> BoxedSseResponse {
+    /// Returns the events of a response, which follow the event with this id. rmcp opens the stream of
+    /// the session again without an id, and resumes the response to a message only after one.
+    fn events(
+        &self,
+        response: Response,
+        last_event_id: Option<String>,
+        is_of_session: bool,
+    ) -> BoxedSseResponse {
         let decoder = SseDecoder::<SseText>::new(self.max_message_bytes);
         let begin = (self.clone(), response, decoder, last_event_id);
-        let events = stream::try_unfold(begin, |state| {
+        let events = stream::try_unfold(begin, move |state| {
             let (client, mut response, mut decoder, mut last_id) = state;
             async move {
                 loop {
@@ -75,7 +82,9 @@ impl McpHttpClient {
                             return Ok(Some((event, (client, response, decoder, last_id))));
                         }
                         Some(Err(too_long)) => {
-                            *client.long_event_after() = last_id;
+                            if last_id.is_some() || is_of_session {
+                                client.long_events_after().insert(last_id);
+                            }
                             let limit = too_long.limit;
                             let error = format!("an event has more than {limit} bytes");
                             return Err(SseError::Body(error.into()));
@@ -237,7 +246,7 @@ impl StreamableHttpClient for McpHttpClient {
         let session_id = session_id.and_then(|id| id.to_str().ok().map(str::to_owned));
         let content_type = content_type(&response).map(str::to_owned);
         if is_type(content_type.as_deref(), EVENT_STREAM_MIME_TYPE) {
-            let events = self.events(response, None);
+            let events = self.events(response, None, false);
             return Ok(StreamableHttpPostResponse::Sse(events, session_id));
         }
         if !is_type(content_type.as_deref(), JSON_MIME_TYPE) {
@@ -273,7 +282,7 @@ impl StreamableHttpClient for McpHttpClient {
         auth_token: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxedSseResponse, HttpError> {
-        if last_event_id.is_some() && *self.long_event_after() == last_event_id {
+        if self.long_events_after().contains(&last_event_id) {
             return Err(HttpError::ServerDoesNotSupportSse);
         }
         let (session, last_event) = (session_id.as_deref(), last_event_id.as_deref());
@@ -291,6 +300,6 @@ impl StreamableHttpClient for McpHttpClient {
             let content_type = content_type.map(str::to_owned);
             return Err(HttpError::UnexpectedContentType(content_type));
         }
-        Ok(self.events(response, last_event_id))
+        Ok(self.events(response, last_event_id, true))
     }
 }

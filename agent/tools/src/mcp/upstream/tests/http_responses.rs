@@ -9,18 +9,23 @@ use axum::body::Body;
 use axum::extract::{Json, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use futures_util::stream;
+use futures_util::{TryStreamExt, stream};
 use http::{HeaderMap, StatusCode, header};
+use rmcp::transport::common::client_side_sse::BoxedSseResponse;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpPostResponse,
+};
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
+use crate::mcp::upstream::mcp_http_client::{HttpError, McpHttpClient};
 
 const EVENTS: &str = "text/event-stream";
 
 /// The result of each tool in the response to its call. `M` is the message, and `|` divides what is
 /// sent at once.
-const TOOLS: [(&str, &str, &str); 15] = [
+const TOOLS: [(&str, &str, &str); 16] = [
     ("plain", EVENTS, "data: M\n\n"),
     ("name_alone", EVENTS, "data\n\nevent\ndata: M\n\n"),
     (
@@ -57,6 +62,7 @@ const TOOLS: [(&str, &str, &str); 15] = [
     ("large_json", "application/json", "LARGE M"),
     // An id for events makes rmcp resume a stream that fails.
     ("too_long", EVENTS, "id: 1\n\nid: 2\ndata: LONG\n\n"),
+    ("too_long_without_id", EVENTS, "data: LONG\n\n"),
     ("resumed", EVENTS, "id: 7\nretry: 1\n\n"),
 ];
 
@@ -91,14 +97,19 @@ async fn answer(State(resumed): State<Arc<Resumed>>, Json(request): Json<Value>)
     }
 }
 
-/// Continues the stream of the tool `resumed`, and sends the event that is too long again.
+/// Continues the stream of the tool `resumed`, and sends an event that is too long in every other one.
 async fn resume(State(resumed): State<Arc<Resumed>>, headers: HeaderMap) -> Response {
-    if headers.get("last-event-id").is_some_and(|id| id == "7") {
+    let last_event_id = headers.get("last-event-id");
+    if last_event_id.is_some_and(|id| id == "7") {
         let id = resumed.last_id.lock().unwrap().clone();
         return tool_response("plain", &id);
     }
     resumed.long_events.fetch_add(1, Ordering::Relaxed);
-    tool_response("too_long", &Value::Null)
+    let tool = match last_event_id {
+        Some(_) => "too_long",
+        None => "too_long_without_id",
+    };
+    tool_response(tool, &Value::Null)
 }
 
 /// The streams that a server resumes.
@@ -106,12 +117,13 @@ async fn resume(State(resumed): State<Arc<Resumed>>, headers: HeaderMap) -> Resp
 struct Resumed {
     /// The id of the last message.
     last_id: Mutex<Value>,
-    /// How often the stream with an event that is too long was resumed.
+    /// How often a stream with an event that is too long was opened.
     long_events: AtomicUsize,
 }
 
 /// A server whose responses are unusual.
 struct Unusual {
+    url: String,
     upstream: Upstream,
     resumed: Arc<Resumed>,
     _serving: AbortOnDropHandle<()>,
@@ -126,9 +138,10 @@ impl Unusual {
         let router = router.with_state(Arc::clone(&resumed));
         let serving = async move { axum::serve(listener, router).await.unwrap() };
         let serving = AbortOnDropHandle::new(tokio::spawn(serving));
-        let upstream = upstream(json!({ "url": url }), None, &Arc::default(), None);
+        let upstream = upstream(json!({ "url": &url }), None, &Arc::default(), None);
         upstream.start().await.unwrap();
         Self {
+            url,
             upstream,
             resumed,
             _serving: serving,
@@ -147,7 +160,7 @@ impl Unusual {
 #[tokio::test]
 async fn every_permitted_form_of_a_response_is_read() {
     let server = Unusual::start().await;
-    for (tool, ..) in TOOLS.iter().filter(|tool| tool.0 != "too_long") {
+    for (tool, ..) in TOOLS.iter().filter(|it| !it.0.starts_with("too_long")) {
         let output = server.call(tool).await;
         assert_eq!(output.text, "cut \u{fffd}", "{tool}: {output:?}");
         assert!(!output.is_error(), "{tool}");
@@ -158,11 +171,58 @@ async fn every_permitted_form_of_a_response_is_read() {
 #[tokio::test]
 async fn a_stream_with_an_event_that_is_too_long_fails_and_is_not_resumed() {
     let server = Unusual::start().await;
-    let output = server.call("too_long").await;
-    assert!(output.is_error(), "{output:?}");
+    for tool in ["too_long", "too_long_without_id"] {
+        let output = server.call(tool).await;
+        assert!(output.is_error(), "{tool}: {output:?}");
+    }
     assert_eq!(server.resumed.long_events.load(Ordering::Relaxed), 0);
     for tool in ["plain", "resumed"] {
         assert_eq!(server.call(tool).await.text, "cut \u{fffd}", "{tool}");
     }
+    server.upstream.stop().await;
+}
+
+/// Reads a stream to its end, which is an error.
+async fn read_to_error(mut events: BoxedSseResponse) {
+    let reading = async {
+        while events.try_next().await?.is_some() {}
+        Ok(())
+    };
+    let outcome: Result<(), SseError> = timeout(Duration::from_secs(10), reading).await.unwrap();
+    assert!(outcome.is_err());
+}
+
+#[tokio::test]
+async fn streams_with_an_event_that_is_too_long_are_not_opened_again() {
+    let server = Unusual::start().await;
+    let http = http_client::build(&Url::parse(&server.url).unwrap()).unwrap();
+    let client = McpHttpClient::new(http, 1024 * 1024);
+    let url: Arc<str> = server.url.as_str().into();
+    let post = async |tool: &str| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": tool } });
+        let call = serde_json::from_value(call).unwrap();
+        let response = client.post_message(Arc::clone(&url), call, None, None, HashMap::new());
+        match response.await.unwrap() {
+            StreamableHttpPostResponse::Sse(events, _) => read_to_error(events).await,
+            other => panic!("{other:?}"),
+        }
+    };
+    let get = |id: Option<&str>| {
+        let id = id.map(str::to_owned);
+        client.get_stream(Arc::clone(&url), None, id, None, HashMap::new())
+    };
+    let opened = || server.resumed.long_events.load(Ordering::Relaxed);
+    post("too_long").await;
+    // The response to a message says nothing of the stream of the session.
+    post("too_long_without_id").await;
+    read_to_error(get(None).await.unwrap()).await;
+    assert_eq!(opened(), 1);
+    for id in [None, Some("1"), None] {
+        let again = get(id).await.err();
+        let is_ended = matches!(again, Some(HttpError::ServerDoesNotSupportSse));
+        assert!(is_ended, "{id:?}: {again:?}");
+    }
+    assert_eq!(opened(), 1);
     server.upstream.stop().await;
 }
