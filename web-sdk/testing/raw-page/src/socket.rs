@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 
 /// The maximum duration of a wait; only a broken program exceeds it.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The socket of a page. If it is dropped, the connection breaks without a close frame.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl PageSocket {
     }
 }
 
-/// Waits for something that must happen, and panics after 20 s with a message that contains `what`.
+/// Waits for something that must happen, and panics after 60 s with a message that contains `what`.
 pub async fn with_deadline<T>(what: impl Display, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, future)
         .await
