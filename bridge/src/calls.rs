@@ -45,7 +45,9 @@ pub(crate) use completion::{CompletionRequest, complete};
 pub(crate) use delivery_limits::enforce_contents_limit;
 pub(crate) use dispatch::call_tool;
 pub(crate) use media_budget::MediaBudget;
-pub(crate) use page_wait::{pages_awaited_until, wait_for_any_page, wait_for_session};
+pub(crate) use page_wait::{
+    pages_awaited_until, wait_for_any_page, wait_for_bare_session, wait_for_tool,
+};
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use query_scope::{tools_for_query, wait_for_query_page};
 pub(crate) use raw_call::{call_raw, validate_raw_arguments};

@@ -62,6 +62,26 @@ pub(crate) async fn wait_for_any_page(hub: &Hub, realm: RealmId, until: Option<I
     wait_for_realm(hub, realm, until, Realm::has_registered_page).await;
 }
 
+/// Waits until the page with this bare id has registered. Some clients send the id of their conversation
+/// in its place, so that half of the time is left for a page with the item.
+pub(crate) async fn wait_for_bare_session(
+    hub: &Hub,
+    realm: RealmId,
+    until: Option<Instant>,
+    session: &SessionId,
+) {
+    let until = until.map(|until| until - PAGES_AWAITED / 2);
+    wait_for_session(hub, realm, until, session).await;
+}
+
+/// Waits until a page has a tool of this name, at most until this time.
+pub(crate) async fn wait_for_tool(hub: &Hub, realm: RealmId, until: Option<Instant>, tool: &str) {
+    wait_for_realm(hub, realm, until, |realm| {
+        realm.has_item(Kind::Tool, tool, &SessionTarget::Any)
+    })
+    .await;
+}
+
 /// Waits until the page with this id or name has registered, at most until this time.
 pub(crate) async fn wait_for_session(
     hub: &Hub,
@@ -150,6 +170,18 @@ mod tests {
         let zero = Duration::ZERO;
         assert_eq!(waited, (PAGES_AWAITED, PAGES_AWAITED, zero, zero));
         assert_eq!(wait().await, PAGES_AWAITED, "their places are free");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bare_session_leaves_half_of_the_time_for_an_item() {
+        let hub = hub();
+        let realm = connect_client(&hub);
+        let begun = Instant::now();
+        let until = pages_awaited_until(&hub);
+        wait_for_bare_session(&hub, realm, until, &"conversation".into()).await;
+        assert_eq!(begun.elapsed(), PAGES_AWAITED / 2);
+        wait_for_tool(&hub, realm, until, "add").await;
+        assert_eq!(begun.elapsed(), PAGES_AWAITED);
     }
 
     #[tokio::test(start_paused = true)]

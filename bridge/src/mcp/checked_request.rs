@@ -103,16 +103,25 @@ impl<'a> CheckedRequest<'a> {
         })
     }
 
-    /// Waits for the page with the bare id that the request selects, if pages are awaited. Before it has
-    /// registered, its id looks like that of a conversation, and the call would go to any page.
-    pub(super) async fn wait_for_bare_session(&self) {
+    /// Waits for the page with the bare id that a call or a read selects, if pages are awaited. Before
+    /// it has registered, its id looks like that of a conversation, and the call would go to any page.
+    pub(super) async fn wait_for_bare_session(&self, method: &str) {
+        const METHODS: [&str; 4] = [
+            "completion/complete",
+            "prompts/get",
+            "resources/read",
+            "tools/call",
+        ];
+        if !METHODS.contains(&method) {
+            return;
+        }
         let meta = &self.params.meta;
         let bare = meta.bare_session.filter(|_| meta.session.is_none());
         if let Some(until) = self.pages_awaited_until
             && let Some(bare) = bare.and_then(json_string)
         {
             let (hub, realm) = (&self.mcp.state.hub, self.principal.realm);
-            calls::wait_for_session(hub, realm, Some(until), &(&*bare).into()).await;
+            calls::wait_for_bare_session(hub, realm, Some(until), &(&*bare).into()).await;
         }
     }
 

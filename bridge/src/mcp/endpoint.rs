@@ -253,7 +253,7 @@ async fn serve_post(
         Ok(request) => request,
         Err(refused) => return Ok(Served::refused(refused)),
     };
-    request.wait_for_bare_session().await;
+    request.wait_for_bare_session(method).await;
     let response = match method {
         "tools/call" => tools_call::serve(&request, body).await,
         "tools/list" => Some(tools_list::serve(&request).await),

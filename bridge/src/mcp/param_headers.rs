@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::checked_request::{CheckedRequest, decode_header};
 use crate::budget::{INLINE_LIMIT, WorkOrder};
+use crate::calls;
 use bridge_mcp_results::request_error::RequestError;
 use bridge_realm::realm::CallFailure;
 
@@ -22,7 +23,11 @@ use super::rmcp_conversions;
 /// absent.
 pub(super) async fn check(request: &CheckedRequest<'_>, tool: &str) -> Result<(), ErrorData> {
     let (hub, realm) = (&request.mcp.state.hub, request.principal.realm);
-    if !request.is_modern || !hub.definitions.has_header_arguments() || is_builtin_tool(tool) {
+    if !request.is_modern || is_builtin_tool(tool) {
+        return Ok(());
+    }
+    calls::wait_for_tool(hub, realm, request.pages_awaited_until, tool).await;
+    if !hub.definitions.has_header_arguments() {
         return Ok(());
     }
     let has_headers = |realm: &mut bridge_realm::realm::Realm| {
