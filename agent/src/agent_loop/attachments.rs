@@ -1,5 +1,6 @@
 //! Pictures and files: those that a person attaches to a prompt, and those in results of tools.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use agent_tools::{AgentFailure, text};
@@ -19,6 +20,9 @@ const MAX_MEDIA: usize = 20;
 /// The maximum size of them all, in bytes of base64. Each request of a query sends them again, and
 /// Gemini accepts requests of 20 MB.
 const MAX_ALL_MEDIA_BYTES: usize = 15_000_000;
+
+/// How many reasons for leaving out pictures of a result the model reads.
+const MAX_NOTES: usize = 8;
 
 /// The attachments of a prompt as the model gets them.
 #[derive(Debug, Default)]
@@ -76,21 +80,30 @@ impl MediaFilter {
         Ok(converted)
     }
 
-    /// Returns the pictures of a result that the model gets, and a note about each other one. The
-    /// text of the result describes all.
+    /// Returns the pictures of a result that the model gets, and a note for each reason why others are
+    /// left out. The text of the result describes all.
     pub(super) fn filter(
         &self,
         pictures: Vec<Media>,
         model: &dyn Model,
     ) -> (Vec<Media>, Vec<String>) {
-        let (mut passed, mut notes) = (Vec::new(), Vec::new());
-        for (number, picture) in (1..).zip(pictures) {
+        let mut passed = Vec::new();
+        let mut omitted: BTreeMap<String, usize> = BTreeMap::new();
+        for picture in pictures {
             match self.reason_to_omit(&picture, model) {
                 None => passed.push(picture),
-                Some(reason) => notes.push(format!("Picture {number} is left out: {reason}.")),
+                // A result can have very many types of pictures, of which a few are named.
+                Some(reason) if omitted.len() < MAX_NOTES || omitted.contains_key(&reason) => {
+                    *omitted.entry(reason).or_default() += 1;
+                }
+                Some(_) => *omitted.entry("it has another type".to_owned()).or_default() += 1,
             }
         }
-        (passed, notes)
+        let notes = omitted.into_iter().map(|(reason, count)| match count {
+            1 => format!("A picture is left out: {reason}."),
+            _ => format!("{count} pictures are left out. Of each of them: {reason}."),
+        });
+        (passed, notes.collect())
     }
 
     /// Counts the media, unless the model does not get them.
@@ -233,17 +246,25 @@ mod tests {
         let (passed, notes) = filter.filter(pictures, &FakeModel::new([]));
         assert_eq!(passed, [picture("image/png", PNG)]);
         let expected = [
-            "Picture 1 is left out: its content is not image/png.",
-            "Picture 3 is left out: this model cannot read it.",
+            "A picture is left out: its content is not image/png.",
+            "A picture is left out: this model cannot read it.",
         ];
         assert_eq!(notes, expected);
+        // The notes stay few, whatever a tool returns.
+        let many = (0..1_000).map(|number| picture(&format!("image/png; n={number}"), "AAAA"));
+        let (_, notes) = filter.filter(many.collect(), &FakeModel::new([]));
+        assert!(notes.len() <= MAX_NOTES + 1, "{} notes", notes.len());
         // A picture for which there is no room takes none of it.
         let large = PNG.to_owned() + &"AAAA".repeat(1_000_000);
         let large = vec![picture("image/png", &large); MAX_MEDIA];
         assert_eq!(filter.filter(large, &FakeModel::new([])).0.len(), 3);
         let small = vec![picture("image/png", PNG); MAX_MEDIA];
         let (passed, notes) = filter.filter(small, &FakeModel::new([]));
-        assert_eq!((passed.len(), notes.len()), (MAX_MEDIA - 4, 4));
+        assert_eq!(passed.len(), MAX_MEDIA - 4);
+        assert!(
+            notes[0].starts_with("4 pictures are left out."),
+            "{notes:?}"
+        );
     }
 
     #[test]

@@ -243,7 +243,7 @@ async fn pictures_of_tools_and_prompts_reach_a_model_that_reads_them() {
     let (text, note) = drawn.text.split_once("\n[service ").unwrap();
     assert_eq!(text, "Drawn\n[image/png, 12 bytes]\n[image/tiff, 3 bytes]");
     assert!(
-        note.ends_with("] Picture 2 is left out: this model cannot read it."),
+        note.ends_with("] A picture is left out: this model cannot read it."),
         "{note}"
     );
     assert_eq!(format!("{:?}", drawn.media), "[Media(image/png, 12 bytes)]");
