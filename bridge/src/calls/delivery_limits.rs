@@ -225,8 +225,27 @@ pub(super) async fn enforce_object_limit(
     what: &str,
     result: Object,
 ) -> Result<Object, RequestError> {
+    let limits = (caller.realm, caller.limits);
+    match measure(hub, limits, result).await? {
+        (result, None) => limit_media(hub, caller, what, result).await,
+        (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
+    }
+}
+
+/// Takes the media of a result as [`take_media`] does. The notes in their place can exceed the limit of
+/// the client again.
+async fn limit_media(
+    hub: &Hub,
+    caller: &CallOptions<'_>,
+    what: &str,
+    result: Object,
+) -> Result<Object, RequestError> {
+    if caller.media.is_none() {
+        return Ok(result);
+    }
+    let result = take_media(caller, what, result)?;
     match measure(hub, (caller.realm, caller.limits), result).await? {
-        (result, None) => take_media(caller, what, result),
+        (result, None) => Ok(result),
         (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
     }
 }
@@ -268,7 +287,7 @@ pub(crate) async fn enforce_contents_limit(
 ) -> Result<Object, RequestError> {
     let realm = caller.realm;
     let (result, too_large) = match measure(hub, (realm, caller.limits), result).await? {
-        (result, None) => return take_media(caller, what, result),
+        (result, None) => return limit_media(hub, caller, what, result).await,
         (result, Some(too_large)) => (result, too_large),
     };
     let stored = stored.or_else(|| {

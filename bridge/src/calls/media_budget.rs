@@ -51,8 +51,12 @@ impl MediaBudget {
     /// Why the client may receive nothing of the result.
     pub(super) fn take_from_object(&self, result: &mut Map<String, Value>) -> Result<(), String> {
         let reason = self.refusal(object_media_len(result));
-        let note = |block: &Value| {
+        let mut is_explained = false;
+        let mut note = |block: &Value| {
             let kind = block_kind(block);
+            if std::mem::replace(&mut is_explained, true) {
+                return format!("[{kind} left out.]");
+            }
             format!("[{kind} left out, because {reason}.]")
         };
         let mut is_empty = true;
