@@ -266,9 +266,9 @@ impl CallToolResult {
         }
     }
 
-    /// The result as the contents of a resource: one content for each block that is not a link.
-    pub fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
-        self.parsed().to_resource_contents(uri)
+    /// The result as the contents of a resource, as [`BuiltResult::to_resource_contents`].
+    pub fn to_resource_contents(&self, uri: &str, max_bytes: Option<usize>) -> Vec<Value> {
+        self.parsed().to_resource_contents(uri, max_bytes)
     }
 }
 
