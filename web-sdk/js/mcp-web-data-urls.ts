@@ -9,7 +9,7 @@ export function parseText(text: string, mimeType?: string): EncodedBytes {
   if (!url) return { data: text, mimeType: mimeType ?? sniffType(text) };
   const rest = text.slice(url[0].length);
   const data = url[2] ? rest.replace(/\s|%[0-9a-f]{2}/gi, (part) => (part[0] === "%" ? decodeURIComponent(part) : "")) : decodePercent(rest);
-  return { data, mimeType: mimeType ?? (url[1] || sniffType(data)) };
+  return { data, mimeType: mimeType ?? (url[1] || sniffType(data) || (url[2] ? undefined : "text/plain")) };
 }
 
 function decodePercent(text: string): string {
@@ -23,7 +23,7 @@ const BEGINNINGS: { [mimeType: string]: string } = { "image/png": "iVBORw0KGg", 
 function sniffType(data: string): string | undefined {
   if (data.startsWith("UklGR")) {
     const formats: { [format: string]: string } = { WEBP: "image/webp", WAVE: "audio/wav" };
-    return formats[atob(data.slice(0, 16)).slice(8)];
+    return formats[atob(data.slice(0, 16).replaceAll("-", "+").replaceAll("_", "/")).slice(8)];
   }
   return Object.keys(BEGINNINGS).find((mimeType) => data.startsWith(BEGINNINGS[mimeType]!));
 }
