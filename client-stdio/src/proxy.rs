@@ -61,6 +61,7 @@ where
         backoff: ReconnectBackoff::default(),
         list_source: ListSource::Undecided,
         restart: BridgeRestart::default(),
+        has_been_online: false,
     };
     tokio::select! {
         () = stop => tracing::info!("stopped by a signal"),
@@ -89,6 +90,8 @@ struct Proxy<R> {
     backoff: ReconnectBackoff,
     list_source: ListSource,
     restart: BridgeRestart,
+    /// Whether the client was connected to a bridge before.
+    has_been_online: bool,
 }
 
 /// The source of the lists of tools, prompts and resources that the client requests.
@@ -438,7 +441,7 @@ where
             let known = KnownBridge {
                 tool_headers: self.tool_headers.clone(),
                 silence: self.silence.clone(),
-                is_reconnected: self.restart.is_under_way(),
+                is_reconnected: self.has_been_online,
             };
             self.bridge = BridgeState::connect(&self.config, handshake, known, replay);
         }
@@ -446,6 +449,7 @@ where
 
     async fn on_connected(&mut self, session: Box<BridgeSession>) -> io::Result<()> {
         tracing::info!("connected to {}", self.config.url);
+        self.has_been_online = true;
         self.bridge = BridgeState::Online {
             session,
             since: Instant::now(),
