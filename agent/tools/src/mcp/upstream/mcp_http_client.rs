@@ -35,6 +35,9 @@ pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 /// rmcp's type of an event, which it does not export.
 type RmcpEvent = <BoxedSseResponse as TryStream>::Ok;
 
+/// How many events that were too long are remembered. Beyond it, they are forgotten.
+const MAX_LONG_EVENTS: usize = 64;
+
 /// A client for one connection to a server. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct McpHttpClient {
@@ -54,6 +57,14 @@ impl McpHttpClient {
             max_message_bytes,
             long_events_after: Arc::default(),
         }
+    }
+
+    fn remember_long_event(&self, last_id: Option<String>) {
+        let mut ids = self.long_events_after();
+        if ids.len() == MAX_LONG_EVENTS {
+            ids.clear();
+        }
+        ids.insert(last_id);
     }
 
     fn long_events_after(&self) -> MutexGuard<'_, HashSet<Option<String>>> {
@@ -83,7 +94,7 @@ impl McpHttpClient {
                         }
                         Some(Err(too_long)) => {
                             if last_id.is_some() || is_of_session {
-                                client.long_events_after().insert(last_id);
+                                client.remember_long_event(last_id);
                             }
                             let limit = too_long.limit;
                             let error = format!("an event has more than {limit} bytes");
