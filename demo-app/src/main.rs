@@ -56,13 +56,13 @@ async fn run() -> ExitCode {
     code
 }
 
-/// Lets MCP sessions survive restarts of the demo, unless a setting decides: in a folder beside this
-/// program, one for each port.
+/// Lets MCP sessions survive restarts of the demo at its default address, unless a setting decides: in
+/// a folder beside this program.
 fn keep_state(bridge: &mut bridge::Config) {
-    let port = bridge.network.bind.port();
+    let is_default = bridge.network.bind == bridge::Config::default().network.bind;
     let state = &mut bridge.state;
-    if port != 0 && state.state_key.is_none() && state.state_dir.is_none() {
+    if is_default && state.state_key.is_none() && state.state_dir.is_none() {
         let program = std::env::current_exe().ok();
-        state.state_dir = program.map(|it| it.with_file_name(format!("demo-app-state-{port}")));
+        state.state_dir = program.map(|it| it.with_file_name("demo-app-state"));
     }
 }
