@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use bridge_realm::realm::CallFailure;
 
 use crate::content_blocks::{text_block, text_content, validate_blocks};
-use crate::encoded_size::encoded_len;
 
 /// The key in a failed result's `_meta` with the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
@@ -103,10 +102,14 @@ impl BuiltResult {
         }
     }
 
-    /// The result as the contents of a resource of at most this many bytes: one content for each block
-    /// that is not a link, and one for structured content that no text repeats. Structured content that
-    /// makes them too large is left out, with a note.
-    pub fn to_resource_contents(&self, uri: &str, max_bytes: Option<usize>) -> Vec<Value> {
+    /// The result as the contents of a resource: one content for each block that is not a link, and one
+    /// for structured content that no text repeats. Structured content with which the contents do not
+    /// fit is left out, with a note.
+    pub fn to_resource_contents(
+        &self,
+        uri: &str,
+        fit: impl FnOnce(&Vec<Value>) -> bool,
+    ) -> Vec<Value> {
         let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
         let text_type = json!(if self.text_mirrors_structured {
             "application/json"
@@ -128,15 +131,13 @@ impl BuiltResult {
         {
             let text = json!(structured.to_string());
             if !contents.iter().any(|content| content["text"] == text) {
-                let whole = content(&json!("application/json"), "text", &text);
-                let bytes = encoded_len(&whole);
-                let fits = |max: usize| encoded_len(&contents) + bytes <= max;
-                contents.push(if max_bytes.is_none_or(fits) {
-                    whole
-                } else {
+                contents.push(content(&json!("application/json"), "text", &text));
+                if !fit(&contents) {
+                    contents.pop();
+                    let bytes = text.as_str().map_or(0, str::len);
                     let note = format!("[structuredContent left out: {bytes} bytes]");
-                    content(&json!("text/plain"), "text", &json!(note))
-                });
+                    contents.push(content(&json!("text/plain"), "text", &json!(note)));
+                }
             }
         }
         contents
@@ -221,14 +222,14 @@ mod tests {
                 text_mirrors_structured: mirrors,
                 ..BuiltResult::default()
             };
-            assert_eq!(result.to_resource_contents("x:y", None), expected);
+            assert_eq!(result.to_resource_contents("x:y", |_| true), expected);
         }
         let result = BuiltResult {
             content: vec![text_block("one".to_owned())],
             structured: Some(json!({ "a": "b".repeat(1_000) })),
             ..BuiltResult::default()
         };
-        let contents = result.to_resource_contents("x:y", Some(1_000));
+        let contents = result.to_resource_contents("x:y", |_| false);
         let note = contents[1]["text"].as_str().unwrap();
         assert!(note.starts_with("[structuredContent left out: 1"), "{note}");
         assert_eq!(contents[0]["text"], "one");

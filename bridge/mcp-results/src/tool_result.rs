@@ -267,8 +267,12 @@ impl CallToolResult {
     }
 
     /// The result as the contents of a resource, as [`BuiltResult::to_resource_contents`].
-    pub fn to_resource_contents(&self, uri: &str, max_bytes: Option<usize>) -> Vec<Value> {
-        self.parsed().to_resource_contents(uri, max_bytes)
+    pub fn to_resource_contents(
+        &self,
+        uri: &str,
+        fit: impl FnOnce(&Vec<Value>) -> bool,
+    ) -> Vec<Value> {
+        self.parsed().to_resource_contents(uri, fit)
     }
 }
 

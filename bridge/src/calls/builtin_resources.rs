@@ -1,7 +1,7 @@
 //! The bridge's own resources: the connected pages, for clients that read resources instead of
 //! calling tools, and the stored results.
 
-use bridge_mcp_results::encoded_size::ENVELOPE_BYTES;
+use bridge_mcp_results::encoded_size::{self, ENVELOPE_BYTES};
 use bridge_mcp_results::request_error::RequestError;
 use std::sync::LazyLock;
 
@@ -64,8 +64,13 @@ async fn read_stored_result(
     let result_uri = uri.to_owned();
     let order = WorkOrder::for_result(caller.realm, &result);
     let max_bytes = caller.limits.max_bytes;
-    let max_bytes = max_bytes.map(|it| it.saturating_sub(2 * ENVELOPE_BYTES));
-    let work = move || contents_object(result.to_resource_contents(&result_uri, max_bytes));
+    let work = move || {
+        let fit = |contents: &Vec<Value>| {
+            let bytes = encoded_size::encoded_len(contents) + 2 * ENVELOPE_BYTES;
+            max_bytes.is_none_or(|max| bytes <= max)
+        };
+        contents_object(result.to_resource_contents(&result_uri, fit))
+    };
     let contents = hub.run_work(order, work).await;
     let contents = contents.map_err(|error| RequestError::Failed(error.into()))?;
     calls::enforce_contents_limit(hub, caller, uri, contents, Some(handle.clone())).await
