@@ -150,7 +150,7 @@ impl BridgeHttp {
         is_short: bool,
     ) -> Result<SseResponse, BridgeError> {
         let begun = Instant::now();
-        let max_silence = if is_short {
+        let mut max_silence = if is_short {
             AFTER_SILENCE_TIMEOUT
         } else {
             self.silence.limit()
@@ -169,12 +169,10 @@ impl BridgeHttp {
                 Err(error)
             }
             _ if content_type(&response) == "text/event-stream" => {
-                let spent = if is_short {
-                    begun.elapsed()
-                } else {
-                    Duration::ZERO
-                };
-                Ok(self.sse_response(response, max_silence.saturating_sub(spent)))
+                if is_short {
+                    max_silence = max_silence.saturating_sub(begun.elapsed());
+                }
+                Ok(self.sse_response(response, max_silence))
             }
             _ => Err(BridgeError::Refused {
                 status: StatusCode::METHOD_NOT_ALLOWED.as_u16(),

@@ -21,9 +21,6 @@ const MAX_MEDIA: usize = 20;
 /// Gemini accepts requests of 20 MB.
 const MAX_ALL_MEDIA_BYTES: usize = 15_000_000;
 
-/// How many reasons for leaving out pictures of a result the model reads.
-const MAX_NOTES: usize = 8;
-
 /// The attachments of a prompt as the model gets them.
 #[derive(Debug, Default)]
 pub(super) struct PromptAttachments {
@@ -88,15 +85,11 @@ impl MediaFilter {
         model: &dyn Model,
     ) -> (Vec<Media>, Vec<String>) {
         let mut passed = Vec::new();
-        let mut omitted: BTreeMap<String, usize> = BTreeMap::new();
+        let mut omitted: BTreeMap<&str, usize> = BTreeMap::new();
         for picture in pictures {
             match self.reason_to_omit(&picture, model) {
                 None => passed.push(picture),
-                // A result can have very many types of pictures, of which a few are named.
-                Some(reason) if omitted.len() < MAX_NOTES || omitted.contains_key(&reason) => {
-                    *omitted.entry(reason).or_default() += 1;
-                }
-                Some(_) => *omitted.entry("it has another type".to_owned()).or_default() += 1,
+                Some(reason) => *omitted.entry(reason).or_default() += 1,
             }
         }
         let notes = omitted.into_iter().map(|(reason, count)| match count {
@@ -107,17 +100,16 @@ impl MediaFilter {
     }
 
     /// Counts the media, unless the model does not get them.
-    fn reason_to_omit(&self, media: &Media, model: &dyn Model) -> Option<String> {
+    fn reason_to_omit(&self, media: &Media, model: &dyn Model) -> Option<&'static str> {
         let bytes = media.data.len();
-        let mime_type = &media.mime_type;
-        if !model.reads_media(mime_type) {
-            Some("this model cannot read it".to_owned())
+        if !model.reads_media(&media.mime_type) {
+            Some("this model cannot read it")
         } else if !media.has_content_of_its_type() {
-            Some(format!("its content is not {mime_type}"))
+            Some("its content is not of the type that it names")
         } else if bytes > MAX_MEDIA_BYTES {
-            Some("it is too large for this model".to_owned())
+            Some("it is too large for this model")
         } else if !self.has_room_for(bytes) {
-            Some("there were too many files before it for this model".to_owned())
+            Some("there were too many files before it for this model")
         } else {
             None
         }
@@ -224,7 +216,7 @@ mod tests {
             ),
             item(
                 "e.png",
-                r#"image/png, 3 bytes); its content is not image/png"}"#,
+                r#"image/png, 3 bytes); its content is not of the type that it names"}"#,
             ),
         ];
         assert_eq!(converted.items, expected);
@@ -246,15 +238,15 @@ mod tests {
         let (passed, notes) = filter.filter(pictures, &FakeModel::new([]));
         assert_eq!(passed, [picture("image/png", PNG)]);
         let expected = [
-            "A picture is left out: its content is not image/png.",
+            "A picture is left out: its content is not of the type that it names.",
             "A picture is left out: this model cannot read it.",
         ];
         assert_eq!(notes, expected);
-        // The notes stay few, whatever a tool returns.
-        let many = (0..1_000).map(|number| picture(&format!("image/png; n={number}"), "AAAA"));
-        let (_, notes) = filter.filter(many.collect(), &FakeModel::new([]));
-        assert!(notes.len() <= MAX_NOTES + 1, "{} notes", notes.len());
-        // A picture for which there is no room takes none of it.
+        // However many there are, each reason is named once.
+        let many = vec![picture("image/png", "AAAA"); 1_000];
+        let (_, notes) = filter.filter(many, &FakeModel::new([]));
+        assert_eq!(notes.len(), 1);
+        // A picture that does not fit leaves the room to others.
         let large = PNG.to_owned() + &"AAAA".repeat(1_000_000);
         let large = vec![picture("image/png", &large); MAX_MEDIA];
         assert_eq!(filter.filter(large, &FakeModel::new([])).0.len(), 3);

@@ -108,7 +108,7 @@ impl BuiltResult {
     pub fn to_resource_contents(
         &self,
         uri: &str,
-        fit: impl FnOnce(&Vec<Value>) -> bool,
+        fit: impl FnOnce(&[Value]) -> bool,
     ) -> Vec<Value> {
         let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
         let text_type = json!(if self.text_mirrors_structured {

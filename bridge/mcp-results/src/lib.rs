@@ -5,7 +5,8 @@
 //! [`arguments`] are those of a tool call, and [`tool_call`] builds its result. [`schema_violation`]
 //! has the failures of arguments and results that do not fit a schema. [`content_blocks`] validates
 //! the content of a page ([`base64_text`] its binary data), [`repeated_media`] shortens the text of
-//! an object, [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is sent. [`prompt_arguments`], [`page_object`] and [`completion_values`] are for the other requests.
+//! an object, [`encoded_size`] measures encoded JSON, and [`segments`] is the body that is sent.
+//! [`prompt_arguments`], [`page_object`] and [`completion_values`] are for the other requests.
 //! [`request_error`] is why a request has no result, with the one table of JSON-RPC errors.
 
 pub mod arguments;

@@ -270,7 +270,7 @@ impl CallToolResult {
     pub fn to_resource_contents(
         &self,
         uri: &str,
-        fit: impl FnOnce(&Vec<Value>) -> bool,
+        fit: impl FnOnce(&[Value]) -> bool,
     ) -> Vec<Value> {
         self.parsed().to_resource_contents(uri, fit)
     }

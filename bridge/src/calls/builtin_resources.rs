@@ -65,8 +65,8 @@ async fn read_stored_result(
     let order = WorkOrder::for_result(caller.realm, &result);
     let max_bytes = caller.limits.max_bytes;
     let work = move || {
-        let fit = |contents: &Vec<Value>| {
-            let bytes = encoded_size::encoded_len(contents) + 2 * ENVELOPE_BYTES;
+        let fit = |contents: &[Value]| {
+            let bytes = encoded_size::encoded_len(&contents) + 2 * ENVELOPE_BYTES;
             max_bytes.is_none_or(|max| bytes <= max)
         };
         contents_object(result.to_resource_contents(&result_uri, fit))

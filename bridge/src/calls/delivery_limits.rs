@@ -225,54 +225,36 @@ pub(super) async fn enforce_object_limit(
     what: &str,
     result: Object,
 ) -> Result<Object, RequestError> {
-    let limits = (caller.realm, caller.limits);
-    match measure(hub, limits, result).await? {
+    match measure(hub, (caller.realm, caller.limits), result).await? {
         (result, None) => limit_media(hub, caller, what, result).await,
         (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
     }
 }
 
-/// Takes the media of a result as [`take_media`] does. The notes in their place can exceed the limit of
-/// the client again.
+/// Takes the media of a result from those that the client may still receive. Rejects a result of
+/// which nothing else remains, or which exceeds the limit of the client with the notes in their place.
 async fn limit_media(
     hub: &Hub,
     caller: &CallOptions<'_>,
     what: &str,
-    result: Object,
+    mut result: Object,
 ) -> Result<Object, RequestError> {
-    if caller.media.is_none() {
+    let bytes = object_media_len(&result);
+    let Some(budget) = caller.media.as_ref().filter(|it| !it.take(bytes)) else {
         return Ok(result);
+    };
+    if let Err(reason) = budget.take_from_object(&mut result) {
+        let data = json!({ "bytes": bytes, "media": budget.max() });
+        let message = format!("{what} has {bytes} bytes of media, and {reason}");
+        return Err(RequestError::Failed(CallFailure {
+            data: to_raw_value(&data).ok(),
+            ..CallFailure::new(ErrorCode::ResultTooLarge, message)
+        }));
     }
-    let result = take_media(caller, what, result)?;
     match measure(hub, (caller.realm, caller.limits), result).await? {
         (result, None) => Ok(result),
         (_, Some(too_large)) => Err(too_large.to_call_error(what, "ask for less", None)),
     }
-}
-
-/// Takes the media of a result from those that the client may still receive. Rejects a result of
-/// which nothing else remains.
-fn take_media(
-    caller: &CallOptions<'_>,
-    what: &str,
-    mut result: Object,
-) -> Result<Object, RequestError> {
-    let Some(budget) = &caller.media else {
-        return Ok(result);
-    };
-    let bytes = object_media_len(&result);
-    if budget.take(bytes) {
-        return Ok(result);
-    }
-    let taken = budget.take_from_object(&mut result);
-    taken.map(|()| result).map_err(|reason| {
-        let data = json!({ "bytes": bytes, "media": budget.max() });
-        let message = format!("{what} has {bytes} bytes of media, and {reason}");
-        RequestError::Failed(CallFailure {
-            data: to_raw_value(&data).ok(),
-            ..CallFailure::new(ErrorCode::ResultTooLarge, message)
-        })
-    })
 }
 
 /// Rejects contents of a resource that exceed the limit of the client. Contents that are text are

@@ -230,10 +230,10 @@ impl Ids {
         let mut ids = Self::default();
         for line in text.lines() {
             match parse_line(line) {
-                Some(Line::Ended(id)) => {
+                Some(EndedRecord::Ended(id)) => {
                     ids.ended.insert(id.number, id);
                 }
-                Some(Line::ForgottenUntil { group, until }) => {
+                Some(EndedRecord::ForgottenUntil { group, until }) => {
                     let latest = ids.forgotten_until.entry(group).or_default();
                     *latest = (*latest).max(until);
                 }
@@ -259,8 +259,8 @@ impl Ids {
 /// The beginning of a line about all ids of a group until a time.
 const ALL_UNTIL: &str = "all until ";
 
-/// A line of the file.
-enum Line {
+/// The record in a line of the file.
+enum EndedRecord {
     Ended(UniqueId),
     ForgottenUntil { group: u16, until: u64 },
 }
@@ -275,16 +275,16 @@ fn line(id: &UniqueId) -> String {
     format!("{made_at:020} {group:05} {number:032x}\n")
 }
 
-fn parse_line(line: &str) -> Option<Line> {
+fn parse_line(line: &str) -> Option<EndedRecord> {
     let is_about_all = line.starts_with(ALL_UNTIL);
     let mut fields = line.trim_start_matches(ALL_UNTIL).split(' ');
     let mut field = |digits: usize| fields.next().filter(|it| it.len() == digits);
     let (time, group) = (field(20)?.parse().ok()?, field(5)?.parse().ok()?);
     if is_about_all {
-        return Some(Line::ForgottenUntil { group, until: time });
+        return Some(EndedRecord::ForgottenUntil { group, until: time });
     }
     let number = u128::from_str_radix(field(32)?, 16).ok()?;
-    Some(Line::Ended(UniqueId {
+    Some(EndedRecord::Ended(UniqueId {
         number,
         made_at: time,
         group,

@@ -164,7 +164,7 @@ pub(super) fn connect_if_unconnected(mcp: &McpService, session: &McpSession) {
 ///
 /// # Errors
 ///
-/// When there is no place or memory for the session.
+/// When the bridge is full, or its memory is used up.
 pub(super) fn restore(
     mcp: &McpService,
     headers: &HeaderMap,

@@ -190,6 +190,25 @@ async fn a_request_with_the_header_of_a_reconnected_client_waits_for_its_page() 
     bridge.shutdown().await;
 }
 
+#[tokio::test]
+async fn a_call_that_waits_for_its_page_needs_the_headers_of_its_arguments() {
+    let bridge = start_bridge().await;
+    let client = StatelessClient::new(&bridge);
+    let call = client.build(
+        "tools/call",
+        json!({ "name": "echo", "arguments": { "n": 1 } }),
+    );
+    let call = call.header(bridge_protocol::RECONNECTED_HEADER, "1").send();
+    let mut tool = echo_tool();
+    tool["inputSchema"]["properties"]["n"]["x-mcp-header"] = json!("N");
+    let tools = [tool];
+    let page = Page::with_tools(&bridge, "s", &tools);
+    let (response, _page) = tokio::join!(with_deadline("response", call), page);
+    let answer = rpc_response(response.unwrap()).await;
+    assert_eq!(answer["error"]["code"], -32020, "{answer}");
+    bridge.shutdown().await;
+}
+
 /// The names that a page and the bridge, or several pages, have in common.
 #[tokio::test]
 async fn a_call_after_a_restart_goes_where_it_went_before() {

@@ -83,6 +83,15 @@ async fn a_page_that_does_not_return_is_waited_for_only_for_a_while() {
     bridge.shutdown().await;
 }
 
+/// Answers a call in a page, and ends the client that made it.
+async fn assert_answered(mut client: Client, call: u64, page: &mut Page) {
+    let handler = page.serve_call(json!("hello"));
+    let (response, _call) = tokio::join!(client.response(call), handler);
+    let text = &response["result"]["content"][0]["text"];
+    assert_eq!(text, "hello", "{response}");
+    assert!(client.close().await.success());
+}
+
 /// The client has no subscription, so that it gets no notifications, and another page stays away.
 #[tokio::test]
 async fn a_call_waits_for_its_own_page_only() {
@@ -104,11 +113,7 @@ async fn a_call_waits_for_its_own_page_only() {
         let call = client.send_call("greet").await;
         let bridge = start(address).await;
         let mut page = connect_page(address).await;
-        let handler = page.serve_call(json!("hello"));
-        let (response, _call) = tokio::join!(client.response(call), handler);
-        let text = &response["result"]["content"][0]["text"];
-        assert_eq!(text, "hello", "{era:?}: {response}");
-        assert!(client.close().await.success());
+        assert_answered(client, call, &mut page).await;
         stop(bridge, page).await;
     }
 }
@@ -137,11 +142,7 @@ async fn a_selected_page_is_waited_for(era: Era, is_pinned: bool) {
     let other = connect_page_with(address, "other", "greet").await;
     client.list_changed().await;
     let mut page = connect_page(address).await;
-    let handler = page.serve_call(json!("hello"));
-    let (response, _call) = tokio::join!(client.response(call), handler);
-    let text = &response["result"]["content"][0]["text"];
-    assert_eq!(text, "hello", "{era:?} {is_pinned}: {response}");
-    assert!(client.close().await.success());
+    assert_answered(client, call, &mut page).await;
     drop(other);
     stop(bridge, page).await;
 }

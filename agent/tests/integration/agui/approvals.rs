@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Thread, find, paint_tool, post, resume, text, types};
 use crate::kit::*;
@@ -174,16 +174,25 @@ async fn a_call_of_the_client_beside_an_approval_is_pending_in_the_run_after_it(
     bed.wait_for_running(0).await;
 }
 
+/// Lets an approval expire. Returns the id of its interrupt.
+async fn expire_approval(bed: &TestBed, thread: &mut Thread<'_>) -> Value {
+    thread.say("/add_card {}");
+    let events = thread.run(json!({})).await;
+    bed.wait_for_running(0).await;
+    thread.say("hello");
+    events.last().unwrap()["outcome"]["interrupts"][0]["id"].clone()
+}
+
+fn approve_add_card() -> Value {
+    json!({ "forwardedProps": { "approve": ["add_card"] } })
+}
+
 #[tokio::test]
 async fn a_message_after_an_expired_approval_is_answered() {
     let bed = start_with_short_approvals().await;
     let _page = bed.connect_page().await;
-    let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
-    let mut thread = Thread::new(&bed, approve);
-    thread.say("/add_card {}");
-    thread.run(json!({})).await;
-    bed.wait_for_running(0).await;
-    thread.say("hello");
+    let mut thread = Thread::new(&bed, approve_add_card());
+    expire_approval(&bed, &mut thread).await;
     let events = thread.run(json!({})).await;
     assert_eq!(events[0]["runId"], "run-2");
     assert!(
@@ -197,13 +206,8 @@ async fn a_message_after_an_expired_approval_is_answered() {
 async fn a_message_that_gives_up_an_expired_approval_is_answered() {
     let bed = start_with_short_approvals().await;
     let _page = bed.connect_page().await;
-    let approve = json!({ "forwardedProps": { "approve": ["add_card"] } });
-    let mut thread = Thread::new(&bed, approve);
-    thread.say("/add_card {}");
-    let events = thread.run(json!({})).await;
-    let interrupt = &events.last().unwrap()["outcome"]["interrupts"][0]["id"];
-    bed.wait_for_running(0).await;
-    thread.say("hello");
+    let mut thread = Thread::new(&bed, approve_add_card());
+    let interrupt = &expire_approval(&bed, &mut thread).await;
     // `HttpAgent` answers each interrupt, and does not resolve those that have expired.
     let late = thread.request(TOKEN, resume(interrupt, true));
     assert_eq!(status_and_body(late).await.0, 404);
