@@ -39,39 +39,18 @@ impl<W: Write> Write for LogWriter<W> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use bridge_output::CapturedLog;
 
     use super::*;
 
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     #[test]
     fn an_event_is_one_line_without_invisible_characters() {
-        let sink = Sink::default();
-        let written = sink.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_writer(move || LogWriter::new(sink.clone(), TokenRedactor::default()))
-            .with_ansi(false)
-            .without_time()
-            .finish();
-        tracing::subscriber::with_default(subscriber, || {
-            let text = "é\nERROR forged\r\u{1b}[2J\u{202e}\u{2800}";
-            tracing::warn!("the bridge reports: {text}");
-            tracing::warn!("the next event");
-        });
-        let log = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let writer = |log| LogWriter::new(log, TokenRedactor::default());
+        let (log, _guard) = CapturedLog::start_through(writer);
+        let text = "é\nERROR forged\r\u{1b}[2J\u{202e}\u{2800}";
+        tracing::warn!("the bridge reports: {text}");
+        tracing::warn!("the next event");
+        let log = log.text();
         let lines: Vec<_> = log.lines().collect();
         assert_eq!(lines.len(), 2, "{log}");
         assert!(lines[0].contains(r"é\u{a}ERROR forged\u{d}\"), "{log}");

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bridge_output::CapturedLog;
 use bridge_protocol::Query;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -163,16 +164,10 @@ async fn a_query_that_cannot_be_read_is_left_out_of_its_conversation() {
 
 #[test]
 fn queries_that_cannot_be_read_are_one_warning_in_the_log() {
-    let log = tempfile::NamedTempFile::new().unwrap();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(Arc::new(log.reopen().unwrap()))
-        .with_ansi(false)
-        .finish();
-    tracing::subscriber::with_default(subscriber, || {
-        assert!(decode(vec![String::new(), "{bad".to_owned()]).is_empty());
-        assert!(decode(Vec::new()).is_empty());
-    });
-    let log = std::fs::read_to_string(log.path()).unwrap();
+    let (log, _guard) = CapturedLog::start();
+    assert!(decode(vec![String::new(), "{bad".to_owned()]).is_empty());
+    assert!(decode(Vec::new()).is_empty());
+    let log = log.text();
     assert_eq!(log.lines().count(), 1, "{log}");
     assert!(log.contains("left out unreadable=2"), "{log}");
 }

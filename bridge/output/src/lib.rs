@@ -8,9 +8,13 @@
 //!   [`print_to_stderr`] any other line.
 
 mod background_writer;
+#[cfg(feature = "testing")]
+mod captured_log;
 mod log;
 mod print;
 
 pub use background_writer::{BackgroundWriter, FlushGuard};
+#[cfg(feature = "testing")]
+pub use captured_log::CapturedLog;
 pub use log::{LogFilter, log_filter, log_to_stderr, open_log};
 pub use print::{announce, print, print_error, print_to_stderr};

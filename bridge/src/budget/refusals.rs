@@ -149,54 +149,18 @@ impl KindLog {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::Arc;
-
-    use tracing_subscriber::fmt::MakeWriter;
+    use bridge_output::CapturedLog;
 
     use super::*;
 
-    /// Stores what is logged.
-    #[derive(Clone, Default)]
-    struct Output(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Output {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl<'a> MakeWriter<'a> for Output {
-        type Writer = Self;
-
-        fn make_writer(&'a self) -> Self {
-            self.clone()
-        }
-    }
-
-    impl Output {
-        /// The lines since the last call, without their time.
-        fn take_lines(&self) -> Vec<String> {
-            let bytes = std::mem::take(&mut *self.0.lock().unwrap());
-            let text = String::from_utf8(bytes).unwrap();
-            text.lines().map(str::to_owned).collect()
-        }
+    /// Returns the lines since the last call.
+    fn take_lines(log: &CapturedLog) -> Vec<String> {
+        log.take().lines().map(str::to_owned).collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn each_kind_has_one_line_a_second_with_the_number_of_suppressed_ones() {
-        let output = Output::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_writer(output.clone())
-            .with_ansi(false)
-            .without_time()
-            .finish();
-        let _guard = tracing::subscriber::set_default(subscriber);
+        let (output, _guard) = CapturedLog::start();
         let log = RefusalLog::default();
         let address = ClientAddress::from(IpAddr::from([192, 0, 2, 1]));
         let record = |kind, reason: &str| log.record(kind, address, "/mcp", reason);
@@ -209,7 +173,7 @@ mod tests {
         for _ in 0..5 {
             record_host();
         }
-        let lines = output.take_lines();
+        let lines = take_lines(&output);
         assert_eq!(
             lines,
             [
@@ -219,16 +183,16 @@ mod tests {
         );
         // Another kind has a separate line.
         record(RefusalKind::MissingToken, &"é".repeat(1000));
-        let lines = output.take_lines();
+        let lines = take_lines(&output);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert_eq!(lines[0].matches('é').count(), MAX_REASON_CHARS);
 
         tokio::time::advance(LINE_INTERVAL - Duration::from_millis(1)).await;
         record_host();
-        assert!(output.take_lines().is_empty());
+        assert!(take_lines(&output).is_empty());
         tokio::time::advance(Duration::from_millis(1)).await;
         record_host();
-        let lines = output.take_lines();
+        let lines = take_lines(&output);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].ends_with("suppressed=5"), "{lines:?}");
         assert_eq!(log.count(RefusalKind::ForeignHost), 7);

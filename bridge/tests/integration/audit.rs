@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bridge::{Audit, Config, Profile, Secret};
+use bridge_output::CapturedLog;
 use bridge_protocol::invisible::is_invisible;
 use serde_json::{Value, json};
 
@@ -50,7 +51,7 @@ fn outcomes(log: &str) -> Vec<(&str, &str, &str, Option<&str>)> {
 
 #[tokio::test]
 async fn calls_are_not_logged_unless_this_is_configured() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let bridge = start_bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     assert_echo(&bridge, &mut page).await;
@@ -62,7 +63,7 @@ async fn calls_are_not_logged_unless_this_is_configured() {
 #[tokio::test]
 async fn a_line_names_caller_tool_and_page_and_has_arguments_only_if_configured() {
     for audit in [Audit::Calls, Audit::CallsWithArguments] {
-        let (log, _guard) = capture_log();
+        let (log, _guard) = CapturedLog::start();
         let bridge = start_bridge_with(audited(audit, test_config())).await;
         let (mut page, client) = connect_page_and_client(&bridge).await;
         client.assert_echo(&mut page).await;
@@ -98,7 +99,7 @@ async fn a_line_names_caller_tool_and_page_and_has_arguments_only_if_configured(
 
 #[tokio::test]
 async fn every_character_of_a_line_is_visible() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let bridge = start_bridge_with(audited(Audit::CallsWithArguments, test_config())).await;
     let hidden = "a\u{202e}\u{200b}\u{fe01}\u{3164}\u{2800}\u{e0041}";
     post_tool_call(&bridge, hidden, json!({ hidden: hidden })).await;
@@ -113,7 +114,7 @@ async fn every_character_of_a_line_is_visible() {
 
 #[tokio::test]
 async fn each_outcome_is_logged() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let mut config = audited(Audit::Calls, test_config());
     config.calls.max_calls = 1;
     let bridge = start_bridge_with(config).await;
@@ -157,7 +158,7 @@ async fn each_outcome_is_logged() {
 
 #[tokio::test]
 async fn a_call_with_a_handle_is_logged_again_when_it_ends() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let profile = Profile {
         patience: Some(Duration::from_millis(100)),
         ..Profile::default()
@@ -192,7 +193,7 @@ async fn a_call_with_a_handle_is_logged_again_when_it_ends() {
 
 #[tokio::test]
 async fn calls_of_clients_of_mcp_web_0_1_are_logged() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let bridge = start_bridge_with(audited(Audit::CallsWithArguments, compat_config())).await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let call = rpc_request(

@@ -1,6 +1,5 @@
 //! Shared helpers of all tests: a bridge on a free port, and the peers that connect to it.
 
-mod log;
 mod mcp_client;
 pub(crate) mod mock_agent;
 mod page;
@@ -17,7 +16,6 @@ use bridge::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use log::capture_log;
 pub(crate) use mcp_client::{
     EventStream, McpClient, assert_one_line_per_field, event_field, initialize_request,
     rpc_request, rpc_response,

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use bridge::{HttpTimeouts, PageLimits};
+use bridge_output::CapturedLog;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::kit::raw_http::{connect_and_send, read_to_end};
 use crate::kit::{
-    ConnectPage, McpClient, OTHER_TOKEN, Page, TOKEN, capture_log, echo_tool, http_client,
-    initialize_request, start_bridge_with, with_deadline,
+    ConnectPage, McpClient, OTHER_TOKEN, Page, TOKEN, echo_tool, http_client, initialize_request,
+    start_bridge_with, with_deadline,
 };
 use crate::metrics::{config_with_metrics, scrape};
 
@@ -40,7 +41,7 @@ fn first_line<'a>(log: &'a str, kind: &str) -> &'a str {
 
 #[tokio::test]
 async fn refused_requests_are_logged_and_counted_without_their_token() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let mut config = config_with_metrics();
     config.tokens.tokens = vec![TOKEN.to_owned()];
     config.network.max_request_bytes = 1000;
@@ -103,7 +104,7 @@ async fn refused_requests_are_logged_and_counted_without_their_token() {
 
 #[tokio::test]
 async fn refused_messages_of_pages_and_slow_clients_are_logged_and_counted() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let mut config = config_with_metrics();
     config.tokens.tokens = vec![TOKEN.to_owned()];
     config.page_limits = PageLimits {
@@ -154,7 +155,7 @@ async fn refused_messages_of_pages_and_slow_clients_are_logged_and_counted() {
 
 #[tokio::test]
 async fn refusals_by_a_limit_have_the_name_of_its_setting() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let mut config = config_with_metrics();
     config.tokens.max_realms = 1;
     config.page_limits = PageLimits {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bridge::{Config, Secret, ServerHandle, StartError};
+use bridge_output::CapturedLog;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -387,7 +388,7 @@ async fn a_session_that_its_client_ended_is_not_restored() {
 /// A folder that cannot be written to is logged, and what runs is not affected.
 #[tokio::test]
 async fn a_folder_that_is_gone_is_logged_once() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("state");
     let bridge = start_bridge_with(config_with_folder(&path)).await;
@@ -438,13 +439,13 @@ async fn one_bridge_uses_a_folder_and_its_key_is_kept() {
 
 #[tokio::test]
 async fn without_a_key_one_warning_says_that_sessions_end() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let bridge = start_bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert_eq!(client.session.len(), 36);
     assert_eq!(log.text().matches("state_dir").count(), 1, "{}", log.text());
     bridge.shutdown().await;
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let bridge = start_bridge_with(config_with_key()).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(status_of(&client, "ping").await == 200 && !log.text().contains("WARN"));

@@ -21,7 +21,7 @@ async def connected_1(config, era):
     from mcp import ClientSession
 
     async with (
-        httpx.AsyncClient(headers=config["headers"]) as http,
+        httpx.AsyncClient(headers=config["headers"], timeout=httpx.Timeout(30, read=300)) as http,
         streamable_http_client(config["url"], http_client=http) as (read, write, *_),
         ClientSession(read, write) as session,
     ):
@@ -34,7 +34,7 @@ async def connected_2(config, era):
     import httpx2
     from mcp import Client
 
-    async with httpx2.AsyncClient(headers=config["headers"]) as http:
+    async with httpx2.AsyncClient(headers=config["headers"], timeout=httpx2.Timeout(30, read=300)) as http:
         server = streamable_http_client(config["url"], http_client=http)
         async with Client(server, mode=era) as client:
             yield client

@@ -1,8 +1,8 @@
 use std::convert::Infallible;
-use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
+use bridge_output::CapturedLog;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{repeat_with, unfold};
@@ -11,7 +11,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
-use tracing::subscriber::DefaultGuard;
 
 use super::credential::{Credential, load_credential};
 use super::fake_api::{FakeApi, json_response, response_with};
@@ -33,37 +32,6 @@ async fn get(api: &HttpApi) -> Result<ApiResponse, ApiError> {
 
 async fn get_output(api: &HttpApi) -> CallOutput {
     api.failed(&get(api).await.unwrap_err(), ToolEffect::Read)
-}
-
-/// The log of this thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn start() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(move || writer.clone())
-            .finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
 }
 
 #[tokio::test]
@@ -114,7 +82,7 @@ async fn statuses_have_their_outcomes_and_nothing_shows_the_credential() {
         (500, Unavailable, "HTTP 500. Continue without it."),
         (503, Unavailable, "HTTP 503. Continue without it."),
     ] {
-        let (log, _guard) = Log::start();
+        let (log, _guard) = CapturedLog::start();
         let long = "long ".repeat(100);
         let body = format!(r#"{{"message":"no\n Bearer {TOKEN} please {long}\u202e","x":"body"}}"#);
         let response = response_with(status, &[("retry-after", "17")], body);
@@ -227,7 +195,7 @@ async fn a_redirect_to_another_host_does_not_carry_the_credential() {
         let location = other.url.replace("127.0.0.1", "localhost");
         let redirect = response_with(status, &[("location", &location)], "{}");
         let server = FakeApi::start([redirect]).await;
-        let (log, _guard) = Log::start();
+        let (log, _guard) = CapturedLog::start();
         let output = get_output(&api(&server.url)).await;
         assert_eq!(output.outcome, CallStatus::ToolError);
         assert!(

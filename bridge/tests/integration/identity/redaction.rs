@@ -1,6 +1,7 @@
 //! Tokens and secrets appear neither in the log nor in responses.
 
 use bridge::Audit;
+use bridge_output::CapturedLog;
 use bridge_protocol::{PageToBridge, Renew};
 use serde_json::json;
 
@@ -9,7 +10,7 @@ use crate::kit::*;
 
 #[tokio::test]
 async fn tokens_are_never_logged_or_echoed() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let key = Signer::es256(Some("key"));
     let issuer = KeyServer::start(KeyResponse::Keys(jwk_set(&[key.jwk()]))).await;
     let mut config = issuer.trusting_config();

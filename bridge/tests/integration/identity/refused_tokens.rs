@@ -1,6 +1,7 @@
 //! Many refused tokens from one address.
 
 use bridge::{Compat, ServerHandle};
+use bridge_output::CapturedLog;
 use bridge_protocol::BridgeToPage;
 use serde_json::json;
 
@@ -25,7 +26,7 @@ async fn list_tools(bridge: &ServerHandle, token: &str) -> reqwest::Response {
 
 #[tokio::test]
 async fn refused_tokens_over_the_limit_are_429_and_valid_tokens_are_served() {
-    let (log, _guard) = capture_log();
+    let (log, _guard) = CapturedLog::start();
     let bridge = start_listed_bridge(None).await;
     for number in 0..MAX_REFUSED_TOKENS {
         let refused = list_tools(&bridge, &format!("guessed-token-{number:04}")).await;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent_secrets::{MasterKey, SecretStore, SecretText};
+use bridge_output::CapturedLog;
 
 use super::super::super::DatabaseSettings;
 use super::*;
@@ -45,13 +46,7 @@ async fn no_password_is_in_the_log_or_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("password");
     std::fs::write(&file, "hunter3 and more\n").unwrap();
-    let log = tempfile::NamedTempFile::new().unwrap();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(Arc::new(log.reopen().unwrap()))
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .finish();
-    let guard = tracing::subscriber::set_default(subscriber);
+    let (log, _guard) = CapturedLog::start();
     for password in [
         "password = 'hunter2'".to_owned(),
         "password = 'hunter3'".to_owned(),
@@ -63,8 +58,7 @@ async fn no_password_is_in_the_log_or_an_error() {
         let shown = format!("{text:?} {database:?}");
         assert!(!shown.contains("hunter"), "{shown}");
     }
-    drop(guard);
-    let log = std::fs::read_to_string(log.path()).unwrap();
+    let log = log.text();
     let expected = "password authentication failed for user";
     assert_eq!(log.matches(expected).count(), 2, "{log}");
     assert!(!log.contains("hunter"), "{log}");

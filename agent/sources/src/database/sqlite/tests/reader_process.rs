@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bridge_output::CapturedLog;
+
 use super::super::reader_process::MAX_LOG_BYTES;
 use super::*;
 
@@ -49,16 +51,12 @@ async fn a_program_that_does_not_answer_is_a_fault_of_the_agent() {
 #[tokio::test]
 async fn messages_of_a_process_for_the_log_are_truncated() {
     let folder = tempfile::tempdir().unwrap();
-    let log = tempfile::NamedTempFile::new().unwrap();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(std::sync::Arc::new(log.reopen().unwrap()))
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let (log, _guard) = CapturedLog::start();
     let commands = "trap '' PIPE\nlines=2000\nwhile [ $lines -gt 0 ]; do\n\
-                    lines=$((lines - 1)); echo xxxxxxxxx >&2; done\necho '{\"Ok\":\"{}\"}'";
+                    lines=$((lines - 1)); echo %%%%%%%%% >&2; done\necho '{\"Ok\":\"{}\"}'";
     let (_shop, database) = read_by(&script(folder.path(), commands));
     assert_eq!(query(&database, "SELECT 1").await, "{}");
-    let log = std::fs::read_to_string(log.path()).unwrap();
-    let count = log.matches('x').count();
+    let log = log.text();
+    let count = log.matches('%').count();
     assert!((1..=MAX_LOG_BYTES).contains(&count), "{count}: {log}");
 }
