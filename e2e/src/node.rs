@@ -102,16 +102,6 @@ impl NodeProject {
         project
     }
 
-    /// Copies a page of `e2e/agui` with the files that all of them have, and installs its own packages
-    /// and the built SDK in it.
-    pub fn copy_of_agui_page(name: &str) -> Self {
-        let project = Self::copy_of("agui");
-        let page = program_paths::workspace().join("e2e/agui").join(name);
-        copy_tree(&page, project.path());
-        project.install_packages_of(&program_paths::agui_node_modules(name));
-        project
-    }
-
     /// Creates an empty project with the packages of a page of `e2e/agui` and the built SDK.
     pub fn empty_with_agui_packages(name: &str) -> Self {
         let project = Self::empty();

@@ -1,12 +1,13 @@
 import { HttpAgent } from "@ag-ui/client";
 import {
   AssistantRuntimeProvider,
+  AuiConfig,
   ComposerPrimitive,
+  defineToolkit,
   ErrorPrimitive,
-  makeAssistantTool,
   MessagePrimitive,
   ThreadPrimitive,
-  tool,
+  Tools,
   type ToolCallMessagePartProps,
 } from "@assistant-ui/react";
 import { useAgUiRuntime } from "@assistant-ui/react-ag-ui";
@@ -22,18 +23,6 @@ agent.use((input, next) =>
   next.run({ ...input, forwardedProps: { ...input.forwardedProps, approve: ["clear_notes"] } }),
 );
 
-const PaintTitle = makeAssistantTool({
-  ...tool({
-    description: "Paints the title of the page",
-    parameters: z.object({ colour: z.string() }),
-    execute: async ({ colour }) => {
-      document.querySelector<HTMLElement>("#title")!.style.color = colour;
-      return `The title is ${colour}.`;
-    },
-  }),
-  toolName: "paint_title",
-});
-
 function ToolCall({ toolName, approval, respondToApproval }: ToolCallMessagePartProps) {
   if (!approval || approval.approved !== undefined) return <p>[{toolName}]</p>;
   return (
@@ -44,6 +33,20 @@ function ToolCall({ toolName, approval, respondToApproval }: ToolCallMessagePart
     </div>
   );
 }
+
+const toolkit = defineToolkit({
+  paint_title: {
+    type: "frontend",
+    description: "Paints the title of the page",
+    parameters: z.object({ colour: z.string() }),
+    execute: async ({ colour }: { colour: string }) => {
+      document.querySelector<HTMLElement>("#title")!.style.color = colour;
+      return `The title is ${colour}.`;
+    },
+    render: ToolCall,
+  },
+});
+const config = AuiConfig({ tools: Tools({ toolkit }) });
 
 function Message() {
   return (
@@ -61,11 +64,10 @@ function Message() {
 function Chat() {
   const runtime = useAgUiRuntime({ agent });
   return (
-    <AssistantRuntimeProvider runtime={runtime}>
-      <PaintTitle />
+    <AssistantRuntimeProvider runtime={runtime} config={config}>
       <ThreadPrimitive.Root data-mcp-person>
         <ThreadPrimitive.Viewport id="answer">
-          <ThreadPrimitive.Messages components={{ Message }} />
+          <ThreadPrimitive.Messages>{() => <Message />}</ThreadPrimitive.Messages>
         </ThreadPrimitive.Viewport>
         <ComposerPrimitive.Root>
           <ComposerPrimitive.Input rows={2} placeholder="Ask" />

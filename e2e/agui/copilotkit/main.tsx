@@ -1,5 +1,11 @@
 import { HttpAgent } from "@ag-ui/client";
-import { CopilotChat, CopilotKitProvider, useFrontendTool, useInterrupt } from "@copilotkit/react-core/v2";
+import {
+  CopilotChat,
+  CopilotKitProvider,
+  useDefaultRenderTool,
+  useFrontendTool,
+  useInterrupt,
+} from "@copilotkit/react-core/v2";
 import "@copilotkit/react-core/v2/styles.css";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
@@ -12,6 +18,8 @@ const agent = new HttpAgent({
 });
 
 function Chat() {
+  // Without it, the chat does not show the calls of the page's tools.
+  useDefaultRenderTool();
   useFrontendTool({
     name: "paint_title",
     description: "Paints the title of the page",
@@ -39,6 +47,7 @@ function App() {
     <CopilotKitProvider
       selfManagedAgents={{ default: agent }}
       properties={{ approve: ["clear_notes"] }}
+      enableInspector={false}
       onError={({ error }) => setFailure(error.message)}
     >
       <p role="alert">{failure}</p>

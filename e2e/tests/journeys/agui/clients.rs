@@ -107,6 +107,7 @@ async fn calls_a_tool_of_the_page(page: &AguiPage) {
     page.ask("Add milk [[page-tool]]").await;
     page.wait_for_notes(&["Milk"]).await;
     page.wait_for_text("I add it.").await;
+    page.wait_for_text("add_note").await;
     page.wait_for_text("Milk is on the list.").await;
     page.screenshot("page-tool").await;
 }

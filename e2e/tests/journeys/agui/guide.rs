@@ -22,6 +22,12 @@ pub(super) fn agent_arguments() -> Vec<&'static str> {
     arguments.split_whitespace().collect()
 }
 
+/// Returns the command of the guide that copies the page of a client, with `PATH` and `copilotkit` in it.
+pub(super) fn copy_command() -> &'static str {
+    let steps = code_block(GUIDE, "sh", "cp PATH");
+    steps.lines().next().unwrap()
+}
+
 fn level_3() -> &'static str {
     let (_, section) = GUIDE.split_once("## Level 3: one protocol\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();

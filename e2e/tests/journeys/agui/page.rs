@@ -10,7 +10,7 @@ use e2e::{
 };
 use serde_json::{Value, json};
 
-use super::guide::agent_arguments;
+use super::guide::{agent_arguments, copy_command};
 
 /// How long a build may take, with other journeys beside it.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(180);
@@ -46,7 +46,7 @@ impl AguiPage {
         let flags = agent_arguments();
         let agent = AgentService::start(&endpoint, &bed, &provider, Format::OpenAi, &flags).await;
 
-        let project = NodeProject::copy_of_agui_page(client.name);
+        let project = project_of(client);
         for (file, default, url) in [
             ("notes.ts", "http://localhost:3001", bed.url()),
             ("main.ts", "http://localhost:3003", endpoint.url()),
@@ -153,6 +153,19 @@ impl AguiPage {
         let name = format!("agui-{}-{name}", self.client.name);
         self.browser.screenshot(&name).await;
     }
+}
+
+/// Follows the steps of the guide in an empty folder. The packages are those that xtask has installed
+/// from the same lock file.
+fn project_of(client: Client) -> NodeProject {
+    let project = NodeProject::empty_with_agui_packages(client.name);
+    let copy = copy_command()
+        .replace("PATH", &program_paths::workspace().display().to_string())
+        .replace("copilotkit", client.name);
+    let mut shell = std::process::Command::new("sh");
+    let shell = shell.args(["-ec", &copy]).current_dir(project.path());
+    assert!(shell.status().unwrap().success(), "{copy}");
+    project
 }
 
 fn replace(file: &Path, from: &str, to: &str) {
