@@ -9,14 +9,16 @@
 //!   [`added_prompt`] adds messages of the person meanwhile, and [`boundary`] marks the lines of
 //!   the service.
 //! - [`turn`] collects one turn of the model, and [`progress_sink`] sends it to the page meanwhile.
-//! - [`approvals`] decides which calls wait for the approval of a person.
+//! - [`approvals`] decides which calls wait for the approval of a person, and [`rejection`] which are
+//!   not made, among them those of [`repeated_calls`]. Each is an [`indexed_call`].
 //! - [`tool_catalog`] lists the tools that the model can call, [`tool_runner`] calls them, and
 //!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
 //! - [`shared_state`] is the state of an application that the model can change.
 //! - [`open_calls`] are the calls that wait for a person, or for a [`client_result`];
 //!   [`call_activity`] and [`call_results`] describe calls to the stream of a client.
 //! - [`state`] is the state of a query for others while it is answered. [`usage_meter`] counts its
-//!   use, and [`transcript`] has its messages for later queries of the conversation.
+//!   use, with a [`turn_meter`] for each turn, and [`transcript`] has its messages for later queries of
+//!   the conversation.
 
 mod added_prompt;
 mod answer_tool;
@@ -29,11 +31,15 @@ mod call_results;
 mod client_result;
 mod context;
 mod history;
+mod indexed_call;
 mod input;
 mod local_time;
 mod open_calls;
 mod progress_sink;
 mod prompt;
+mod query_tools;
+mod rejection;
+mod repeated_calls;
 mod response;
 mod run;
 mod shared_state;
@@ -46,6 +52,7 @@ mod tool_runner;
 mod transcript;
 mod truncate;
 mod turn;
+mod turn_meter;
 mod usage_meter;
 
 pub(crate) use added_prompt::AddedPrompt;

@@ -1,6 +1,7 @@
 //! The settings of an agent, from flags, the environment, a file, and defaults.
 
 mod bridge_url;
+mod budgets;
 mod conversations;
 mod limits;
 mod secrets;
@@ -15,6 +16,8 @@ use bridge_settings::values::parse_count;
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;
+pub(crate) use budgets::Usd;
+pub use budgets::{BudgetSettings, RoleBudget};
 pub use conversations::ConversationSettings;
 pub use limits::AgentLimits;
 pub use secrets::SecretSettings;
@@ -146,6 +149,10 @@ pub struct Config {
     #[command(flatten)]
     pub limits: AgentLimits,
 
+    /// Limits of the costs of queries in a day.
+    #[command(flatten)]
+    pub budgets: BudgetSettings,
+
     /// Where secrets are stored.
     #[command(flatten)]
     pub secrets: SecretSettings,
@@ -187,6 +194,7 @@ impl Default for Config {
             max_source_calls_per_user: 4,
             model: ModelSettings::default(),
             limits: AgentLimits::default(),
+            budgets: BudgetSettings::default(),
             secrets: SecretSettings::default(),
             conversations: ConversationSettings::default(),
         }

@@ -23,19 +23,24 @@ mod commands;
 mod config;
 mod conversations;
 mod credential;
+mod digest;
 mod http;
 mod logging;
 mod model;
 mod program;
 mod queries;
 mod service;
+mod spending;
 
 pub use agent_tools::AskFor;
 pub use bridge_settings::Secret;
 pub use commands::run_hidden_command;
-pub use config::{AgentLimits, BridgeUrl, Config, ConversationSettings, SecretSettings};
+pub use config::{
+    AgentLimits, BridgeUrl, BudgetSettings, Config, ConversationSettings, RoleBudget,
+    SecretSettings,
+};
 pub use credential::CredentialError;
 pub use logging::logs_content;
-pub use model::{ModelSettings, Pictures, Provider, Thinking};
+pub use model::{ModelSettings, OpenaiApi, Pictures, Provider, Thinking};
 pub use program::run;
 pub use service::{BoundServer, ServerHandle, StartError, bind};

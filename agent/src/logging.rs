@@ -34,8 +34,8 @@ pub(crate) fn log_for_agent() {
 /// headers. A program that contains an agent must not log these events.
 pub fn logs_content(event: &Metadata<'_>) -> bool {
     let is_from = |library: &str| event.target().starts_with(library);
-    // These libraries log every error that fails a query, with the bodies of providers. The failure
-    // of the query contains the relevant part.
-    ["genai", "rmcp"].into_iter().any(is_from)
+    // It logs every error that fails a call, with the bodies of servers. The failure of the call contains
+    // the relevant part.
+    is_from("rmcp")
         || (*event.level() >= Level::DEBUG && ["hyper", "reqwest"].into_iter().any(is_from))
 }

@@ -3,27 +3,57 @@
 //!
 //! - [`Media`] is a picture or a file in the input.
 //! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
-//! - [`genai`] is the adapter to hosted models; only it uses the crate of that name.
+//! - [`hosted`] sends the request of a turn and receives its response, in the format of one of the
+//!   [`wires`]. [`prepared_turn`] decides what the request contains, by the [`rules`] of the model;
+//!   [`tool_schema`] and [`answer_schema`] write schemas as each API accepts them.
+//! - [`turn_builder`] assembles the turn from the pieces of the response. [`kept_turn`] is the turn in
+//!   the format of its provider, for the next requests; [`foreign_turns`] decides which accept it.
+//! - [`errors`] maps errors to failures; [`error_classification`] decides about retries and
+//!   [`error_text`] extracts the text that may be logged. [`refusals`] finds the part of a request that
+//!   a server refuses, to repeat the request without it; [`capabilities`] are those parts.
 //! - [`retry`] repeats attempts that have failed, and [`scripted`] is a model without a provider.
+//!   [`price`] is what the tokens of a model cost.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use agent_tools::AgentFailure;
-use bridge_protocol::{QueryId, TokenUsage};
+use bridge_protocol::TokenUsage;
+use chrono::NaiveDate;
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value};
 
-mod genai;
+mod answer_schema;
+mod api;
+mod capabilities;
+mod error_classification;
+mod error_text;
+mod errors;
+mod foreign_turns;
+mod hosted;
+mod kept_turn;
+mod model_tool;
+mod prepared_turn;
+mod price;
+mod refusals;
 mod retry;
+mod rules;
 mod scripted;
 mod select;
 mod settings;
+mod tool_schema;
+mod turn_builder;
+mod wires;
 
 pub(crate) use agent_tools::media::{Media, essence};
+pub(crate) use capabilities::SwitchedOff;
+pub(crate) use kept_turn::KeptTurn;
+pub(crate) use model_tool::ModelTool;
+pub(crate) use prepared_turn::ConvertedTools;
+pub(crate) use price::Price;
 pub(crate) use select::from_settings;
-pub use settings::{ModelSettings, Pictures, Provider, Thinking};
+pub use settings::{ModelSettings, OpenaiApi, Pictures, Provider, Thinking};
+pub(crate) use turn_builder::is_answer_text;
 
 /// A language model, or a substitute for one.
 pub(crate) trait Model: Send + Sync + fmt::Debug {
@@ -32,6 +62,17 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
 
     /// Returns the name of the model at its provider.
     fn name(&self) -> &str;
+
+    /// Returns the price of the model on a day, if it is known.
+    fn price(&self, _day: NaiveDate) -> Option<Price> {
+        None
+    }
+
+    /// Returns the most tokens that a turn may produce, thoughts included, if this many are for its
+    /// answer.
+    fn max_output_tokens(&self, of_answer: u32) -> u32 {
+        of_answer
+    }
 
     /// Returns whether the model reads content of this media type. Text is content of messages, and
     /// not meant here.
@@ -45,8 +86,11 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
 /// The input of a model for one turn.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnRequest {
-    /// Groups the turns of a query for the provider's cache.
-    pub(crate) query: QueryId,
+    /// Groups turns that begin alike for the provider's cache: those of a conversation, or of a query.
+    /// It is a digest, so that the provider learns no name of either.
+    pub(crate) cache_group: String,
+    /// A digest of the user, by which queries of different users are distinguished.
+    pub(crate) user: Arc<str>,
     /// The prompt as the person wrote it, without context or additions of the service.
     pub(crate) prompt: Arc<str>,
     pub(crate) system: String,
@@ -55,17 +99,14 @@ pub(crate) struct TurnRequest {
     pub(crate) earlier_messages: usize,
     pub(crate) tools: Arc<[ModelTool]>,
     pub(crate) tool_selection: ToolSelection,
+    /// The tool whose arguments are the answer, if the query has a schema for its answer.
+    pub(crate) answer_tool: Option<String>,
     /// The maximum output of this turn, in tokens.
     pub(crate) max_output_tokens: u32,
-}
-
-/// A tool that the model may call.
-#[derive(Clone, Debug)]
-pub(crate) struct ModelTool {
-    pub(crate) name: String,
-    pub(crate) description: Option<String>,
-    /// A JSON Schema whose root is an object.
-    pub(crate) input_schema: Value,
+    /// The parts of requests that the server has refused to the query. Its turns share them.
+    pub(crate) switched_off: Arc<SwitchedOff>,
+    /// The tools of the query as the provider gets them. Its turns share them.
+    pub(crate) converted_tools: Arc<ConvertedTools>,
 }
 
 /// Which tools the model may call in a turn.
@@ -73,6 +114,8 @@ pub(crate) struct ModelTool {
 pub(crate) enum ToolSelection {
     /// The model may call any tools, or none.
     Auto,
+    /// The model must answer, and cannot call any.
+    None,
     /// The model must call the tool with this name.
     Only(String),
 }
@@ -121,6 +164,15 @@ impl ModelMessage {
         }
     }
 
+    /// Makes the provider read a turn as its text and calls, without its thoughts. Returns whether it
+    /// would have read more.
+    pub(crate) fn drop_kept(&mut self) -> bool {
+        match self {
+            Self::Model(turn) => turn.kept.take().is_some(),
+            Self::User(_) | Self::Results(_) => false,
+        }
+    }
+
     /// Creates a message of the person or the service without pictures and files.
     pub(crate) fn from_text(text: String) -> Self {
         let media = Vec::new();
@@ -133,14 +185,9 @@ impl ModelMessage {
 pub(crate) struct ModelTurn {
     pub(crate) text: String,
     pub(crate) calls: Vec<ModelCall>,
-    /// The data that the provider requires to be sent back with the next request.
-    pub(crate) provider_state: ProviderState,
+    /// The turn in the format of its provider, with signed thoughts.
+    pub(crate) kept: Option<Arc<KeptTurn>>,
 }
-
-/// Data that only the adapter can interpret: signed thoughts, and blocks in a provider's own
-/// format.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ProviderState(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
 
 /// A call that a model requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,6 +196,8 @@ pub(crate) struct ModelCall {
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) arguments: Map<String, Value>,
+    /// Why the arguments cannot be read, if they cannot. The model gets it as the result.
+    pub(crate) unreadable: Option<String>,
 }
 
 /// The result of a call, for the model.
@@ -158,6 +207,8 @@ pub(crate) struct CallResult {
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) text: String,
+    /// The marked lines of the service about the result, which only the model reads.
+    pub(crate) notes: String,
     pub(crate) is_error: bool,
     /// The pictures in the result that the model reads.
     pub(crate) media: Vec<Media>,
@@ -170,27 +221,58 @@ impl CallResult {
             id: call.id.clone(),
             tool: call.tool.clone(),
             text,
+            notes: String::new(),
             is_error,
             media: Vec::new(),
         }
     }
+
+    /// Moves the notes to the end of the text, where the model reads them.
+    pub(crate) fn join_notes(&mut self) {
+        if self.notes.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(&std::mem::take(&mut self.notes));
+    }
 }
 
-/// A piece of a turn.
+/// A piece of a turn, or of an attempt at it.
 #[derive(Clone, Debug)]
 pub(crate) enum ModelEvent {
+    /// An attempt begins: its request is sent to the provider, which may count tokens from now on.
+    Started,
     Text(String),
     Thinking(String),
     /// A piece of the arguments of a call, while the model writes them.
     Arguments(ArgumentsDelta),
-    /// A message of the service to the person.
+    /// The attempt has failed, and another one follows. The text is for the person.
     Note(String),
+    Usage(AttemptUsage),
+    /// The tokens of an attempt that failed after the provider had begun to work on it. More attempts
+    /// or the failure follow.
+    Spent(TokenUsage),
     /// The completed turn.
     End {
         turn: ModelTurn,
         /// The tokens that the turn has used, as far as the provider reports them.
         usage: TokenUsage,
     },
+}
+
+/// The use of an attempt until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AttemptUsage {
+    /// The tokens that the provider has counted.
+    pub(crate) tokens: TokenUsage,
+    /// The tokens of the input that the provider has written to its cache.
+    pub(crate) cache_writes: u64,
+    /// The bytes of text that are held back until the turn ends.
+    pub(crate) held_bytes: u64,
+    /// Whether a part of the answer has begun, perhaps without any output yet.
+    pub(crate) has_begun: bool,
 }
 
 /// A piece of the JSON text of the arguments of a call.

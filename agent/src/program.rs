@@ -74,10 +74,10 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   ANTHROPIC_API_KEY=… mcp-web-agent
-  OPENAI_API_KEY=… mcp-web-agent --model gpt-5
+  OPENAI_API_KEY=… mcp-web-agent --model gpt-6.1-sol
   GEMINI_API_KEY=… mcp-web-agent
   mcp-web-agent --provider ollama --model qwen3
-  mcp-web-agent --provider openai --base-url http://127.0.0.1:8000/v1 --model NAME
+  mcp-web-agent --base-url http://127.0.0.1:8000/v1 --model NAME
   mcp-web-agent --provider commands        # no language model, no key: runs `/tool {json}` lines
 
 Other commands:

@@ -11,6 +11,7 @@ use agent_tools::mcp::{self, LoadedServers};
 use agent_tools::{AuditLog, Metrics, Records, SourceLimits, Sources};
 use bridge_edge::connections::Listener;
 use bridge_edge::{HostOriginPolicy, TokenHash};
+use chrono::Utc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent_loop::{MAX_SYSTEM_BYTES, SystemPrompts};
 use crate::agui::SuspendedRuns;
 use crate::bridge::AgentBridge;
-use crate::config::{BridgeUrl, Config};
+use crate::config::{BridgeUrl, BudgetSettings, Config};
 use crate::conversations::ConversationStore;
 use crate::credential::{self, CredentialError};
 use crate::http::{self, AgentState};
@@ -34,6 +35,14 @@ pub enum StartError {
     /// No model is configured, or the configured model cannot be used.
     #[error("{0}")]
     Model(String),
+    /// There is a budget, and the price of this model is not known.
+    #[error(
+        "a daily budget is set, but the price of the model `{0}` is not known: write `\"{0}\" = [2.0, \
+         0.2, 10.0]` below `[prices]` into the file of `model_rules` (US dollars for a million tokens \
+         of input, of input from the provider's cache, and of output; zeros if it costs nothing), or \
+         remove the budgets"
+    )]
+    Price(String),
     /// The address is not a loopback address, and the operator has not set a credential.
     #[error(
         "{0} can be reached from other machines, but no credential is set: set `token` \
@@ -115,6 +124,7 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     let tools_file = load_tools_file(&config)?;
     let system_prompts = load_system_prompts(&config, &tools_file)?;
     let profile_models = load_profile_models(&config.model, &tools_file)?;
+    check_budgets(&config.budgets, &model, &profile_models)?;
     let metrics = Arc::new(Metrics::new());
     let conversations = ConversationStore::open(&config.conversations);
     let conversations =
@@ -155,7 +165,8 @@ impl CheckedConfig {
         }
         let tools_file = load_tools_file(config)?;
         load_system_prompts(config, &tools_file)?;
-        load_profile_models(&config.model, &tools_file)?;
+        let profile_models = load_profile_models(&config.model, &tools_file)?;
+        check_budgets(&config.budgets, &model, &profile_models)?;
         let without_audit = Config {
             audit_file: None,
             ..config.clone()
@@ -202,6 +213,26 @@ fn load_profile_models(
         Ok((name.clone(), load_model(&settings)?))
     });
     models.collect()
+}
+
+/// Checks that budgets count each model, and logs a warning if they do not count each user.
+fn check_budgets(
+    budgets: &BudgetSettings,
+    model: &Arc<dyn Model>,
+    profile_models: &HashMap<String, Arc<dyn Model>>,
+) -> Result<(), StartError> {
+    if !budgets.has_any() {
+        return Ok(());
+    }
+    if let Some(warning) = budgets.warning() {
+        tracing::warn!("{warning}");
+    }
+    let today = Utc::now().date_naive();
+    let mut models = profile_models.values().chain([model]);
+    match models.find(|model| model.price(today).is_none()) {
+        Some(model) => Err(StartError::Price(model.name().to_owned())),
+        None => Ok(()),
+    }
 }
 
 /// Loads the file of `tools_file`, and logs warnings about it.
@@ -343,6 +374,7 @@ impl BoundServer {
             sources: Arc::new(self.sources),
             metrics: self.metrics,
             limits: config.limits,
+            budgets: config.budgets,
             max_queries: config.max_queries,
             conversations: self.conversations,
         });
@@ -415,4 +447,55 @@ impl ServerHandle {
 
 fn url(address: SocketAddr) -> String {
     format!("http://{address}/query")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Provider;
+
+    #[test]
+    fn a_budget_needs_the_price_of_each_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            Some(path)
+        };
+        let free = write("free.toml", "prices = { \"qwen*\" = [0, 0, 0] }");
+        let profile = write("tools.toml", "[profiles.staff]\nmodel = 'llama'\n");
+        let budget = || BudgetSettings {
+            daily_total_budget: Some(1.0),
+            ..BudgetSettings::default()
+        };
+        let ollama = (Provider::Ollama, Some("qwen3"));
+        for ((provider, model), model_rules, tools_file, budgets, unpriced) in [
+            (ollama, None, None, budget(), Some("qwen3")),
+            (ollama, None, None, BudgetSettings::default(), None),
+            (ollama, free.clone(), None, budget(), None),
+            (ollama, free, profile, budget(), Some("llama")),
+            ((Provider::Commands, None), None, None, budget(), None),
+        ] {
+            let config = Config {
+                model: ModelSettings {
+                    provider: Some(provider),
+                    model: model.map(str::to_owned),
+                    model_rules,
+                    ..ModelSettings::default()
+                },
+                tools_file,
+                budgets,
+                ..Config::default()
+            };
+            let message = CheckedConfig::new(&config).err().map(|it| it.to_string());
+            match (message, unpriced) {
+                (None, None) => {}
+                (Some(message), Some(model)) => {
+                    let remedy = format!("write `\"{model}\" = [2.0, 0.2, 10.0]` below `[prices]`");
+                    assert!(message.contains(&remedy), "{message}");
+                }
+                other => panic!("{config:?}: {other:?}"),
+            }
+        }
+    }
 }

@@ -105,16 +105,19 @@ impl AgentService {
         key: &str,
         arguments: &[&str],
     ) -> Self {
-        let mut command = Command::new(program_paths::built("mcp-web-agent"));
-        command.args(["--provider", format.name()]);
+        let mut command = Command::new(program_paths::agent());
+        if !arguments.contains(&"--provider") {
+            command.args(["--provider", format.provider()]);
+        }
+        if let Some(api) = format.openai_api() {
+            command.args(["--openai-api", api]);
+        }
         for (flag, value) in [("--model", "mock"), ("--base-url", base_url)] {
             if !arguments.contains(&flag) {
                 command.args([flag, value]);
             }
         }
-        if let Some(variable) = format.key_variable() {
-            command.env(variable, key);
-        }
+        command.env(format.key_variable(), key);
         Self::start_process(endpoint, &bed.url(), command, arguments).await
     }
 
@@ -124,7 +127,7 @@ impl AgentService {
         bed: &TestBed,
         arguments: &[&str],
     ) -> Self {
-        let mut command = Command::new(program_paths::built("mcp-web-agent"));
+        let mut command = Command::new(program_paths::agent());
         command.args(["--provider", "commands"]);
         Self::start_process(endpoint, &bed.url(), command, arguments).await
     }

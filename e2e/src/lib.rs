@@ -32,6 +32,7 @@ pub mod packed_sdk;
 mod page_tools_site;
 mod process;
 pub mod program_paths;
+mod provider_rules;
 mod query_page;
 mod random;
 mod real_clients;
@@ -68,11 +69,13 @@ pub use native_program::{add_echo, connect_program, echo_program, native_program
 pub use node::NodeProject;
 pub use page_tools_site::PageToolsSite;
 pub use process::ProcessGroup;
+pub use provider_rules::{ChatServer, RuleSource, rule_sources};
 pub use query_page::{PageTool, QueryPage};
 pub use real_clients::{
     ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Driver,
     DriverTransport, Package, RestartedBridge, StepResult, ToolOutput, run_inspector,
 };
+pub use request_tap::RequestTap;
 pub use reserved_port::ReservedPort;
 pub use site::StaticSite;
 pub use test_bed::TestBed;

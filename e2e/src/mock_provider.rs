@@ -1,16 +1,17 @@
 //! A mock of the providers of language models: it streams a [`Script`] in the formats of real ones.
 //!
-//! One server supports Anthropic's Messages, OpenAI's chat completions and Responses, Gemini's
-//! `streamGenerateContent` and Ollama's chat at once; the path selects the format. The history in a
+//! One server supports Anthropic's Messages, OpenAI's chat completions and Responses, and Gemini's
+//! `streamGenerateContent` at once; the path selects the format. The history in a
 //! request determines which turn of the script comes next, so hundreds of queries can run side by
-//! side. A request that the real provider would reject gets that provider's error.
+//! side. A request that the provider would refuse, by the rules of `provider_rules` for its model,
+//! gets that provider's error.
 //!
-//! `script` describes turns and faults, `formats` how each provider encodes them and what it
-//! requires of a request. `server` is the HTTP server, `exchange_log` records its requests and when
-//! each response ended, and `recording` records and replays conversations with real providers.
+//! `script` describes turns and faults, `formats` how each provider encodes them and writes its
+//! errors. `server` is the HTTP server, `exchange_log` records its requests and when each response
+//! ended, and `recording` records and replays conversations with real providers.
 //!
 //! Tests of single bytes and chunks are in the agent, with the `FakeProvider` of
-//! `agent/src/model/genai/tests/fake_provider.rs`.
+//! `agent/src/model/hosted/tests/fake_provider.rs`.
 
 mod exchange_log;
 mod format;
@@ -18,6 +19,8 @@ mod formats;
 mod recording;
 mod script;
 mod server;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,8 +34,9 @@ use exchange_log::ExchangeLog;
 pub use exchange_log::{Exchange, ExchangeOutcome};
 pub use recording::{Recordings, Upstream};
 pub use server::ResponseSource;
-use server::ServerState;
+use server::{RequestPolicy, ServerState};
 
+use crate::provider_rules::ChatServer;
 use crate::with_deadline;
 
 /// A running mock provider; it stops when this is dropped.
@@ -49,14 +53,36 @@ impl MockProvider {
 
     /// Starts a provider on a free local port.
     pub async fn start(source: impl Into<ResponseSource>) -> Self {
+        Self::start_as(ChatServer::OpenAi, source).await
+    }
+
+    /// Starts a provider whose chat completions are those of this server.
+    pub async fn start_as(server: ChatServer, source: impl Into<ResponseSource>) -> Self {
+        Self::start_with(RequestPolicy::ByRules(server), source).await
+    }
+
+    /// Starts a provider that refuses nothing, for clients that are not written here.
+    pub async fn start_for_any_request(source: impl Into<ResponseSource>) -> Self {
+        Self::start_with(RequestPolicy::All, source).await
+    }
+
+    async fn start_with(requests: RequestPolicy, source: impl Into<ResponseSource>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self::serve(listener, source)
+        Self::serve_with(listener, requests, source)
     }
 
     /// Starts a provider on a listening socket.
     pub fn serve(listener: TcpListener, source: impl Into<ResponseSource>) -> Self {
+        Self::serve_with(listener, RequestPolicy::ByRules(ChatServer::OpenAi), source)
+    }
+
+    fn serve_with(
+        listener: TcpListener,
+        requests: RequestPolicy,
+        source: impl Into<ResponseSource>,
+    ) -> Self {
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(ServerState::new(source.into()));
+        let state = Arc::new(ServerState::new(source.into(), requests));
         let server = tokio::spawn(server::serve(listener, state.clone()));
         Self {
             address,

@@ -22,6 +22,12 @@ pub fn built(name: &str) -> PathBuf {
     )
 }
 
+/// Returns the program of the agent. `MCP_WEB_E2E_AGENT` names that of another version.
+pub fn agent() -> PathBuf {
+    let name = "mcp-web-agent";
+    env::var_os("MCP_WEB_E2E_AGENT").map_or_else(|| built(name), PathBuf::from)
+}
+
 /// Returns the program of `e2e/native-window`, which is not part of the workspace.
 pub fn native_window() -> PathBuf {
     let path = workspace().join("target/native-window/debug/native-window");

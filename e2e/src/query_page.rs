@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bridge_protocol::{
-    BridgeToPage, CallError, CallId, CallReceived, ErrorCode, PageToBridge, Query, QueryCancel,
-    QueryId, ToolCall,
+    BridgeToPage, CallError, CallId, CallReceived, Definition, ErrorCode, Kind, PageToBridge,
+    Query, QueryCancel, QueryId, Register, Registered, RegistrationId, ToolCall,
 };
 use futures_util::future::BoxFuture;
 use raw_page::{Page, call_input, call_response, raw_json};
@@ -63,6 +63,7 @@ pub struct QueryPage {
     query_messages: Mutex<mpsc::UnboundedReceiver<(Instant, BridgeToPage)>>,
     /// Calls and their cancellations.
     call_messages: Mutex<mpsc::UnboundedReceiver<BridgeToPage>>,
+    registrations: Mutex<mpsc::UnboundedReceiver<Registered>>,
     serving: JoinHandle<Page>,
 }
 
@@ -76,18 +77,21 @@ impl QueryPage {
         let (requests, outgoing) = mpsc::channel(16);
         let (query_sender, query_messages) = mpsc::unbounded_channel();
         let (call_sender, call_messages) = mpsc::unbounded_channel();
+        let (registration_sender, registrations) = mpsc::unbounded_channel();
         let server = Server {
             page,
             tools,
             outgoing,
             query_messages: query_sender,
             call_messages: call_sender,
+            registrations: registration_sender,
             running: JoinSet::new(),
         };
         Self {
             requests,
             query_messages: Mutex::new(query_messages),
             call_messages: Mutex::new(call_messages),
+            registrations: Mutex::new(registrations),
             serving: tokio::spawn(server.run()),
         }
     }
@@ -101,6 +105,20 @@ impl QueryPage {
     /// Sends a query to the agent.
     pub async fn send_query(&self, query: Query) {
         self.send(PageToBridge::Query(Box::new(query))).await;
+    }
+
+    /// Registers a further tool without a handler, and waits until clients can see it.
+    pub async fn register(&self, tool: &PageTool) {
+        let definition = raw_json(&tool.definition);
+        let kind = Kind::Tool;
+        self.send(PageToBridge::Register(Register {
+            registration_id: RegistrationId::from("further"),
+            items: vec![Definition { kind, definition }],
+        }))
+        .await;
+        let mut registrations = self.registrations.lock().await;
+        let registered = with_deadline("the registration", registrations.recv()).await;
+        assert_eq!(registered.expect("the page is connected").errors, []);
     }
 
     /// Cancels a query.
@@ -170,6 +188,7 @@ struct Server {
     outgoing: mpsc::Receiver<PageToBridge>,
     query_messages: mpsc::UnboundedSender<(Instant, BridgeToPage)>,
     call_messages: mpsc::UnboundedSender<BridgeToPage>,
+    registrations: mpsc::UnboundedSender<Registered>,
     /// The handlers of calls, which return the answers.
     running: JoinSet<PageToBridge>,
 }
@@ -212,6 +231,9 @@ impl Server {
             | BridgeToPage::QueryFailure(_)
             | BridgeToPage::QueryCancel(_) => {
                 let _ = self.query_messages.send((Instant::now(), message));
+            }
+            BridgeToPage::Registered(registered) => {
+                let _ = self.registrations.send(registered.clone());
             }
             _ => {}
         }

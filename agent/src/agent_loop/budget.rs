@@ -5,7 +5,7 @@ use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::{Map, Value};
 
 use crate::config::AgentLimits;
-use crate::model::{Media, ModelMessage, UserMessage};
+use crate::model::{CallResult, Media, ModelMessage, UserMessage};
 
 /// The number of bytes that count as one token where a provider does not count tokens.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -51,24 +51,27 @@ impl<'a> Budget<'a> {
         Ok(u32::try_from(left).map_or(max, |left| left.min(max)))
     }
 
-    /// Counts a turn that the model has ended, with the tokens that the provider reports. Where it reports none, they are
-    /// estimated from the size of input and output.
-    pub(super) fn end_turn(&mut self, usage: TokenUsage, input_bytes: u64, output_bytes: u64) {
-        let tokens = |reported: u64, bytes: u64| match reported {
-            0 => estimate_tokens(bytes),
-            reported => reported,
-        };
-        let used =
-            tokens(usage.input, input_bytes).saturating_add(tokens(usage.output, output_bytes));
-        self.tokens = self.tokens.saturating_add(used);
+    /// Counts a turn that the model has ended, with its tokens.
+    pub(super) fn end_turn(&mut self, usage: TokenUsage) {
+        self.fail_turn(usage);
         self.rounds += 1;
     }
 
-    /// Reserves calls, and returns how many of the requested ones may be made.
-    pub(super) fn reserve_calls(&mut self, requested: usize) -> usize {
-        let granted = requested.min(self.limits.max_calls - self.calls);
-        self.calls += granted;
-        granted
+    /// Counts the tokens of a turn that failed.
+    pub(super) fn fail_turn(&mut self, usage: TokenUsage) {
+        let used = usage.input.saturating_add(usage.output);
+        self.tokens = self.tokens.saturating_add(used);
+    }
+
+    /// Reserves a call. Returns whether it may be made.
+    pub(super) fn reserve_call(&mut self) -> bool {
+        let is_granted = self.calls < self.limits.max_calls;
+        self.calls += usize::from(is_granted);
+        is_granted
+    }
+
+    pub(super) fn max_calls(&self) -> usize {
+        self.limits.max_calls
     }
 
     /// Returns the limit that leaves room for only one more turn with an input of this size. That
@@ -98,10 +101,11 @@ impl<'a> Budget<'a> {
     /// Creates the failure for a model that requests further calls in its last turn instead of
     /// answering.
     pub(super) fn exceeded(&self, limit: ExhaustedLimit) -> AgentFailure {
+        let limits = self.limits;
         let (amount, setting) = match limit {
-            ExhaustedLimit::Rounds => (format!("{} rounds", self.rounds), "max_rounds"),
-            ExhaustedLimit::Calls => (format!("{} calls of tools", self.calls), "max_calls"),
-            ExhaustedLimit::Tokens => (format!("{} tokens", self.limits.max_tokens), "max_tokens"),
+            ExhaustedLimit::Rounds => (format!("{} rounds", limits.max_rounds), "max_rounds"),
+            ExhaustedLimit::Calls => (format!("{} calls of tools", limits.max_calls), "max_calls"),
+            ExhaustedLimit::Tokens => (format!("{} tokens", limits.max_tokens), "max_tokens"),
         };
         let message = format!("the model has used its {amount} and has not answered");
         budget_exceeded(message, setting)
@@ -124,7 +128,8 @@ fn budget_exceeded(message: String, setting: &str) -> AgentFailure {
     AgentFailure::new(ErrorCode::QueryBudgetExceeded, message).with_remedy(remedy)
 }
 
-fn estimate_tokens(bytes: u64) -> u64 {
+/// Estimates the tokens of a text, where a provider has not counted them.
+pub(super) fn estimate_tokens(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
@@ -142,13 +147,17 @@ fn message_bytes(message: &ModelMessage) -> usize {
         ModelMessage::Model(turn) => {
             let calls = turn.calls.iter();
             let calls = calls.map(|call| call.tool.len() + json_bytes(&call.arguments));
-            turn.text.len() + calls.sum::<usize>()
+            let rebuilt = turn.text.len() + calls.sum::<usize>();
+            // One of both is sent.
+            let kept = turn.kept.as_ref().map_or(0, |kept| kept.bytes());
+            rebuilt.max(kept)
         }
         ModelMessage::Results(results) => {
             let results = results.iter();
-            results
-                .map(|result| result.text.len() + media_bytes(&result.media))
-                .sum()
+            let bytes = |result: &CallResult| {
+                result.text.len() + result.notes.len() + media_bytes(&result.media)
+            };
+            results.map(bytes).sum()
         }
     }
 }
@@ -181,14 +190,14 @@ mod tests {
         let mut budget = Budget::new(&limits);
         for last in [None, Some(ExhaustedLimit::Rounds)] {
             budget.begin_turn(0).unwrap();
-            budget.end_turn(TokenUsage::default(), 0, 0);
+            budget.end_turn(TokenUsage::default());
             assert_eq!(budget.last_turn_reason(0), last);
         }
         budget
             .begin_turn(0)
             .expect("a turn that the model refuses is not a round");
         budget.begin_turn(0).unwrap();
-        budget.end_turn(TokenUsage::default(), 0, 0);
+        budget.end_turn(TokenUsage::default());
         let failure = budget.begin_turn(0).unwrap_err();
         assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
         assert!(failure.message.contains("3 rounds"), "{failure}");
@@ -199,25 +208,26 @@ mod tests {
     fn calls_beyond_the_limit_are_not_granted() {
         let limits = limits();
         let mut budget = Budget::new(&limits);
-        assert_eq!(budget.reserve_calls(4), 4);
-        assert_eq!(budget.last_turn_reason(0), None);
-        assert_eq!(budget.reserve_calls(4), 1);
+        for _ in 0..5 {
+            assert_eq!(budget.last_turn_reason(0), None);
+            assert!(budget.reserve_call());
+        }
         assert_eq!(budget.last_turn_reason(0), Some(ExhaustedLimit::Calls));
-        assert_eq!(budget.reserve_calls(1), 0);
+        assert!(!budget.reserve_call());
         let failure = budget.exceeded(ExhaustedLimit::Calls);
         assert!(failure.message.contains("5 calls"), "{failure}");
     }
 
     #[test]
-    fn tokens_are_reported_or_estimated_from_bytes() {
+    fn the_tokens_that_are_left_limit_the_output_of_a_turn() {
         let limits = limits();
         let mut budget = Budget::new(&limits);
         assert_eq!(budget.begin_turn(40), Ok(40));
-        let reported = TokenUsage {
+        budget.end_turn(TokenUsage {
             input: 50,
+            output: 5,
             ..TokenUsage::default()
-        };
-        budget.end_turn(reported, 40, 17);
+        });
         assert_eq!(budget.tokens(), 55);
         assert_eq!(budget.last_turn_reason(80), None);
         assert_eq!(budget.last_turn_reason(90), Some(ExhaustedLimit::Tokens));

@@ -3,7 +3,7 @@
 
 use super::budget::history_bytes;
 use super::transcript::Transcript;
-use crate::model::{ModelMessage, ModelTurn};
+use crate::model::{CallResult, ModelMessage, ModelTurn};
 
 /// The text in place of a result that is no longer sent to the model.
 const DROPPED_RESULT: &str = "[This result was left out: the conversation is long.]";
@@ -58,15 +58,27 @@ impl<'a> History<'a> {
         self.push(ModelMessage::Model(turn.clone()));
     }
 
-    /// Returns all messages, and how many of them are of earlier queries.
+    /// Returns all messages as the model reads them, and how many of them are of earlier queries.
     pub(super) fn messages(&self) -> (Vec<ModelMessage>, usize) {
         let messages = self.earlier.iter().chain(&self.own);
-        (messages.cloned().collect(), self.earlier.len())
+        let mut messages: Vec<_> = messages.cloned().collect();
+        for message in &mut messages {
+            if let ModelMessage::Results(results) = message {
+                results.iter_mut().for_each(CallResult::join_notes);
+            }
+        }
+        (messages, self.earlier.len())
     }
 
-    /// Returns the last message of this query. Changes of it are not in the transcript.
-    pub(super) fn last_mut(&mut self) -> Option<&mut ModelMessage> {
-        self.own.last_mut()
+    /// Changes the notes of the last result, before the model gets it.
+    pub(super) fn change_last_notes(&mut self, change: impl FnOnce(&mut String)) {
+        if let Some(message) = self.own.last_mut()
+            && let ModelMessage::Results(results) = message
+            && let Some(last) = results.last_mut()
+        {
+            change(&mut last.notes);
+            self.transcript.replace_last(message);
+        }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -84,25 +96,36 @@ impl<'a> History<'a> {
         dropped.fold(false, |any, is_dropped| any | is_dropped)
     }
 
-    /// Shortens the messages of earlier queries to this size.
-    pub(super) fn shorten_earlier(&mut self, max_bytes: u64) -> Shortened {
-        let (before, length) = (self.earlier_bytes(), self.earlier.len());
-        drop_results(&mut self.earlier, before.saturating_sub(max_bytes));
-        self.drop_queries(max_bytes);
-        self.shortened(before, length, self.earlier_bytes())
+    /// Drops the thoughts of earlier queries. Returns whether there were any.
+    pub(super) fn drop_earlier_kept(&mut self) -> bool {
+        drop_kept(&mut self.earlier)
     }
 
-    /// Shortens all messages to this size as far as possible: the oldest results first, except those
-    /// that the model has not seen, then the oldest queries.
-    pub(super) fn shorten(&mut self, max_bytes: u64) -> Shortened {
-        let (before, length) = (self.bytes(), self.earlier.len());
-        let excess = before.saturating_sub(max_bytes);
+    /// Shortens the messages of earlier queries to this size: their thoughts are left out first, all at
+    /// once so that later requests begin alike, then the oldest results and the oldest queries.
+    pub(super) fn shorten_earlier(&mut self, max_bytes: u64) -> Shortened {
+        let length = self.earlier.len();
+        let has_dropped_kept = self.earlier_bytes() > max_bytes && self.drop_earlier_kept();
+        let excess = self.earlier_bytes().saturating_sub(max_bytes);
         let dropped = drop_results(&mut self.earlier, excess);
+        self.drop_queries(max_bytes);
+        self.shortened(length, dropped, has_dropped_kept)
+    }
+
+    /// Shortens all messages to this size as far as possible, as [`Self::shorten_earlier`] does, with
+    /// the results of this query that the model has seen. At last, the thoughts of this query are left
+    /// out: some models require those of the query that they answer.
+    pub(super) fn shorten(&mut self, max_bytes: u64) -> Shortened {
+        let length = self.earlier.len();
+        let mut has_dropped_kept = self.bytes() > max_bytes && self.drop_earlier_kept();
+        let excess = self.bytes().saturating_sub(max_bytes);
+        let mut dropped = drop_results(&mut self.earlier, excess);
         let is_turn = |message: &ModelMessage| matches!(message, ModelMessage::Model(_));
         let seen = self.own.iter().rposition(is_turn).unwrap_or(0);
-        drop_results(&mut self.own[..seen], excess.saturating_sub(dropped));
+        dropped += drop_results(&mut self.own[..seen], excess.saturating_sub(dropped));
         self.drop_queries(max_bytes.saturating_sub(history_bytes(&self.own)));
-        self.shortened(before, length, self.bytes())
+        has_dropped_kept |= self.bytes() > max_bytes && drop_kept(&mut self.own[..seen]);
+        self.shortened(length, dropped, has_dropped_kept)
     }
 
     /// Drops the oldest queries until the others have at most this size.
@@ -123,11 +146,13 @@ impl<'a> History<'a> {
         self.earlier.drain(..kept_from);
     }
 
-    fn shortened(&self, before: u64, length: usize, after: u64) -> Shortened {
+    fn shortened(&self, length: usize, dropped: u64, has_dropped_kept: bool) -> Shortened {
         if self.earlier.len() < length {
             Shortened::Queries
-        } else if after < before {
+        } else if dropped > 0 {
             Shortened::Results
+        } else if has_dropped_kept {
+            Shortened::Thoughts
         } else {
             Shortened::Nothing
         }
@@ -138,6 +163,7 @@ impl<'a> History<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shortened {
     Nothing,
+    Thoughts,
     Results,
     Queries,
 }
@@ -146,7 +172,8 @@ impl Shortened {
     /// Returns the note for the person.
     pub(super) fn note(self) -> Option<&'static str> {
         match self {
-            Self::Nothing => None,
+            // A person has not seen the thoughts as a part of the conversation.
+            Self::Nothing | Self::Thoughts => None,
             Self::Results => Some(
                 "The conversation is long: results of earlier calls were left out of what the \
                  model reads",
@@ -156,6 +183,12 @@ impl Shortened {
             }
         }
     }
+}
+
+/// Drops thoughts. Returns whether there were any.
+fn drop_kept(messages: &mut [ModelMessage]) -> bool {
+    let dropped = messages.iter_mut().map(ModelMessage::drop_kept);
+    dropped.fold(false, |any, is_dropped| any | is_dropped)
 }
 
 /// Drops results from the oldest on, until this many bytes are saved. Returns how many are.
@@ -171,6 +204,7 @@ fn drop_results(messages: &mut [ModelMessage], bytes: u64) -> u64 {
             for result in results {
                 if result.text.len() > DROPPED_RESULT.len() {
                     result.text = DROPPED_RESULT.to_owned();
+                    result.notes.clear();
                 }
             }
         }
@@ -181,8 +215,10 @@ fn drop_results(messages: &mut [ModelMessage], bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::model::{CallResult, Media, UserMessage};
+    use crate::model::{Media, UserMessage};
 
     fn user(text: &str) -> ModelMessage {
         ModelMessage::from_text(text.to_owned())
@@ -193,6 +229,7 @@ mod tests {
             id: "a".to_owned(),
             tool: "list".to_owned(),
             text: "x".repeat(bytes),
+            notes: String::new(),
             is_error: false,
             media: Vec::new(),
         }])
@@ -235,6 +272,79 @@ mod tests {
         assert_eq!(texts(&history), ["3", dropped, "", &long, "4"]);
         assert_eq!(history.shorten(1), Shortened::Nothing);
         assert!(Shortened::Nothing.note().is_none());
+    }
+
+    /// A turn with thoughts of this size, in the format of its provider.
+    fn thoughts(bytes: usize) -> ModelMessage {
+        let kept = json!({ "api": "responses", "origin": { "issuer": "i" },
+            "blocks": ["t".repeat(bytes)] });
+        ModelMessage::Model(ModelTurn {
+            text: "I look.".to_owned(),
+            kept: Some(serde_json::from_value(kept).unwrap()),
+            ..ModelTurn::default()
+        })
+    }
+
+    /// Returns which turns have thoughts.
+    fn with_thoughts(history: &History<'_>) -> Vec<bool> {
+        let (messages, _) = history.messages();
+        let turns = messages.into_iter().filter_map(|message| match message {
+            ModelMessage::Model(turn) => Some(turn.kept.is_some()),
+            ModelMessage::User(_) | ModelMessage::Results(_) => None,
+        });
+        turns.collect()
+    }
+
+    #[test]
+    fn thoughts_count_and_are_dropped_first_those_of_this_query_last() {
+        let transcript = Transcript::default();
+        let earlier = vec![user("1"), thoughts(1000), results(1000), thoughts(1000)];
+        let mut history = History::new(earlier.clone(), &transcript);
+        history.begin(user("2"), None);
+        for message in [thoughts(1000), results(1000), thoughts(1000), results(1000)] {
+            history.push(message);
+        }
+        assert!(
+            history.earlier_bytes() > 3000,
+            "{}",
+            history.earlier_bytes()
+        );
+        assert_eq!(history.shorten_earlier(4000), Shortened::Nothing);
+        assert_eq!(history.shorten_earlier(3000), Shortened::Thoughts);
+        assert!(Shortened::Thoughts.note().is_none());
+        assert_eq!(with_thoughts(&history), [false, false, true, true]);
+        let long = "x".repeat(1000);
+        assert_eq!(texts(&history)[2], long);
+        assert_eq!(history.shorten(4500), Shortened::Results);
+        assert_eq!(with_thoughts(&history), [false, false, true, true]);
+        assert_eq!(history.shorten(2500), Shortened::Queries);
+        assert_eq!(with_thoughts(&history), [false, true]);
+        assert_eq!(
+            texts(&history).last(),
+            Some(&long),
+            "the model has not seen it"
+        );
+
+        let mut history = History::new(earlier, &transcript);
+        history.begin(user("2"), None);
+        assert_eq!(history.shorten(3000), Shortened::Thoughts);
+        assert!(!history.drop_earlier_kept());
+    }
+
+    #[test]
+    fn the_model_reads_notes_below_results_and_they_are_stored_apart() {
+        let transcript = Transcript::default();
+        let mut history = History::new(Vec::new(), &transcript);
+        history.begin(user("1"), Some(user("1")));
+        history.push(results(3));
+        history.change_last_notes(|notes| notes.push_str("[service m] Answer now."));
+        assert_eq!(texts(&history), ["1", "xxx\n[service m] Answer now."]);
+        let stored = transcript.finish(None).unwrap().messages;
+        assert!(
+            matches!(&stored[1], ModelMessage::Results(results)
+                if results[0].text == "xxx" && results[0].notes == "[service m] Answer now."),
+            "{stored:?}"
+        );
     }
 
     #[test]

@@ -3,12 +3,18 @@
 
 use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, Query};
+use serde_json::Value;
 
-use super::history::History;
+use super::answer_tool::AnswerTool;
+use super::indexed_call::IndexedCall;
+use super::rejection::Rejection;
+use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
-use crate::model::{CallResult, ModelMessage, ModelTurn};
+use super::tool_runner::ToolRunner;
+use crate::model::CallResult;
 
-/// Finds the name by which the model calls the tool that it must answer with.
+/// Finds the name by which the model calls the tool that it must answer with. The page may remove the
+/// tool, or register one that takes its name, while the query runs.
 pub(super) fn find_response_tool(
     query: &Query,
     catalog: &ToolCatalog,
@@ -24,19 +30,36 @@ pub(super) fn find_response_tool(
     }
     let name = &requested.name;
     let message = format!("the page has no tool `{name}`, which the answer must be a call of");
-    let remedy = "register the response tool before you send the query";
+    let remedy =
+        "register the response tool before you send the query, and keep it until the query ends";
     Err(AgentFailure::new(ErrorCode::ToolNotFound, message).with_remedy(remedy))
 }
 
-/// Answers the calls of a turn that should have called the response tool, and none else.
-pub(super) fn reject_calls_of_turn(history: &mut History<'_>, turn: &ModelTurn, response: &str) {
-    if turn.calls.is_empty() {
-        return;
-    }
-    let text = format!("Not called: the answer must be a call of `{response}`. Call it now.");
-    let calls = turn.calls.iter();
-    let rejected = calls.map(|call| CallResult::new(call, text.clone(), true));
-    history.push(ModelMessage::Results(rejected.collect()));
+/// Makes the call of the response tool, or reads the answer in its arguments. Returns the result of the
+/// call, and the answer if it fits the schema.
+pub(super) async fn respond(
+    answer_tool: Option<&AnswerTool>,
+    runner: &ToolRunner<'_>,
+    response: IndexedCall<'_>,
+    call_log: &mut ToolCallLog,
+) -> Result<(CallResult, Option<Value>), AgentFailure> {
+    let call = response.call;
+    let rejection = match (answer_tool, &call.unreadable) {
+        (Some(_), Some(reason)) => Some(Rejection::of_answer(reason.clone())),
+        (Some(answer_tool), None) => match answer_tool.read(&call.arguments).await? {
+            Ok(value) => {
+                let result = CallResult::new(call, "Received.".to_owned(), false);
+                return Ok((result, Some(value)));
+            }
+            Err(violations) => Some(Rejection::of_answer(violations)),
+        },
+        (None, _) => Rejection::of_unreadable(call),
+    };
+    let result = match rejection {
+        Some(rejection) => runner.reject(response, rejection).await,
+        None => runner.run_single(response, call_log).await?,
+    };
+    Ok((result, None))
 }
 
 pub(super) fn empty_answer() -> AgentFailure {

@@ -1,10 +1,12 @@
 //! The loop over the turns of the model.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_tools::{AgentFailure, OfferedTool};
-use bridge_protocol::{ErrorCode, QueryContent, QueryToolCall, TokenUsage};
+use agent_tools::AgentFailure;
+use bridge_protocol::{ErrorCode, QueryContent, QueryToolCall};
 use serde_json::Value;
 use tracing::debug;
 
@@ -14,22 +16,27 @@ use super::attachments::PromptAttachments;
 use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
 use super::history::{History, Shortened};
+use super::indexed_call::IndexedCall;
 use super::input::QueryInput;
 use super::progress_sink::ProgressSink;
 use super::prompt::{self, ANSWER_NOW, OpeningPrompt};
+use super::query_tools::{catalog, source_tools};
+use super::rejection::{Rejection, SelectedCalls};
+use super::repeated_calls::RepeatedCalls;
 use super::response::{
-    answer_invalid, empty_answer, find_response_tool, reject_calls_of_turn,
-    response_tool_not_called,
+    answer_invalid, empty_answer, find_response_tool, respond, response_tool_not_called,
 };
 use super::tool_call_log::ToolCallLog;
-use super::tool_catalog::{Executor, ToolCatalog};
-use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
+use super::tool_catalog::ToolCatalog;
+use super::tool_runner::ToolRunner;
 use super::turn::{CallName, collect_turn};
-use crate::bridge::AllowedTool;
+use super::turn_meter::{TurnMeter, TurnSize};
+use crate::digest::Digest;
 use crate::model::{
-    ArgumentsDelta, CallResult, ModelCall, ModelMessage, ModelTurn, ToolSelection, TurnRequest,
-    UserMessage,
+    ArgumentsDelta, CallResult, ConvertedTools, ModelCall, ModelMessage, ModelTurn, SwitchedOff,
+    ToolSelection, TurnRequest, UserMessage,
 };
+use crate::spending::WAIT_NOTED_AFTER;
 
 /// The answer to a query.
 #[derive(Debug)]
@@ -54,18 +61,22 @@ pub(super) struct AgentLoop<'a> {
     response_tool: Option<String>,
     /// Whether the model stopped without calling the response tool, and must call it now.
     response_required: bool,
-    /// The turns that were asked for again: they did not call the response tool though they had to,
-    /// or had neither text nor calls.
+    /// The turns that were asked for again: they did not call the response tool though they had to, had
+    /// neither text nor calls, or had a call that cannot be read.
     repeated_turns: usize,
     budget: Budget<'a>,
     /// Why the next turn must be the last, if it must.
     last_turn_reason: Option<ExhaustedLimit>,
     /// The calls that the model has requested so far, rejected ones included.
     call_count: usize,
+    repeated_calls: RepeatedCalls,
     corrections: usize,
     shortenings: usize,
     history: History<'a>,
     call_log: ToolCallLog,
+    /// The parts of requests that the server of the model has refused to this query.
+    switched_off: Arc<SwitchedOff>,
+    converted_tools: Arc<ConvertedTools>,
 }
 
 impl<'a> AgentLoop<'a> {
@@ -94,10 +105,13 @@ impl<'a> AgentLoop<'a> {
             budget: Budget::new(input.limits),
             last_turn_reason: None,
             call_count: 0,
+            repeated_calls: RepeatedCalls::default(),
             corrections: 0,
             shortenings: 0,
             history: History::new(earlier, &input.state.transcript),
             call_log: ToolCallLog::default(),
+            switched_off: Arc::default(),
+            converted_tools: Arc::default(),
         };
         let max_bytes = input.limits.max_history_bytes as u64;
         let shortened = agent_loop.history.shorten_earlier(max_bytes);
@@ -117,20 +131,20 @@ impl<'a> AgentLoop<'a> {
                 media: media.clone(),
             })
         };
-        let is_remembered = self.input.query.conversation.is_some();
-        let remembered = is_remembered.then(|| {
-            message(prompt::remembered_prompt(
-                self.input.query,
-                &items,
-                &self.boundary,
-            ))
-        });
-        let opening = message(self.opening(&items, false));
-        self.history.begin(opening, remembered.clone());
-        self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
-        if self.last_turn_reason.is_some() {
-            let opening = message(self.opening(&items, true));
+        let query = self.input.query;
+        let is_remembered = query.conversation.is_some();
+        // Otherwise later queries begin with the same message, which the provider then has cached.
+        let short =
+            is_remembered.then(|| prompt::without_long_context(query, &items, &self.boundary));
+        let short = short.flatten().map(&message);
+        for is_last_turn in [false, true] {
+            let opening = message(self.opening(&items, is_last_turn));
+            let remembered = is_remembered.then(|| short.as_ref().unwrap_or(&opening).clone());
             self.history.begin(opening, remembered);
+            self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
+            if self.last_turn_reason.is_none() {
+                break;
+            }
         }
     }
 
@@ -149,18 +163,27 @@ impl<'a> AgentLoop<'a> {
     /// Runs turn after turn until the query is answered.
     pub(super) async fn run(mut self) -> Result<FinalAnswer, AgentFailure> {
         loop {
-            let must_respond = self.last_turn_reason.is_some() || self.response_required;
-            let selection = match &self.response_tool {
-                Some(response) if must_respond => ToolSelection::Only(response.clone()),
-                _ => ToolSelection::Auto,
+            let selection = self.tool_selection()?;
+            let is_forced = matches!(selection, ToolSelection::Only(_));
+            let turn = self.next_turn(selection).await;
+            let last_turn_reason = self.last_turn_reason.filter(|_| !is_forced);
+            let turn = match (turn, last_turn_reason) {
+                // Gemini reports a call without tools as one that it cannot read.
+                (Err(failure), Some(limit)) if failure.code == ErrorCode::ModelCallInvalid => {
+                    return Err(self.budget.exceeded(limit));
+                }
+                // None of its calls has run.
+                (Err(failure), None) if failure.code == ErrorCode::ModelCallInvalid => {
+                    self.repeat_turn(failure)?;
+                    self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
+                    continue;
+                }
+                (turn, _) => turn?,
             };
-            let is_forced = selection != ToolSelection::Auto;
-            let turn = self.next_turn(selection).await?;
             if is_forced && let Some(response) = self.missing_response(&turn) {
+                let rejection = || Rejection::of_other_call(&response);
+                Box::pin(self.reject_calls(&turn, rejection)).await;
                 self.repeat_turn(response_tool_not_called(&response))?;
-                // Their ids may be known to the page.
-                self.call_count += turn.calls.len();
-                reject_calls_of_turn(&mut self.history, &turn, &response);
                 self.require_response_tool(&response, &turn);
             } else if turn.calls.is_empty() {
                 match self.response_tool.clone() {
@@ -168,9 +191,8 @@ impl<'a> AgentLoop<'a> {
                     None if turn.text.trim().is_empty() => self.repeat_turn(empty_answer())?,
                     None => return Ok(self.into_answer(Some(turn.text.into()))),
                 }
-            } else if self.response_tool.is_none()
-                && let Some(limit) = self.last_turn_reason
-            {
+            } else if let Some(limit) = last_turn_reason {
+                Box::pin(self.reject_calls(&turn, Rejection::of_last_turn)).await;
                 return Err(self.budget.exceeded(limit));
             } else if let Some(completed) = Box::pin(self.run_calls(&turn)).await? {
                 return Ok(self.into_answer(completed.value));
@@ -178,52 +200,89 @@ impl<'a> AgentLoop<'a> {
         }
     }
 
+    /// Returns which tools the model may call in the next turn.
+    fn tool_selection(&self) -> Result<ToolSelection, AgentFailure> {
+        if self.last_turn_reason.is_none() && !self.response_required {
+            return Ok(ToolSelection::Auto);
+        }
+        let response = find_response_tool(self.input.query, &self.catalog)?;
+        Ok(response.map_or(ToolSelection::None, ToolSelection::Only))
+    }
+
     /// Runs a turn, again with less input if it was too long for the model.
     async fn next_turn(
         &mut self,
         tool_selection: ToolSelection,
     ) -> Result<ModelTurn, AgentFailure> {
+        let mut is_without_media = false;
         loop {
             match self.try_turn(tool_selection.clone()).await {
                 Err(failure) if failure.code == ErrorCode::ModelInputTooLong => {
                     self.shorten_input(failure).await?;
                 }
+                // Another server, account or model may have issued them.
+                Err(failure) if failure.is_about_messages && self.history.drop_earlier_kept() => {}
                 // The model may not read what another model has read, or its provider refuses it.
-                Err(failure)
-                    if failure.code == ErrorCode::ModelRequestRefused
-                        && self.history.drop_earlier_media() =>
-                {
-                    let text = "Pictures and files of earlier requests were left out: the model's \
-                                provider has refused the request with them";
-                    let text = text.to_owned();
-                    self.send_progress(QueryContent::Note { text }).await;
+                Err(failure) if failure.is_about_messages && self.history.drop_earlier_media() => {
+                    is_without_media = true;
                 }
-                result => return result,
+                result => {
+                    // Otherwise, they were not the reason.
+                    if is_without_media && result.is_ok() {
+                        let text = "Pictures and files of earlier requests were left out: the \
+                                    model's provider has refused the request with them";
+                        let text = text.to_owned();
+                        self.send_progress(QueryContent::Note { text }).await;
+                    }
+                    return result;
+                }
             }
         }
     }
 
     async fn try_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, AgentFailure> {
+        let model = self.input.model;
         let input_bytes = self.input_bytes();
         let max_output_tokens = self.budget.begin_turn(input_bytes)?;
+        let size = TurnSize {
+            input_bytes,
+            max_output_tokens,
+        };
+        let mut meter = self.open_turn(size).await?;
         let (history, earlier_messages) = self.history.messages();
-        let events = self.input.model.turn(TurnRequest {
-            query: self.input.query.uuid.clone(),
+        let events = model.turn(TurnRequest {
+            cache_group: self.cache_group(),
+            user: self.user_digest(),
             prompt: Arc::clone(&self.prompt),
             system: self.system.clone().into_owned(),
             history,
             earlier_messages,
             tools: self.catalog.tools(),
             tool_selection,
+            answer_tool: self.catalog.answer_tool_name().map(str::to_owned),
             max_output_tokens,
+            switched_off: Arc::clone(&self.switched_off),
+            converted_tools: Arc::clone(&self.converted_tools),
         });
         let sink = &mut ProgressSink::new(self.input.progress);
-        let (turn, usage) =
-            collect_turn(events, sink, |arguments| self.name_call(arguments)).await?;
-        self.report_usage(usage).await;
-        let message = ModelMessage::Model(turn.clone());
-        let output_bytes = history_bytes(std::slice::from_ref(&message));
-        self.budget.end_turn(usage, input_bytes, output_bytes);
+        let begun_calls = AtomicUsize::new(0);
+        let name_call = |arguments: &ArgumentsDelta| {
+            begun_calls.fetch_max(arguments.index + 1, Ordering::Relaxed);
+            self.name_call(arguments)
+        };
+        let result = collect_turn(events, &mut meter, sink, name_call).await;
+        let usage = meter.close();
+        self.report_usage().await;
+        let turn = match result {
+            Ok(turn) => turn,
+            Err(failure) => {
+                self.budget.fail_turn(usage);
+                // The page has pieces of them: a turn that is repeated has other numbers.
+                self.call_count += begun_calls.into_inner();
+                return Err(failure);
+            }
+        };
+        self.budget.end_turn(usage);
         debug!(
             query = %self.input.query.uuid,
             round = self.budget.rounds(),
@@ -238,6 +297,43 @@ impl<'a> AgentLoop<'a> {
                 .push_turn(&turn, |name| catalog.registered_name(name));
         }
         Ok(turn)
+    }
+
+    /// Opens a turn. The page gets a note if it waits for those that may use up the budget.
+    async fn open_turn(&self, size: TurnSize) -> Result<TurnMeter<'a>, AgentFailure> {
+        let QueryInput { state, model, .. } = self.input;
+        let note = async {
+            tokio::time::sleep(WAIT_NOTED_AFTER).await;
+            let text = "Waiting: other requests may use up the budget".to_owned();
+            self.send_progress(QueryContent::Note { text }).await;
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            biased;
+            opened = TurnMeter::open(&state.meter, model, size) => opened,
+            never = note => match never {},
+        }
+    }
+
+    /// Returns a name for all turns that begin alike: those of the conversation, or of the query. It is
+    /// a digest: users can choose equal ids, and these say something about them.
+    fn cache_group(&self) -> String {
+        let QueryInput { query, caller, .. } = self.input;
+        let (user, app) = caller.map_or(("", ""), |it| (&*it.user, &*it.app));
+        let group = match &query.conversation {
+            Some(conversation) => ["conversation", &**conversation],
+            None => ["query", query.uuid.as_str()],
+        };
+        let digest = Digest::new("mcp-web-agent: cache group, version 1");
+        let values = [user, app].into_iter().chain(group);
+        values.fold(digest, Digest::with).to_hex()
+    }
+
+    /// Returns a digest of the user. A model needs no name.
+    fn user_digest(&self) -> Arc<str> {
+        let user = self.input.caller.map_or("", |caller| &*caller.user);
+        let digest = Digest::new("mcp-web-agent: user of a turn, version 1");
+        digest.with(user).to_hex().into()
     }
 
     /// Leaves out the oldest of what the model reads, or fails if nothing can be left out.
@@ -274,11 +370,8 @@ impl<'a> AgentLoop<'a> {
         }
     }
 
-    async fn report_usage(&self, turn: TokenUsage) {
-        let QueryInput { state, model, .. } = self.input;
-        let meter = &state.meter;
-        meter.add_turn(model.name(), turn);
-        let usage = meter.usage();
+    async fn report_usage(&self) {
+        let usage = self.input.state.meter.usage();
         if !usage.models.is_empty() {
             self.send_progress(QueryContent::Usage { usage }).await;
         }
@@ -323,34 +416,53 @@ impl<'a> AgentLoop<'a> {
     /// Makes the calls of a turn; the call of the response tool runs last and alone. If that call
     /// succeeds, it completes the query.
     async fn run_calls(&mut self, turn: &ModelTurn) -> Result<Option<Completed>, AgentFailure> {
-        let (response_calls, other_calls) = self.index_calls(&turn.calls);
-        let granted = self.budget.reserve_calls(other_calls.len());
-        let (granted, excess) = other_calls.split_at(granted);
-        let mut results = vec![None; turn.calls.len()];
+        let calls = self.number_calls(&turn.calls).into_iter();
+        let (responses, others): (Vec<_>, Vec<_>) =
+            calls.partition(|call| self.is_response_call(call.call));
+        let mut selected = SelectedCalls::new(
+            others,
+            &self.catalog,
+            &self.repeated_calls,
+            &mut self.budget,
+        );
+        let second_answers = responses.iter().skip(1);
+        let second_answers = second_answers.map(|call| (*call, Rejection::of_second_answer()));
+        selected.rejected.extend(second_answers);
         let runner = ToolRunner::new(self.input, &self.catalog, &self.boundary);
-        runner
-            .run_parallel(granted, &mut results, &mut self.call_log)
-            .await?;
-        runner.reject_excess(excess, &mut results).await;
-        let mut completed = None;
-        if let Some((response, repeated)) = response_calls.split_first() {
-            let (result, value) = match &self.answer_tool {
-                Some(answer_tool) => read_answer(answer_tool, response.call).await?,
-                None => (
-                    runner.run_single(*response, &mut self.call_log).await?,
-                    None,
-                ),
-            };
-            completed = (!result.is_error).then_some(Completed { value });
-            results[response.index] = Some(result);
-            reject_calls(repeated, "the answer is one call.", &mut results);
+        let mut results = vec![None; turn.calls.len()];
+        for (call, rejection) in selected.rejected {
+            results[call.index] = Some(runner.reject(call, rejection).await);
         }
-        let invalid_answer = response_calls
-            .first()
-            .and_then(|call| results[call.index].as_ref());
-        let invalid_answer = invalid_answer
-            .filter(|result| result.is_error && self.answer_tool.is_some())
-            .map(|result| result.text.clone());
+        if selected.has_excess {
+            let max_calls = self.budget.max_calls();
+            let text = format!(
+                "A query may make {max_calls} calls: the model has to answer with what it knows"
+            );
+            self.send_progress(QueryContent::Note { text }).await;
+        }
+        runner
+            .run_parallel(&selected.granted, &mut results, &mut self.call_log)
+            .await?;
+        for call in selected.granted {
+            if let Some(result) = &mut results[call.index]
+                && let Some(note) = self.repeated_calls.record(call.call, result)
+            {
+                self.boundary.append_note(&mut result.notes, &note);
+            }
+        }
+        let mut completed = None;
+        let mut invalid_answer = None;
+        if let Some(response) = responses.first() {
+            let answer_tool = self.answer_tool.as_ref();
+            let (result, value) =
+                respond(answer_tool, &runner, *response, &mut self.call_log).await?;
+            if !result.is_error {
+                completed = Some(Completed { value });
+            } else if answer_tool.is_some() {
+                invalid_answer = Some(result.text.clone());
+            }
+            results[response.index] = Some(result);
+        }
         let added = self.added_messages()?;
         self.append_results(results.into_iter().flatten().collect(), added);
         if completed.is_none() {
@@ -360,6 +472,20 @@ impl<'a> AgentLoop<'a> {
             self.refresh_tools().await?;
         }
         Ok(completed)
+    }
+
+    /// Rejects all calls of a turn. Each has its end, also if the query fails then.
+    async fn reject_calls(&mut self, turn: &ModelTurn, rejection: impl Fn() -> Rejection) {
+        if turn.calls.is_empty() {
+            return;
+        }
+        let calls = self.number_calls(&turn.calls);
+        let runner = ToolRunner::new(self.input, &self.catalog, &self.boundary);
+        let mut results = Vec::with_capacity(calls.len());
+        for call in calls {
+            results.push(runner.reject(call, rejection()).await);
+        }
+        self.history.push(ModelMessage::Results(results));
     }
 
     /// Lets the model correct an answer that does not fit the schema, or fails if it had its chances.
@@ -373,11 +499,8 @@ impl<'a> AgentLoop<'a> {
         Ok(())
     }
 
-    /// Numbers the calls of a turn, and separates those of the response tool from the others.
-    fn index_calls<'b>(
-        &mut self,
-        calls: &'b [ModelCall],
-    ) -> (Vec<IndexedCall<'b>>, Vec<IndexedCall<'b>>) {
+    /// Numbers the calls of a turn. The page knows their numbers from the arguments.
+    fn number_calls<'b>(&mut self, calls: &'b [ModelCall]) -> Vec<IndexedCall<'b>> {
         let before = self.call_count;
         self.call_count += calls.len();
         let indexed = calls.iter().enumerate().map(|(index, call)| IndexedCall {
@@ -385,7 +508,7 @@ impl<'a> AgentLoop<'a> {
             number: call_number(before, index),
             call,
         });
-        indexed.partition(|indexed| self.is_response_call(indexed.call))
+        indexed.collect()
     }
 
     /// Returns the messages of the person while the query waited for the client.
@@ -406,12 +529,10 @@ impl<'a> AgentLoop<'a> {
         self.history.push(ModelMessage::Results(results));
         let input_bytes = self.input_bytes() + history_bytes(&added);
         self.last_turn_reason = self.budget.last_turn_reason(input_bytes);
-        if self.last_turn_reason.is_some()
-            && self.response_tool.is_none()
-            && let Some(ModelMessage::Results(results)) = self.history.last_mut()
-            && let Some(last) = results.last_mut()
-        {
-            self.boundary.append_note(&mut last.text, ANSWER_NOW);
+        if self.last_turn_reason.is_some() && self.response_tool.is_none() {
+            let boundary = &self.boundary;
+            self.history
+                .change_last_notes(|notes| boundary.append_note(notes, ANSWER_NOW));
         }
         for message in added {
             self.history.push(message);
@@ -426,9 +547,10 @@ impl<'a> AgentLoop<'a> {
         // bridge.
         if !tools.is_empty() || !self.catalog.has_page_tools() {
             self.catalog = catalog(self.input, self.answer_tool.as_ref(), &source_tools, tools);
-            // A new tool of the page can have taken its name.
-            let answer_tool = self.catalog.answer_tool_name().map(str::to_owned);
-            self.response_tool = answer_tool.or(self.response_tool.take());
+            // A query whose response tool is gone for a while continues with its other tools.
+            if let Ok(found) = find_response_tool(self.input.query, &self.catalog) {
+                self.response_tool = found;
+            }
         }
         Ok(())
     }
@@ -448,48 +570,9 @@ struct Completed {
     value: Option<Value>,
 }
 
-/// Reads the answer in the arguments of a call. Returns the result of the call, and the answer if it
-/// fits the schema.
-async fn read_answer(
-    answer_tool: &AnswerTool,
-    call: &ModelCall,
-) -> Result<(CallResult, Option<Value>), AgentFailure> {
-    let answer = answer_tool.read(&call.arguments).await?;
-    let violations = answer.as_ref().err().cloned();
-    let text = violations.unwrap_or_else(|| "Received.".to_owned());
-    let result = CallResult::new(call, text, answer.is_err());
-    Ok((result, answer.ok()))
-}
-
 /// Returns the number of a call within the query. `before` is the number of calls in earlier turns.
 fn call_number(before: usize, index: usize) -> usize {
     before + index + 1
-}
-
-/// Returns the tools of sources that the query may use. If the page restricts the tools, these are
-/// those that it names.
-async fn source_tools(input: QueryInput<'_>) -> Vec<Arc<OfferedTool>> {
-    let mut tools = input.sources.tools().await;
-    if input.query.restrict_tools == Some(true) {
-        let named = input.query.tools.as_deref().unwrap_or_default();
-        tools.retain(|tool| named.iter().any(|it| it.name == tool.name));
-    }
-    tools
-}
-
-/// Returns the tools that the model can call: those of sources and of the page, and those of others.
-fn catalog(
-    input: QueryInput<'_>,
-    answer_tool: Option<&AnswerTool>,
-    source_tools: &[Arc<OfferedTool>],
-    page_tools: Vec<AllowedTool>,
-) -> ToolCatalog {
-    let answer_tool = answer_tool.map(|it| std::slice::from_ref(it.tool()));
-    let state_tool = input.state.shared.tool();
-    ToolCatalog::new(source_tools, input.sources.known_tools(), page_tools)
-        .with(Executor::Answer, answer_tool.unwrap_or_default())
-        .with(Executor::Agent, state_tool.as_slice())
-        .with(Executor::Client, input.client_tools)
 }
 
 /// How many turns of a query are asked for again.

@@ -1,8 +1,10 @@
 //! Queries answered by a fake model, with the tools of a page behind a real bridge.
 
 mod answer_schema;
+mod call_ends;
 mod cancellation;
 mod conversation;
+mod costs;
 mod fake_model;
 mod limits;
 mod outcomes;

@@ -181,6 +181,12 @@ impl ToolCatalog {
         self.info(name).and_then(ToolInfo::source)
     }
 
+    /// Returns whether calls of a tool change nothing, by its hints.
+    pub(super) fn is_read_only(&self, name: &str) -> bool {
+        let effect = self.info(name).map(|info| info.class.effect);
+        effect == Some(ToolEffect::Read)
+    }
+
     /// Returns the schema of a tool.
     pub(super) fn input_schema(&self, name: &str) -> Option<&Value> {
         let tool = self.tools.iter().find(|tool| tool.name == name)?;

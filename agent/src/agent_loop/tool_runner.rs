@@ -11,7 +11,9 @@ use serde_json::value::RawValue;
 
 use super::boundary::PromptBoundary;
 use super::call_activity::BusyCall;
+use super::indexed_call::IndexedCall;
 use super::input::QueryInput;
+use super::rejection::Rejection;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::truncate::truncate;
@@ -32,14 +34,6 @@ pub(super) struct ToolRunner<'a> {
     boundary: &'a PromptBoundary,
     /// At most `parallel_calls` of the page's tools are made at the same time.
     page_shares: UserShares,
-}
-
-/// A call with its index in the turn and its number in the query.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IndexedCall<'a> {
-    pub(super) index: usize,
-    pub(super) number: usize,
-    pub(super) call: &'a ModelCall,
 }
 
 /// A call whose end was reported.
@@ -115,22 +109,16 @@ impl<'a> ToolRunner<'a> {
         finished.result
     }
 
-    /// Rejects calls over the limit of the query.
-    pub(super) async fn reject_excess(
-        &self,
-        calls: &[IndexedCall<'_>],
-        results: &mut [Option<CallResult>],
-    ) {
-        if calls.is_empty() {
-            return;
-        }
-        let max_calls = self.input.limits.max_calls;
-        let reason = format!("a query may make {max_calls} calls, and they are made.");
-        reject_calls(calls, &reason, results);
-        let text = format!(
-            "The {max_calls} calls of this query are made: the model has to answer with what it knows"
-        );
-        self.send_progress(QueryContent::Note { text }).await;
+    /// Ends a call that is not made, and returns its result. It is reported like any other: the page
+    /// may have its arguments, and the client would make a call of a tool of the client that has no end.
+    pub(super) async fn reject(&self, call: IndexedCall<'_>, rejection: Rejection) -> CallResult {
+        let busy = self.input.state.activity.begin();
+        busy.count_report();
+        self.send_progress(self.started(call)).await;
+        let output = CallOutput::failed(rejection.outcome, rejection.text);
+        let finished = self.finished(call.call, output, None);
+        self.report_end(call, &finished, busy).await;
+        finished.result
     }
 
     /// Makes a call and reports it. It is busy from now on, before the returned future is polled: no
@@ -156,18 +144,16 @@ impl<'a> ToolRunner<'a> {
         logged: Option<Option<Box<RawValue>>>,
     ) -> FinishedCall {
         let is_error = output.is_error();
-        let max_bytes = self.input.limits.max_tool_result_bytes;
-        let mut text = truncate(output.text, max_bytes, self.boundary);
+        let mut result = CallResult::new(call, output.text, is_error);
+        let cut = truncate(&mut result.text, self.input.limits.max_tool_result_bytes);
         let filter = &self.input.state.media;
-        let (media, notes) = filter.filter(output.pictures, self.input.model);
-        for note in &notes {
-            self.boundary.append_note(&mut text, note);
+        let (media, left_out) = filter.filter(output.pictures, self.input.model);
+        result.media = media;
+        for note in cut.iter().chain(&left_out) {
+            self.boundary.append_note(&mut result.notes, note);
         }
         FinishedCall {
-            result: CallResult {
-                media,
-                ..CallResult::new(call, text, is_error)
-            },
+            result,
             outcome: output.outcome,
             logged,
         }
@@ -228,17 +214,5 @@ impl<'a> ToolRunner<'a> {
     /// the answer any more drops it.
     async fn send_progress(&self, content: QueryContent) {
         let _ = self.input.progress.send(content).await;
-    }
-}
-
-/// Rejects calls: the model receives the reason, and nothing is sent to the page.
-pub(super) fn reject_calls(
-    calls: &[IndexedCall<'_>],
-    reason: &str,
-    results: &mut [Option<CallResult>],
-) {
-    for IndexedCall { index, call, .. } in calls {
-        let text = format!("Not called: {reason}");
-        results[*index] = Some(CallResult::new(call, text, true));
     }
 }

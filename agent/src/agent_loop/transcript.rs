@@ -27,6 +27,16 @@ pub(crate) struct FinishedTranscript {
     pub(crate) tool_names: HashMap<String, String>,
 }
 
+impl FinishedTranscript {
+    /// Drops everything that only some models accept: pictures, files and thoughts.
+    pub(crate) fn drop_media_and_thoughts(&mut self) {
+        for message in &mut self.messages {
+            message.drop_media();
+            message.drop_kept();
+        }
+    }
+}
+
 impl Transcript {
     /// Begins to write down the query.
     pub(super) fn begin(&self, opening: ModelMessage) {
@@ -45,10 +55,18 @@ impl Transcript {
                 let text = [before.text.as_str(), &turn.text].join("\n\n");
                 *before = ModelTurn {
                     text: text.trim().to_owned(),
+                    kept: None,
                     ..turn.clone()
                 };
             }
             (Some(_), message) => messages.push(message.clone()),
+        }
+    }
+
+    /// Replaces the last message, if the query is written down.
+    pub(super) fn replace_last(&self, message: &ModelMessage) {
+        if let Some(last) = self.state().messages.last_mut() {
+            *last = message.clone();
         }
     }
 
@@ -105,16 +123,17 @@ fn close(messages: &mut Vec<ModelMessage>, ending: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
+    use serde_json::{Map, json};
 
     use super::*;
-    use crate::model::ModelCall;
+    use crate::model::{Media, ModelCall, UserMessage};
 
     fn turn(text: &str, call: Option<&str>) -> ModelMessage {
         let calls = call.into_iter().map(|id| ModelCall {
             id: id.to_owned(),
             tool: "add".to_owned(),
             arguments: Map::new(),
+            unreadable: None,
         });
         ModelMessage::Model(ModelTurn {
             text: text.to_owned(),
@@ -152,6 +171,36 @@ mod tests {
         transcript.push(&turn("Hi", None));
         transcript.push(&turn("Hi", None));
         assert!(transcript.finish(None).is_none());
+    }
+
+    #[test]
+    fn pictures_and_thoughts_of_a_refused_query_are_dropped() {
+        let picture = Media {
+            name: None,
+            mime_type: "image/png".to_owned(),
+            data: "AAAA".into(),
+        };
+        let kept = json!({ "api": "responses", "origin": { "issuer": "i" }, "blocks": [] });
+        let mut finished = FinishedTranscript {
+            messages: vec![
+                ModelMessage::User(UserMessage {
+                    text: "What is it?".to_owned(),
+                    media: vec![picture],
+                }),
+                ModelMessage::Model(ModelTurn {
+                    text: "A cat.".to_owned(),
+                    kept: Some(serde_json::from_value(kept).unwrap()),
+                    ..ModelTurn::default()
+                }),
+            ],
+            tool_names: HashMap::new(),
+        };
+        finished.drop_media_and_thoughts();
+        let [ModelMessage::User(user), ModelMessage::Model(turn)] = &finished.messages[..] else {
+            panic!("{finished:?}");
+        };
+        assert!(user.media.is_empty() && user.text.ends_with("What is it?"));
+        assert!(turn.kept.is_none() && turn.text == "A cat.");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Collects one turn of the model from its stream of events.
 
 use agent_tools::AgentFailure;
-use bridge_protocol::{ErrorCode, QueryContent, TokenUsage};
+use bridge_protocol::{ErrorCode, QueryContent};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 use super::progress_sink::ProgressSink;
+use super::turn_meter::TurnMeter;
 use crate::model::{ArgumentsDelta, ModelEvent, ModelTurn};
 
 /// A call as the page knows it.
@@ -21,15 +22,19 @@ pub(super) struct CallName {
 /// of arguments belongs to.
 pub(super) async fn collect_turn(
     mut events: BoxStream<'static, Result<ModelEvent, AgentFailure>>,
+    meter: &mut TurnMeter<'_>,
     sink: &mut ProgressSink<'_>,
     name_call: impl Fn(&ArgumentsDelta) -> CallName,
-) -> Result<(ModelTurn, TokenUsage), AgentFailure> {
+) -> Result<ModelTurn, AgentFailure> {
     let result = loop {
         let event = tokio::select! {
             biased;
             () = sink.advance(), if sink.has_unsent() => continue,
             event = events.next(), if !sink.is_backlogged() => event,
         };
+        if let Some(event) = &event {
+            meter.receive(event);
+        }
         match event {
             Some(Ok(ModelEvent::Text(text))) => sink.push(QueryContent::Text { text }),
             Some(Ok(ModelEvent::Thinking(text))) => sink.push(QueryContent::Thinking { text }),
@@ -39,7 +44,8 @@ pub(super) async fn collect_turn(
                 sink.push(QueryContent::ToolArguments { id, tool, delta });
             }
             Some(Ok(ModelEvent::Note(text))) => sink.push(QueryContent::Note { text }),
-            Some(Ok(ModelEvent::End { turn, usage })) => break Ok((turn, usage)),
+            Some(Ok(ModelEvent::Started | ModelEvent::Usage(_) | ModelEvent::Spent(_))) => {}
+            Some(Ok(ModelEvent::End { turn, .. })) => break Ok(turn),
             Some(Err(failure)) => break Err(failure),
             None => break Err(unfinished_stream()),
         }
@@ -58,10 +64,14 @@ fn unfinished_stream() -> AgentFailure {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use bridge_protocol::TokenUsage;
     use futures_util::{FutureExt, stream};
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::agent_loop::tests::FakeModel;
+    use crate::agent_loop::turn_meter::TurnSize;
+    use crate::agent_loop::usage_meter::UsageMeter;
 
     fn no_calls(arguments: &ArgumentsDelta) -> CallName {
         panic!("{arguments:?}")
@@ -82,7 +92,9 @@ mod tests {
         let events = pieces.chain(stream::iter([Ok(end)])).boxed();
         let (sender, mut receiver) = mpsc::channel(1);
         let mut sink = ProgressSink::new(&sender);
-        let mut collecting = Box::pin(collect_turn(events, &mut sink, no_calls));
+        let (query, model) = (UsageMeter::start(), FakeModel::new([]));
+        let mut meter = TurnMeter::new(&query, &model, TurnSize::default());
+        let mut collecting = Box::pin(collect_turn(events, &mut meter, &mut sink, no_calls));
         assert!((&mut collecting).now_or_never().is_none());
         let waiting = pulled.load(Ordering::Relaxed);
         assert!((2..100).contains(&waiting), "{waiting} pieces were read");
@@ -103,12 +115,11 @@ mod tests {
     #[tokio::test]
     async fn a_stream_without_its_final_event_is_a_failure() {
         let (sender, _receiver) = mpsc::channel(1);
-        let turn = collect_turn(
-            stream::empty().boxed(),
-            &mut ProgressSink::new(&sender),
-            no_calls,
-        )
-        .await;
-        assert_eq!(turn.unwrap_err().code, ErrorCode::ModelStreamUnfinished);
+        let (query, model) = (UsageMeter::start(), FakeModel::new([]));
+        let meter = &mut TurnMeter::new(&query, &model, TurnSize::default());
+        let sink = &mut ProgressSink::new(&sender);
+        let turn = collect_turn(stream::empty().boxed(), meter, sink, no_calls).await;
+        let failure = turn.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::ModelStreamUnfinished);
     }
 }

@@ -333,6 +333,59 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_rejected_call_of_a_client_tool_has_its_result_when_the_run_waits_for_others() {
+        let state = Arc::new(QueryState::new());
+        let (mut run, sender) = start(Arc::clone(&state));
+        let arguments = |id: &str| QueryContent::ToolArguments {
+            id: id.to_owned(),
+            tool: "paint".to_owned(),
+            delta: "{".to_owned(),
+        };
+        for id in ["1", "2"] {
+            send(&sender, arguments(id)).await;
+        }
+        let rejected = state.activity.begin();
+        rejected.count_report();
+        rejected.count_report();
+        send(&sender, tool_started("1")).await;
+        let finished = QueryContent::ToolFinished {
+            id: "1".to_owned(),
+            tool: "paint".to_owned(),
+            source: None,
+            result: None,
+            is_error: true,
+            error: Some("Not called".to_owned()),
+            outcome: Some("invalid_args".to_owned()),
+        };
+        let (_open, made) = (state.client_calls.open("2"), state.activity.begin());
+        drop(rejected);
+        send(&sender, finished).await;
+        made.count_report();
+        let _waiting = made.wait_outside();
+        send(&sender, tool_started("2")).await;
+        let mut ends = Vec::new();
+        while run.phase() == RunPhase::Running {
+            ends.extend(
+                run.next_events()
+                    .await
+                    .into_iter()
+                    .filter_map(|event| match event {
+                        AguiEvent::ToolCallEnd { tool_call_id } => {
+                            Some(format!("end {tool_call_id}"))
+                        }
+                        AguiEvent::ToolCallResult { tool_call_id, .. } => {
+                            Some(format!("result {tool_call_id}"))
+                        }
+                        _ => None,
+                    }),
+            );
+        }
+        assert_eq!(run.phase(), RunPhase::Suspended);
+        assert_eq!(ends, ["end q-call-1", "result q-call-1", "end q-call-2"]);
+        assert_eq!(run.encoder.pending_calls(), ["q-call-2"]);
+    }
+
+    #[tokio::test]
     async fn a_run_whose_last_message_was_dropped_fails() {
         let (mut run, sender) = start(Arc::new(QueryState::new()));
         let text = "half".to_owned();

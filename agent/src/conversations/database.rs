@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::encoded_query::EncodedQuery;
+use super::encoded_query::{EncodedQuery, without_kept};
 use super::key::{ConversationKey, ConversationOwner};
 use super::summary::{ConversationSummary, format_time};
 use crate::config::ConversationSettings;
@@ -287,22 +287,31 @@ fn begin_conversation(
 }
 
 /// Drops the oldest queries of a conversation that is over its limits, except the newest query, and
-/// sums up the others. Returns how many it has dropped.
+/// sums up the others. If it is too long, thoughts are dropped before: those of the newest query last.
+/// Returns how many queries it has dropped or changed.
 fn drop_old_queries(
     transaction: &Transaction<'_>,
     number: i64,
     settings: &ConversationSettings,
 ) -> Result<usize, Error> {
     let mut dropped = 0;
+    let mut spared = [1, 0].into_iter();
     loop {
         let (queries, bytes, first): (i64, i64, i64) = transaction.query_row(
             "SELECT count(*), sum(bytes), min(number) FROM query WHERE conversation = ?1",
             params![number],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
-        let is_over = queries > to_sql(settings.max_conversation_queries as u64)
-            || bytes > to_sql(settings.max_conversation_bytes as u64);
-        if queries <= 1 || !is_over {
+        let is_too_long = bytes > to_sql(settings.max_conversation_bytes as u64);
+        let are_too_many = queries > to_sql(settings.max_conversation_queries as u64);
+        if is_too_long
+            && !are_too_many
+            && let Some(spared) = spared.next()
+        {
+            dropped += drop_kept(transaction, number, spared)?;
+            continue;
+        }
+        if queries <= 1 || !(is_too_long || are_too_many) {
             transaction.execute(
                 "UPDATE conversation SET bytes = ?2, queries = ?3 WHERE number = ?1",
                 params![number, bytes, queries],
@@ -314,6 +323,33 @@ fn drop_old_queries(
             params![number, first],
         )?;
     }
+}
+
+/// Drops the thoughts in the queries of a conversation, except this many of the newest: all at once, so
+/// that later requests begin alike. Returns how many queries had any.
+fn drop_kept(
+    transaction: &Transaction<'_>,
+    conversation: i64,
+    spared: i64,
+) -> Result<usize, Error> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT number, json FROM query WHERE conversation = ?1
+         AND number <= (SELECT max(number) FROM query WHERE conversation = ?1) - ?2",
+    )?;
+    let rows = statement.query_map(params![conversation, spared], |row| {
+        Ok((row.get::<_, i64>(0)?, read_text(row, "json")?))
+    })?;
+    let mut changed = 0;
+    for row in rows.collect::<Result<Vec<_>, _>>()? {
+        let (number, json) = row;
+        if let Some(json) = without_kept(&json) {
+            changed += transaction.execute(
+                "UPDATE query SET json = ?3, bytes = ?4 WHERE conversation = ?1 AND number = ?2",
+                params![conversation, number, json, to_sql(json.len() as u64)],
+            )?;
+        }
+    }
+    Ok(changed)
 }
 
 impl StoredConversation {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bridge_protocol::Query;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::agent_loop::FinishedTranscript;
-use crate::model::{CallResult, Media, ModelCall, ModelMessage, ModelTurn, UserMessage};
+use crate::model::{CallResult, KeptTurn, Media, ModelCall, ModelMessage, ModelTurn, UserMessage};
 
 /// The note in place of what is not stored.
 const LEFT_OUT: &str = "[… left out: it is too long to be kept]";
@@ -48,10 +48,26 @@ pub(super) enum StoredMessage {
         text: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<StoredCall>,
+        /// The turn as its provider gets it back.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "deserialize_kept"
+        )]
+        kept: Option<Arc<KeptTurn>>,
     },
     Results {
         results: Vec<StoredResult>,
     },
+}
+
+/// Reads a turn as its provider gets it back. One that another version has written in another form is left
+/// out: the provider reads its text and calls instead.
+fn deserialize_kept<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Arc<KeptTurn>>, D::Error> {
+    let kept = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(kept).ok())
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +97,9 @@ pub(super) struct StoredResult {
     pub(super) id: String,
     tool: String,
     pub(super) text: String,
+    /// The marked lines of the service about the result, which only the model reads.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    notes: String,
     pub(super) is_error: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     media: Vec<StoredMedia>,
@@ -106,8 +125,7 @@ impl StoredQuery {
         }
     }
 
-    /// Returns the messages for the model. What a provider requires to be sent back within a query is
-    /// not needed after it.
+    /// Returns the messages for the model.
     pub(crate) fn into_messages(self) -> impl Iterator<Item = ModelMessage> {
         self.messages.into_iter().map(StoredMessage::into_message)
     }
@@ -118,6 +136,15 @@ impl StoredQuery {
         let messages = self.messages.iter();
         let prompts = messages.filter(|message| matches!(message, StoredMessage::User { .. }));
         prompts.count()
+    }
+
+    /// Drops the turns as their provider gets them back: it reads their texts and calls instead.
+    pub(super) fn drop_kept(&mut self) {
+        for message in &mut self.messages {
+            if let StoredMessage::Model { kept, .. } = message {
+                *kept = None;
+            }
+        }
     }
 
     /// Replaces pictures and files by their descriptions.
@@ -148,6 +175,7 @@ impl StoredQuery {
             if let StoredMessage::Results { results } = message {
                 for result in results {
                     LEFT_OUT.clone_into(&mut result.text);
+                    result.notes.clear();
                 }
             }
         }
@@ -167,8 +195,11 @@ impl StoredQuery {
         shorten(&mut self.prompt, max_bytes);
         self.attachments.clear();
         for message in &mut self.messages {
-            if let StoredMessage::User { text, .. } | StoredMessage::Model { text, .. } = message {
-                shorten(text, max_bytes);
+            match message {
+                StoredMessage::User { text, .. } | StoredMessage::Model { text, .. } => {
+                    shorten(text, max_bytes);
+                }
+                StoredMessage::Results { .. } => {}
             }
         }
     }
@@ -198,6 +229,7 @@ impl StoredMessage {
                 Self::Model {
                     text: turn.text,
                     calls: calls.collect(),
+                    kept: turn.kept.filter(|kept| kept.is_needed()),
                 }
             }
             ModelMessage::Results(results) => {
@@ -205,6 +237,7 @@ impl StoredMessage {
                     id: result.id,
                     tool: result.tool,
                     text: result.text,
+                    notes: result.notes,
                     is_error: result.is_error,
                     media: result.media.into_iter().map(StoredMedia::new).collect(),
                 });
@@ -221,16 +254,17 @@ impl StoredMessage {
                 text,
                 media: media.into_iter().map(StoredMedia::into_media).collect(),
             }),
-            Self::Model { text, calls } => {
+            Self::Model { text, calls, kept } => {
                 let calls = calls.into_iter().map(|call| ModelCall {
                     id: call.id,
                     tool: call.tool,
                     arguments: call.arguments,
+                    unreadable: None,
                 });
                 ModelMessage::Model(ModelTurn {
                     text,
                     calls: calls.collect(),
-                    ..ModelTurn::default()
+                    kept,
                 })
             }
             Self::Results { results } => {
@@ -238,6 +272,7 @@ impl StoredMessage {
                     id: result.id,
                     tool: result.tool,
                     text: result.text,
+                    notes: result.notes,
                     is_error: result.is_error,
                     media: result
                         .media

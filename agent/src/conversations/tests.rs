@@ -128,6 +128,34 @@ async fn half_of_a_surrogate_pair_in_a_stored_query_is_read_as_a_replacement_cha
     );
 }
 
+#[test]
+fn a_turn_in_the_format_of_another_version_is_read_as_its_text_and_calls() {
+    let query = |kept: &str| {
+        format!(
+            r#"{{"prompt":"Ask","attachments":[],"messages":[{{"role":"model","text":"Yes.","kept":{kept}}}]}}"#
+        )
+    };
+    let own = r#"{"api":"messages","origin":{"issuer":"i"},"blocks":[{"type":"thinking"}]}"#;
+    for (kept, is_read) in [
+        (own, true),
+        (
+            r#"{"api":"telepathy","origin":{"issuer":"i"},"blocks":[]}"#,
+            false,
+        ),
+        (r#"{"api":"messages","blocks":[]}"#, false),
+        (r#""text""#, false),
+        ("null", false),
+    ] {
+        let decoded = decode(vec![query(kept)]).into_iter();
+        let messages: Vec<_> = decoded.flat_map(StoredQuery::into_messages).collect();
+        assert!(
+            matches!(&*messages, [ModelMessage::Model(turn)]
+                if turn.text == "Yes." && turn.kept.is_some() == is_read),
+            "{kept}: {messages:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_query_that_cannot_be_read_is_left_out_of_its_conversation() {
     let store = TestStore::new();

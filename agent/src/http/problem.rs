@@ -88,6 +88,7 @@ impl IntoResponse for Rejection {
             message,
             remedy,
             log_message: _,
+            is_about_messages: _,
         } = failure;
         let message = match remedy {
             Some(remedy) => format!("{message}: {remedy}"),

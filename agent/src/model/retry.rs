@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
+use chrono::NaiveDate;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 
-use super::{Model, ModelEvent, TurnRequest};
+use super::{Model, ModelEvent, Price, TurnRequest};
 
 /// The delay before the first retry. It is doubled for each further one.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
@@ -28,6 +29,12 @@ pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
 
     /// Returns the name of the model, as in [`Model::name`].
     fn name(&self) -> &str;
+
+    /// Returns the price of the model, as [`Model::price`].
+    fn price(&self, day: NaiveDate) -> Option<Price>;
+
+    /// Returns the most tokens of a turn, as [`Model::max_output_tokens`].
+    fn max_output_tokens(&self, of_answer: u32) -> u32;
 
     /// Returns whether the model reads this media type, as [`Model::reads_media`].
     fn reads_media(&self, mime_type: &str) -> bool;
@@ -86,6 +93,14 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
         self.provider.name()
     }
 
+    fn price(&self, day: NaiveDate) -> Option<Price> {
+        self.provider.price(day)
+    }
+
+    fn max_output_tokens(&self, of_answer: u32) -> u32 {
+        self.provider.max_output_tokens(of_answer)
+    }
+
     fn reads_media(&self, mime_type: &str) -> bool {
         self.provider.reads_media(mime_type)
     }
@@ -124,13 +139,15 @@ impl<A: ProviderAttempt> RetryStream<A> {
         if let Some(delay) = self.delay.take() {
             tokio::time::sleep(delay).await;
         }
-        let events = self
-            .events
-            .get_or_insert_with(|| self.provider.attempt(&self.request));
+        let Some(events) = &mut self.events else {
+            self.events = Some(self.provider.attempt(&self.request));
+            return Some((Ok(ModelEvent::Started), Some(self)));
+        };
         match events.next().await? {
             Ok(event @ ModelEvent::End { .. }) => Some((Ok(event), None)),
             Ok(event) => {
-                self.has_output = true;
+                let is_count = matches!(event, ModelEvent::Usage(_) | ModelEvent::Spent(_));
+                self.has_output |= !is_count;
                 Some((Ok(event), Some(self)))
             }
             Err(error) => Some(self.on_error(error)),

@@ -5,6 +5,7 @@ mod script;
 
 use agent_tools::AgentFailure;
 use bridge_protocol::TokenUsage;
+use chrono::NaiveDate;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde_json::Value;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use self::script::{Script, ScriptCommand};
 use super::{
     ArgumentsDelta, CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTool, ModelTurn,
-    ToolSelection, TurnRequest,
+    Price, ToolSelection, TurnRequest,
 };
 
 /// The maximum length of each result in the answer, in characters.
@@ -29,6 +30,10 @@ impl Model for ScriptedModel {
 
     fn name(&self) -> &str {
         "commands"
+    }
+
+    fn price(&self, _: NaiveDate) -> Option<Price> {
+        Some(Price::FREE)
     }
 
     fn reads_media(&self, _: &str) -> bool {
@@ -106,6 +111,7 @@ fn call_turn(commands: &[ScriptCommand], request: &TurnRequest) -> ModelTurn {
             id: (before + index + 1).to_string(),
             tool: command.tool.clone(),
             arguments: command.arguments.clone(),
+            unreadable: None,
         });
     ModelTurn {
         calls: calls.collect(),
@@ -178,14 +184,18 @@ mod tests {
             input_schema: json!({"type": "object"}),
         };
         TurnRequest {
-            query: "5f0f6b0e".into(),
+            cache_group: "5f0f6b0e".into(),
+            user: "".into(),
             prompt: prompt.into(),
             system: String::new(),
             history,
             earlier_messages: 0,
             tools: Arc::new([tool("add"), tool("list")]),
             tool_selection: ToolSelection::Auto,
+            answer_tool: None,
             max_output_tokens: 100,
+            switched_off: Arc::default(),
+            converted_tools: Arc::default(),
         }
     }
 
@@ -213,6 +223,7 @@ mod tests {
                 id: call.id.clone(),
                 tool: call.tool.clone(),
                 text: Value::Object(call.arguments.clone()).to_string(),
+                notes: String::new(),
                 is_error: call.tool != "add",
                 media: Vec::new(),
             });
@@ -271,6 +282,7 @@ mod tests {
             id: "1".to_owned(),
             tool: "list".to_owned(),
             text: "ä\n".repeat(300),
+            notes: String::new(),
             is_error: false,
             media: Vec::new(),
         };

@@ -7,7 +7,7 @@ use bridge_protocol::ErrorCode;
 use bridge_settings::Secret;
 use bridge_settings::parse_credential;
 
-use super::genai::{HostedModel, ProviderAccess};
+use super::hosted::{HostedModel, ProviderAccess};
 use super::{Model, ModelSettings, Provider};
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
@@ -180,7 +180,7 @@ mod tests {
         );
         assert_eq!(
             label(&ModelSettings::default()),
-            "anthropic claude-sonnet-5"
+            "anthropic claude-sonnet-5-5"
         );
         let local = ModelSettings {
             model: Some("qwen".to_owned()),

@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::api::Api;
 use bridge_settings::values::{parse_duration, parse_visible_ascii};
 use clap::{Args, ValueEnum};
 use reqwest::Url;
@@ -32,6 +33,20 @@ pub struct ModelSettings {
     #[arg(long, env = "MCP_WEB_AGENT_BASE_URL", value_name = "URL", value_parser = base_url)]
     pub base_url: Option<Url>,
 
+    /// API of OpenAI that the server has. Default: `responses` for OpenAI itself, `chat-completions` for
+    /// every other server.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_OPENAI_API",
+        value_name = "NAME",
+        value_enum
+    )]
+    pub openai_api: Option<OpenaiApi>,
+
+    /// File with rules and prices of models, in TOML. Its fields replace those that the agent has.
+    #[arg(long, env = "MCP_WEB_AGENT_MODEL_RULES", value_name = "PATH")]
+    pub model_rules: Option<PathBuf>,
+
     /// File with the provider's key. Default: `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or
     /// `GEMINI_API_KEY` from the environment.
     #[arg(long, env = "MCP_WEB_AGENT_API_KEY_FILE", value_name = "PATH")]
@@ -49,7 +64,7 @@ pub struct ModelSettings {
     pub thinking: Thinking,
 
     /// How much the model varies its answers: 0 for as little as possible, 1 is most providers' own
-    /// default. Some models accept no temperature, or none while they think, and refuse the request.
+    /// default. It is not sent to models that accept none, or none while they think.
     #[arg(long, env = "MCP_WEB_AGENT_TEMPERATURE", value_name = "0 TO 2", value_parser = temperature)]
     pub temperature: Option<f64>,
 
@@ -75,9 +90,10 @@ pub struct ModelSettings {
         value_parser = clap::value_parser!(u32).range(0..=MAX_RETRIES))]
     pub retries: u32,
 
-    /// Time in which the model must begin to answer.
-    #[arg(long, env = "MCP_WEB_AGENT_FIRST_TOKEN_WITHIN", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
-    pub first_token_within: Duration,
+    /// Time in which the model must begin to answer. Default: `5m` for a model that always thinks,
+    /// `200s` for an answer with a schema at Anthropic, which compiles it first, and else `60s`.
+    #[arg(long, env = "MCP_WEB_AGENT_FIRST_TOKEN_WITHIN", value_name = "TIME", value_parser = parse_duration)]
+    pub first_token_within: Option<Duration>,
 
     /// Time after which a provider that sends nothing in the middle of an answer is given up.
     #[arg(long, env = "MCP_WEB_AGENT_PROVIDER_SILENCE", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
@@ -97,16 +113,40 @@ impl Default for ModelSettings {
             provider: None,
             model: None,
             base_url: None,
+            openai_api: None,
+            model_rules: None,
             api_key_file: None,
             thinking: Thinking::Off,
             temperature: None,
             stop_sequences: Vec::new(),
             pictures: Pictures::Auto,
             retries: 2,
-            first_token_within: Duration::from_secs(60),
+            first_token_within: None,
             provider_silence: Duration::from_secs(60),
         }
     }
+}
+
+impl ModelSettings {
+    /// Returns the API by which a model of this provider is reached.
+    pub(super) fn api(&self, provider: Provider, is_official: bool) -> Api {
+        match (provider, self.openai_api) {
+            (Provider::Anthropic, _) => Api::Messages,
+            (Provider::Gemini, _) => Api::Gemini,
+            (Provider::Openai, Some(OpenaiApi::Responses)) => Api::Responses,
+            (Provider::Openai, None) if is_official => Api::Responses,
+            (Provider::Openai | Provider::Ollama | Provider::Commands, _) => Api::ChatCompletions,
+        }
+    }
+}
+
+/// One of the two APIs of OpenAI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OpenaiApi {
+    /// Responses, in which OpenAI's models think between calls.
+    Responses,
+    /// Chat completions, which most other servers have.
+    ChatCompletions,
 }
 
 /// Whether a model gets pictures.
@@ -125,7 +165,7 @@ pub enum Pictures {
 pub enum Provider {
     /// Claude.
     Anthropic,
-    /// OpenAI's chat completions, and every compatible server.
+    /// OpenAI, and every compatible server.
     Openai,
     /// Google's Gemini API.
     Gemini,
@@ -149,8 +189,8 @@ impl Provider {
     /// Returns the model that is used if none is named: one that calls tools well at a moderate price.
     pub(crate) fn default_model(self) -> &'static str {
         match self {
-            Self::Anthropic => "claude-sonnet-5",
-            Self::Openai => "gpt-5.4-mini",
+            Self::Anthropic => "claude-sonnet-5-5",
+            Self::Openai => "gpt-6.1-terra",
             Self::Gemini => "gemini-3.8-flash",
             Self::Ollama => "qwen3",
             Self::Commands => "",

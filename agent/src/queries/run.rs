@@ -127,6 +127,8 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     let sink = EventSink::new(id, target, reporter);
     sink.send_accepted().await;
     let profile = query.message.profile.as_deref();
+    let account = permit.queries.spending.account(query.caller.as_ref());
+    permit.state.meter.charge(account);
     let sources = (permit.queries.sources).access(query.caller.as_ref(), profile, &permit.id);
     let (outcome, model) = match sources {
         Ok(sources) => {
@@ -142,7 +144,8 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     remember(&permit, &query, &outcome).await;
     permit.finished.cancel();
     let usage = permit.state.meter.usage();
-    log_end(&permit, model.name(), &outcome, &usage);
+    let user = query.caller.as_ref().map(|caller| caller.user.as_str());
+    log_end(&permit, user, model.name(), &outcome, &usage);
     if let QueryOutcome::Failed(failure) = &outcome {
         log_failure(&permit.id, failure);
     }
@@ -162,12 +165,10 @@ async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOu
     let transcript = permit.state.transcript.finish(ending.as_deref());
     if let Some(mut transcript) = transcript {
         if let QueryOutcome::Failed(failure) = outcome
-            && failure.code == ErrorCode::ModelRequestRefused
+            && failure.is_about_messages
         {
-            // The provider may have refused a picture, and would refuse it in all later queries.
-            for message in &mut transcript.messages {
-                message.drop_media();
-            }
+            // The provider would refuse the same in all later queries.
+            transcript.drop_media_and_thoughts();
         }
         let stored = StoredQuery::new(&query.message, transcript);
         // The store has logged its error. The answer is worth more than the next question.
@@ -180,24 +181,31 @@ async fn remember(permit: &QueryPermit, query: &AcceptedQuery, outcome: &QueryOu
 }
 
 /// Logs one line for each query and counts it, for the operator who wants to know what is used.
-fn log_end(permit: &QueryPermit, model: &str, outcome: &QueryOutcome, usage: &QueryUsage) {
-    let models = usage.models.values();
-    let sum = |count: fn(&TokenUsage) -> u64| models.clone().map(count).sum::<u64>();
-    let tokens = TokenUsage {
-        input: sum(|it| it.input),
-        output: sum(|it| it.output),
-        cached: sum(|it| it.cached),
-        thinking: sum(|it| it.thinking),
-    };
-    permit.queries.metrics.count_query(outcome.name(), tokens);
+fn log_end(
+    permit: &QueryPermit,
+    user: Option<&str>,
+    model: &str,
+    outcome: &QueryOutcome,
+    usage: &QueryUsage,
+) {
+    let models = usage.models.values().copied();
+    let tokens = models.fold(TokenUsage::default(), TokenUsage::saturating_add);
+    let cost = permit.state.meter.cost().dollars();
+    permit
+        .queries
+        .metrics
+        .count_query(outcome.name(), tokens, cost);
     tracing::info!(
         query = %permit.id,
+        user,
         model,
         end = outcome.name(),
         input_tokens = tokens.input,
         output_tokens = tokens.output,
         cached_tokens = tokens.cached,
         thinking_tokens = tokens.thinking,
+        estimated_tokens = permit.state.meter.estimated_tokens(),
+        cost_usd = cost,
         calls = permit.state.meter.calls(),
         milliseconds = usage.milliseconds,
         "a query has ended"

@@ -13,9 +13,10 @@ use tokio_util::task::TaskTracker;
 use super::recent_queries::RecentQueries;
 use crate::agent_loop::{QueryState, SystemPrompts};
 use crate::bridge::AgentBridge;
-use crate::config::AgentLimits;
+use crate::config::{AgentLimits, BudgetSettings};
 use crate::conversations::ConversationStore;
 use crate::model::Model;
+use crate::spending::DailySpending;
 use bridge_edge::TokenHash;
 
 /// The running queries, and the state that they share.
@@ -27,6 +28,7 @@ pub(crate) struct RunningQueries {
     pub(super) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,
     pub(super) limits: AgentLimits,
+    pub(super) spending: Arc<DailySpending>,
     pub(crate) conversations: ConversationStore,
     max_queries: usize,
     table: Mutex<QueryTable>,
@@ -45,6 +47,7 @@ pub(crate) struct QueriesConfig {
     pub(crate) sources: Arc<Sources>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) limits: AgentLimits,
+    pub(crate) budgets: BudgetSettings,
     pub(crate) max_queries: usize,
     pub(crate) conversations: ConversationStore,
 }
@@ -62,6 +65,7 @@ impl QueriesConfig {
             sources: agent_tools::testing::sources("", Vec::new()),
             metrics: Arc::new(Metrics::new()),
             limits: AgentLimits::default(),
+            budgets: BudgetSettings::default(),
             max_queries,
             conversations: ConversationStore::open(&settings).unwrap(),
         }
@@ -121,6 +125,7 @@ impl RunningQueries {
             sources: config.sources,
             metrics: config.metrics,
             limits: config.limits,
+            spending: Arc::new(DailySpending::new(config.budgets)),
             conversations: config.conversations,
             max_queries: config.max_queries,
             table: Mutex::default(),

@@ -1,4 +1,4 @@
-//! Checks docs/agent.md: settings, limits, and the example request.
+//! Checks docs/agent.md: settings, limits, rules of models, and the example request.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -100,20 +100,42 @@ fn every_limit_has_an_effect() {
     }
 }
 
-#[tokio::test]
-async fn the_configuration_file_of_the_guide_is_valid() {
-    let block = DOCUMENT.split("```toml\n").nth(1).unwrap();
-    let text = block.split("```").next().unwrap();
+fn toml_block(heading: &str) -> &'static str {
+    let block = section(heading).split("```toml\n").nth(1).unwrap();
+    block.split("```").next().unwrap()
+}
+
+/// Runs the program with a file that contains this text, and returns its exit code and its errors.
+fn run_with_file(text: &str, flag: &str, further: &[&str]) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.toml");
-    // All settings are accepted: the first error is that the file with the key is missing.
     std::fs::write(&path, text).unwrap();
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
-    let program = program.env_clear().arg("--config").arg(&path);
+    let program = program.env_clear().arg(flag).arg(&path).args(further);
     let output = program.stdin(Stdio::null()).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), errors)
+}
+
+#[test]
+fn the_configuration_file_of_the_guide_is_valid() {
+    // All settings are accepted: the first error is that the file with the key is missing.
+    let (code, error) = run_with_file(toml_block("\n## Settings\n"), "--config", &[]);
+    assert_eq!(code, Some(2));
     assert!(error.contains("anthropic-key"), "{error}");
+}
+
+#[test]
+fn the_rules_of_the_guide_are_valid_with_a_budget() {
+    let server = [
+        "--base-url=http://127.0.0.1:9/v1",
+        "--model=my-model-7b",
+        "--daily-budget=1",
+        "--check-config",
+    ];
+    let rules = toml_block("\n## Models\n");
+    let checked = run_with_file(rules, "--model-rules", &server);
+    assert_eq!(checked, (Some(0), String::new()));
 }
 
 /// Runs the `curl` command of the guide with another port.

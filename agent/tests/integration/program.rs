@@ -288,7 +288,7 @@ async fn start_quoting_provider() -> String {
 }
 
 #[tokio::test]
-async fn the_log_does_not_quote_what_was_asked_below_debug() {
+async fn users_and_the_log_below_debug_do_not_read_the_words_of_the_provider() {
     let provider = start_quoting_provider().await;
     let bed = TestBed::start().await;
     let _page = bed.connect_page().await;
@@ -305,10 +305,7 @@ async fn the_log_does_not_quote_what_was_asked_below_debug() {
         let request = request.json(&prompt("the word that nobody may read is swordfish"));
         let last = EventStream::open(streaming(request)).await.last().await;
         assert_eq!(last["code"], "ModelRequestRefused", "{last}");
-        assert!(
-            last["error"].as_str().unwrap().contains("swordfish"),
-            "{last}"
-        );
+        assert!(!last.to_string().contains("swordfish"), "{last}");
         let log = end_and_read_log(child).await;
         for part in ["ModelRequestRefused", "HTTP 400", "invalid_request_error"] {
             assert!(log.contains(part), "{part}: {log}");

@@ -17,6 +17,9 @@ pub struct AgentFailure {
     pub remedy: Option<String>,
     /// The message in the log, which quotes nothing of the conversation.
     pub log_message: Option<String>,
+    /// Whether the provider may have refused the messages of the conversation: without the pictures and
+    /// thoughts in them, it may accept the request.
+    pub is_about_messages: bool,
 }
 
 impl AgentFailure {
@@ -27,6 +30,7 @@ impl AgentFailure {
             message: message.into(),
             remedy: None,
             log_message: None,
+            is_about_messages: false,
         }
     }
 
@@ -48,6 +52,14 @@ impl AgentFailure {
     pub fn with_loggable_message(self) -> Self {
         let message = self.message.clone();
         self.with_log_message(message)
+    }
+
+    /// Marks a failure for which the messages of the conversation may be the reason.
+    pub fn about_messages(self) -> Self {
+        Self {
+            is_about_messages: true,
+            ..self
+        }
     }
 
     /// Sets the message that the log shows.

@@ -4,6 +4,7 @@
 //! No label has a value that a page or a model can choose: the number of time series is bounded.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bridge_protocol::TokenUsage;
@@ -35,6 +36,7 @@ pub struct Metrics {
     running: Gauge,
     source_states: Family<SourceStateLabels, Gauge>,
     tokens: Family<KindLabels, Counter>,
+    cost: Counter<f64, AtomicU64>,
     lost_audit_lines: Counter,
 }
 
@@ -74,6 +76,7 @@ impl Metrics {
         let call_seconds = Family::<SourceLabels, Histogram>::new_with_constructor(new_histogram);
         let queries = Family::<OutcomeLabels, Counter>::default();
         let tokens = Family::<KindLabels, Counter>::default();
+        let cost = Counter::<f64, AtomicU64>::default();
         let running = Gauge::default();
         let source_states = Family::<SourceStateLabels, Gauge>::default();
         let lost_audit_lines = Counter::default();
@@ -105,6 +108,11 @@ impl Metrics {
             tokens.clone(),
         );
         registry.register(
+            "model_cost_usd",
+            "Cost of the tokens in US dollars, where the price of the model is known",
+            cost.clone(),
+        );
+        registry.register(
             "audit_lines_lost",
             "Calls of pages that are not in the audit file, because it could not be written",
             lost_audit_lines.clone(),
@@ -117,6 +125,7 @@ impl Metrics {
             running,
             source_states,
             tokens,
+            cost,
             lost_audit_lines,
         }
     }
@@ -142,8 +151,9 @@ impl Metrics {
         gauge.set(i64::from(is_current));
     }
 
-    /// Counts a query that has ended.
-    pub fn count_query(&self, outcome: &'static str, tokens: TokenUsage) {
+    /// Counts a query that has ended, with its cost in US dollars.
+    pub fn count_query(&self, outcome: &'static str, tokens: TokenUsage, cost: f64) {
+        self.cost.inc_by(cost);
         self.queries.get_or_create(&OutcomeLabels { outcome }).inc();
         for (kind, count) in [
             ("input", tokens.input),
@@ -197,7 +207,7 @@ mod tests {
             input: 7,
             ..TokenUsage::default()
         };
-        metrics.count_query("answered", tokens);
+        metrics.count_query("answered", tokens, 0.25);
         metrics.set_source_state("notes", "running", true);
         metrics.set_source_state("notes", "failed", false);
         let text = metrics.encode(2);
@@ -210,6 +220,7 @@ mod tests {
             r#"mcp_web_agent_source_state{source="notes",state="running"} 1"#,
             r#"mcp_web_agent_source_state{source="notes",state="failed"} 0"#,
             r#"mcp_web_agent_model_tokens_total{kind="input"} 7"#,
+            "mcp_web_agent_model_cost_usd_total 0.25",
             "mcp_web_agent_audit_lines_lost_total 0",
             "# EOF",
         ] {

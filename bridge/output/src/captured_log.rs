@@ -7,7 +7,7 @@ use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// What a thread has logged, in lines without times.
+/// The log of a thread, in lines without times.
 #[derive(Clone, Debug, Default)]
 pub struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 

@@ -165,6 +165,8 @@ error_codes! {
     ModelStreamUnfinished,
     /// The model's arguments for a tool are not a complete JSON object.
     ModelArgumentsCutOff,
+    /// The model tried twice to call a tool, and the calls cannot be read.
+    ModelCallInvalid,
     /// The model declined to answer.
     ModelRefused,
     /// The model's answer reached its maximum length.

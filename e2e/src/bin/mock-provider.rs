@@ -11,8 +11,8 @@ use clap::Parser;
 use e2e::{Format, MockProvider, Recordings, ResponseSource, Script, Upstream};
 use tokio::net::TcpListener;
 
-/// Mock of the streaming APIs of Anthropic, OpenAI (chat completions and Responses), Gemini and
-/// Ollama, which answers from a script.
+/// Mock of the streaming APIs of Anthropic, OpenAI (chat completions and Responses) and Gemini,
+/// which answers from a script.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on
@@ -69,10 +69,14 @@ impl Arguments {
         let listener = TcpListener::bind(self.bind).await?;
         let provider = MockProvider::serve(listener, self.response_source()?);
         println!("listening on {}", provider.url());
-        for format in Format::AGENT_FORMATS {
+        for format in Format::ALL {
+            let api = format
+                .openai_api()
+                .map(|api| format!(" --openai-api {api}"));
             println!(
-                "mcp-web-agent --provider {} --base-url {} --model mock",
-                format.name(),
+                "mcp-web-agent --provider {}{} --base-url {} --model mock",
+                format.provider(),
+                api.unwrap_or_default(),
                 provider.base_url(format)
             );
         }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::format::Format;
+use super::script::TokenUsage;
 
 /// A request and the response to it.
 #[derive(Clone, Debug)]
@@ -22,8 +23,14 @@ pub struct Exchange {
     pub headers: HashMap<String, String>,
     /// The body of the request.
     pub body: Value,
+    /// Id of the rule in `provider_rules/table.toml` that refused the request.
+    pub refused_by: Option<&'static str>,
+    /// Ids of what the provider would silently do, such as dropping reasoning.
+    pub effects: Vec<&'static str>,
     /// Which turn of the script is the response, if the request was valid.
     pub turn: Option<usize>,
+    /// The token usage of that turn.
+    pub usage: Option<TokenUsage>,
     /// When the request had arrived.
     pub arrived: Instant,
     /// When the first byte of the response's body was sent.
@@ -104,7 +111,10 @@ impl ExchangeLog {
             path: path.to_owned(),
             headers: mask_secrets(headers),
             body: body.clone(),
+            refused_by: None,
+            effects: Vec::new(),
             turn: None,
+            usage: None,
             arrived: Instant::now(),
             first_byte: None,
             is_paused: false,
@@ -146,9 +156,17 @@ pub(super) struct ExchangeGuard {
 }
 
 impl ExchangeGuard {
-    pub(super) fn set_turn(&self, turn: usize) {
+    pub(super) fn set_refused_by(&self, rule: &'static str) {
         self.log
-            .update(self.number, |exchange| exchange.turn = Some(turn));
+            .update(self.number, |exchange| exchange.refused_by = Some(rule));
+    }
+
+    pub(super) fn set_turn(&self, turn: usize, usage: TokenUsage, effects: &[&'static str]) {
+        self.log.update(self.number, |exchange| {
+            exchange.turn = Some(turn);
+            exchange.usage = Some(usage);
+            exchange.effects = effects.to_vec();
+        });
     }
 
     pub(super) fn mark_first_byte(&self) {

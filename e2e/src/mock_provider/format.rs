@@ -10,63 +10,63 @@ pub enum Format {
     Anthropic,
     /// `POST /v1/chat/completions`, server-sent events that end with `[DONE]`.
     OpenAi,
-    /// `POST /v1/responses`, server-sent events with names. The agent does not support it.
+    /// `POST /v1/responses`, server-sent events with names.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
     /// `POST /v1beta/models/{model}:streamGenerateContent?alt=sse`, server-sent events.
     Gemini,
-    /// `POST /api/chat`, a line of JSON for each event.
-    Ollama,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 4] = [
         Self::Anthropic,
         Self::OpenAi,
         Self::OpenAiResponses,
         Self::Gemini,
-        Self::Ollama,
     ];
 
-    /// The formats that the agent supports.
-    pub const AGENT_FORMATS: [Self; 4] =
-        [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::Ollama];
-
-    /// Returns the name of the provider in configurations.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
             Self::OpenAiResponses => "openai-responses",
-            Self::Gemini => "gemini",
-            Self::Ollama => "ollama",
+            _ => self.provider(),
         }
     }
 
-    /// Returns the environment variable that programs read the provider's key from, if it demands
-    /// one.
-    pub fn key_variable(self) -> Option<&'static str> {
+    /// Returns the name of the provider in the settings of the agent.
+    pub fn provider(self) -> &'static str {
         match self {
-            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
-            Self::OpenAi | Self::OpenAiResponses => Some("OPENAI_API_KEY"),
-            Self::Gemini => Some("GEMINI_API_KEY"),
-            Self::Ollama => None,
+            Self::Anthropic => "anthropic",
+            Self::OpenAi | Self::OpenAiResponses => "openai",
+            Self::Gemini => "gemini",
         }
     }
 
-    /// Returns the format of a request to this path, with the name of the model if the path
-    /// contains it.
-    pub(super) fn from_path(path: &str) -> Option<(Self, Option<&str>)> {
+    /// Returns the API of OpenAI in the settings of the agent, if it is not that of other servers.
+    pub fn openai_api(self) -> Option<&'static str> {
+        (self == Self::OpenAiResponses).then_some("responses")
+    }
+
+    /// Returns the environment variable that programs read the provider's key from.
+    pub fn key_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_API_KEY",
+            Self::OpenAi | Self::OpenAiResponses => "OPENAI_API_KEY",
+            Self::Gemini => "GEMINI_API_KEY",
+        }
+    }
+
+    /// Returns the format of a request to this path.
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         match path {
-            "/v1/messages" => Some((Self::Anthropic, None)),
-            "/v1/chat/completions" => Some((Self::OpenAi, None)),
-            "/v1/responses" => Some((Self::OpenAiResponses, None)),
-            "/api/chat" => Some((Self::Ollama, None)),
+            "/v1/messages" => Some(Self::Anthropic),
+            "/v1/chat/completions" => Some(Self::OpenAi),
+            "/v1/responses" => Some(Self::OpenAiResponses),
             _ => {
                 let model = path.strip_prefix("/v1beta/models/")?;
-                let model = model.strip_suffix(":streamGenerateContent")?;
-                Some((Self::Gemini, Some(model)))
+                let streams = model.ends_with(":streamGenerateContent");
+                streams.then_some(Self::Gemini)
             }
         }
     }
@@ -75,7 +75,6 @@ impl Format {
         match self {
             Self::Anthropic | Self::OpenAi | Self::OpenAiResponses => "/v1/",
             Self::Gemini => "/v1beta/",
-            Self::Ollama => "/",
         }
     }
 
@@ -85,7 +84,6 @@ impl Format {
                 "text/event-stream; charset=utf-8"
             }
             Self::Gemini => "text/event-stream",
-            Self::Ollama => "application/x-ndjson",
         }
     }
 }

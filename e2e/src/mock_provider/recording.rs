@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::format::Format;
-use super::formats::ProviderRequest;
 
 /// One exchange with a provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,19 +54,15 @@ impl Recordings {
 
     /// Finds the response to this turn of this conversation or, if there is none, to this turn of
     /// another one.
-    pub(super) fn find(&self, format: Format, request: &ProviderRequest<'_>) -> Option<&Recording> {
+    pub(super) fn find(&self, format: Format, request: &Value) -> Option<&Recording> {
         let turn = format.turns_before(request);
         let candidates = self.recordings.iter().filter(|recording| {
-            let recorded = ProviderRequest {
-                body: &recording.request,
-                ..*request
-            };
-            recording.format == format && format.turns_before(&recorded) == turn
+            recording.format == format && format.turns_before(&recording.request) == turn
         });
         let mut candidates = candidates.peekable();
         let any = candidates.peek().copied();
         candidates
-            .find(|recording| recording.request == *request.body)
+            .find(|recording| recording.request == *request)
             .or(any)
     }
 }
@@ -215,7 +210,6 @@ impl Recording {
     fn with_response(self, body: &str, secrets: &[String]) -> Self {
         let request = scrub(&self.request.to_string(), secrets);
         let end = match self.format {
-            Format::Ollama => "\n",
             Format::Gemini if body.contains("\r\n\r\n") => "\r\n\r\n",
             _ => "\n\n",
         };
@@ -302,7 +296,5 @@ mod tests {
         assert_eq!(frames.frames, ["data: 1\n\n", "data: [DONE]\n\n"]);
         let frames = recording(Format::Gemini).with_response("data: 1\r\n\r\ndata: 2\r\n\r\n", &[]);
         assert_eq!(frames.frames, ["data: 1\r\n\r\n", "data: 2\r\n\r\n"]);
-        let frames = recording(Format::Ollama).with_response("{}\n{}\n", &[]);
-        assert_eq!(frames.frames, ["{}\n", "{}\n"]);
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::provider_rules::{Accepted, ChatServer};
+
 /// The turns of a model, one for each request of a query.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -64,6 +66,9 @@ pub enum TurnPart {
         /// Its arguments.
         arguments: Value,
     },
+    /// A JSON answer: text if the request asks for JSON, else a call of the tool `answer` if there is
+    /// one.
+    Answer(Value),
 }
 
 /// Why a turn ends.
@@ -75,18 +80,22 @@ pub enum StopReason {
     Natural,
     /// The maximum length is reached.
     Length,
-    /// The model refuses, or a filter does. Ollama has no value for it.
+    /// The model refuses, or a filter does.
     Refusal,
 }
 
 /// The token usage of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct TokenUsage {
-    /// Tokens of the request.
+    /// Tokens of the request, with those from a cache.
     pub input: u64,
-    /// Tokens of the turn.
+    /// Tokens of the turn, with those of its thinking.
     pub output: u64,
+    /// Tokens of the request that were read from a cache.
+    pub cached: u64,
+    /// Tokens of the turn that were thinking. A model that does not think has none.
+    pub thinking: u64,
 }
 
 impl Default for TokenUsage {
@@ -94,6 +103,8 @@ impl Default for TokenUsage {
         Self {
             input: 25,
             output: 15,
+            cached: 0,
+            thinking: 0,
         }
     }
 }
@@ -203,6 +214,11 @@ impl Turn {
         Self::default().call(tool, arguments)
     }
 
+    /// Creates a turn of one JSON answer.
+    pub fn from_answer(value: Value) -> Self {
+        Self::default().piece(TurnPart::Answer(value))
+    }
+
     /// Creates a turn that is rejected with this HTTP status.
     pub fn rejected(status: u16) -> Self {
         let headers = Vec::new();
@@ -237,7 +253,15 @@ impl Turn {
 
     /// Sets the token usage that is reported.
     pub fn usage(self, input: u64, output: u64) -> Self {
-        let usage = TokenUsage { input, output };
+        self.token_usage(TokenUsage {
+            input,
+            output,
+            ..TokenUsage::default()
+        })
+    }
+
+    /// Sets the token usage that is reported, with cached and thinking tokens.
+    pub fn token_usage(self, usage: TokenUsage) -> Self {
         Self { usage, ..self }
     }
 
@@ -317,11 +341,42 @@ impl Turn {
         self.pieces.iter().filter(is_call).count()
     }
 
-    /// Returns whether the turn contains thinking, which some providers require in the history
-    /// again.
-    pub(super) fn has_thinking(&self) -> bool {
-        let is_thought = |part: &TurnPart| matches!(part, TurnPart::Thinking(_));
-        self.pieces.iter().any(is_thought)
+    fn begins_with_thinking(&self) -> bool {
+        matches!(self.pieces.first(), Some(TurnPart::Thinking(_)))
+    }
+
+    /// Returns the turn as the response to an accepted request.
+    pub(super) fn for_request(&self, request: &Accepted, server: ChatServer) -> Self {
+        let mut turn = self.clone();
+        for part in &mut turn.pieces {
+            let TurnPart::Answer(value) = part else {
+                continue;
+            };
+            let as_call = !request.wants_json && request.tools.iter().any(|tool| tool == "answer");
+            *part = if as_call {
+                TurnPart::Call {
+                    tool: "answer".to_owned(),
+                    arguments: value.clone(),
+                }
+            } else {
+                TurnPart::Text(value.to_string())
+            };
+        }
+        if !request.thinks {
+            turn.usage.thinking = 0;
+        }
+        if server == ChatServer::Ollama {
+            // It counts neither of them.
+            (turn.usage.cached, turn.usage.thinking) = (0, 0);
+        }
+        turn
+    }
+
+    /// Returns a thought before the turn, if the model thinks and the script does not begin with a
+    /// thought.
+    pub(super) fn first_thought(&self, request: &Accepted) -> Option<Step> {
+        let is_missing = request.thinks && !self.begins_with_thinking();
+        is_missing.then(|| Step::Thinking("Let me think.".to_owned()))
     }
 
     /// Returns the steps in which the turn is sent.
@@ -337,6 +392,7 @@ impl Turn {
                     steps.extend(call_steps(call, tool, arguments, count));
                     call += 1;
                 }
+                TurnPart::Answer(_) => unreachable!("`for_request` replaces it"),
             }
         }
         if fault == Some(&Fault::ArgumentsCutOff) {
@@ -358,6 +414,7 @@ pub(super) enum Step {
         /// The number of the call in its turn.
         call: usize,
         tool: String,
+        arguments: Value,
     },
     Arguments {
         call: usize,
@@ -377,6 +434,7 @@ fn call_steps(call: usize, tool: &str, arguments: &Value, count: usize) -> Vec<S
     let begin = Step::Call {
         call,
         tool: tool.to_owned(),
+        arguments: arguments.clone(),
     };
     let piece = |piece| Step::Arguments {
         call,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,9 +19,10 @@ use tokio::time;
 
 use super::exchange_log::{ExchangeGuard, ExchangeLog, ExchangeOutcome};
 use super::format::Format;
-use super::formats::{ProviderError, ProviderRequest, TurnContext};
+use super::formats::{ProviderError, TurnContext, TurnFrames};
 use super::recording::{Recording, Recordings, Upstream};
-use super::script::{BreakMode, Fault, Script, Scripts, Turn};
+use super::script::{BreakMode, Fault, Script, Scripts, TokenUsage, Turn};
+use crate::provider_rules::{Accepted, ChatServer, Check, Issued, ProviderRequest, refuse};
 
 /// The source of the responses.
 #[derive(Debug)]
@@ -56,17 +57,98 @@ impl From<Turn> for ResponseSource {
 #[derive(Debug)]
 pub(super) struct ServerState {
     source: ResponseSource,
+    requests: RequestPolicy,
+    issued: Mutex<Issued>,
     log: Arc<ExchangeLog>,
     resume_permits: Arc<Semaphore>,
 }
 
+/// Which requests are answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RequestPolicy {
+    /// Those that the provider accepts. Its chat completions are those of this server.
+    ByRules(ChatServer),
+    /// All, also those that a client for a later version of the API sends.
+    All,
+}
+
+/// An answer to an accepted request.
+pub(super) struct Answer<'a> {
+    number: usize,
+    usage: TokenUsage,
+    fault: Option<&'a Fault>,
+    turn: &'a Turn,
+    pub(super) frames: TurnFrames,
+    pub(super) accepted: Accepted,
+}
+
 impl ServerState {
-    pub(super) fn new(source: ResponseSource) -> Self {
+    pub(super) fn new(source: ResponseSource, requests: RequestPolicy) -> Self {
         Self {
             source,
+            requests,
+            issued: Mutex::default(),
             log: ExchangeLog::new(),
             resume_permits: Arc::new(Semaphore::new(0)),
         }
+    }
+
+    fn chat_server(&self) -> ChatServer {
+        match self.requests {
+            RequestPolicy::ByRules(server) => server,
+            RequestPolicy::All => ChatServer::OpenAi,
+        }
+    }
+
+    fn issued(&self) -> MutexGuard<'_, Issued> {
+        self.issued.lock().expect("no holder panics")
+    }
+
+    /// Checks a request by the rules of its provider.
+    pub(super) fn check(&self, format: Format, request: &ProviderRequest<'_>) -> Check<Accepted> {
+        match self.requests {
+            RequestPolicy::ByRules(server) => format.check(request, server, &self.issued()),
+            // Clients of Gemini expect signatures.
+            RequestPolicy::All => Ok(Accepted {
+                thinks: format == Format::Gemini,
+                ..Accepted::default()
+            }),
+        }
+    }
+
+    /// Answers a request with the turn of the script that its history selects.
+    pub(super) fn answer<'a>(
+        &self,
+        format: Format,
+        request: &ProviderRequest<'_>,
+        script: &'a Script,
+    ) -> Check<Answer<'a>> {
+        let accepted = self.check(format, request)?;
+        let number = format.turns_before(request.body);
+        let turn = script.turns.get(number).ok_or_else(|| {
+            let number = number.to_string();
+            refuse("mock.script_end", &[("number", &number)])
+        })?;
+        let fault = turn.fault_at(self.log.count_attempt(request.body));
+        let server = self.chat_server();
+        let answered = turn.for_request(&accepted, server);
+        let context = TurnContext {
+            request,
+            accepted: &accepted,
+            server,
+            turn: &answered,
+            fault,
+            first_thought: answered.first_thought(&accepted),
+            steps: &answered.steps(fault),
+        };
+        Ok(Answer {
+            number,
+            usage: answered.usage,
+            fault,
+            turn,
+            frames: format.encode(&context, &mut self.issued()),
+            accepted,
+        })
     }
 
     pub(super) fn log(&self) -> &Arc<ExchangeLog> {
@@ -98,27 +180,26 @@ async fn handle_request(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let Some((format, model)) = Format::from_path(uri.path()) else {
+    let Some(format) = Format::from_path(uri.path()) else {
         return plain(StatusCode::NOT_FOUND, "no provider has this path");
     };
     let json: Value = serde_json::from_slice(&body).unwrap_or_default();
     let exchange = state.log.begin(format, uri.path(), &headers, &json);
     let request = ProviderRequest {
         headers: &headers,
+        path: uri.path_and_query().map_or("/", |path| path.as_str()),
         body: &json,
-        model,
-        query: uri.query().unwrap_or_default(),
     };
     match &state.source {
         ResponseSource::Scripts(scripts) => {
             let script = scripts.select(request.model(), request.body);
-            play_turn(&state, format, &request, script, exchange).await
+            respond(&state, format, &request, script, exchange).await
         }
-        ResponseSource::Recordings(recordings) => match recordings.find(format, &request) {
+        ResponseSource::Recordings(recordings) => match recordings.find(format, request.body) {
             Some(recording) => replay(&state, recording, exchange),
             None => {
-                let message = "nothing is recorded for this turn of a conversation".to_owned();
-                error_response(&exchange, format.error_response(400, Some(message)), &[])
+                eprintln!("error: nothing is recorded for this turn of a conversation");
+                error_response(&exchange, &format.error_response(400), &[])
             }
         },
         ResponseSource::Upstream(upstream) => {
@@ -139,42 +220,37 @@ async fn handle_request(
     }
 }
 
-async fn play_turn(
+async fn respond(
     state: &ServerState,
     format: Format,
     request: &ProviderRequest<'_>,
     script: &Script,
     exchange: ExchangeGuard,
 ) -> Response<Body> {
-    let number = format.turns_before(request);
-    if let Err(error) = format.validate(request, script) {
-        return error_response(&exchange, error, &[]);
+    if format.has_unknown_key(request) {
+        return error_response(&exchange, &format.unknown_key(), &[]);
     }
-    let Some(turn) = script.turns.get(number) else {
-        let message = format!("the script of this mock has no turn {number}");
-        return error_response(&exchange, format.error_response(400, Some(message)), &[]);
+    let answer = match state.answer(format, request, script) {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            exchange.set_refused_by(refusal.rule);
+            let error = format.refusal(state.chat_server(), &refusal);
+            return error_response(&exchange, &error, &[]);
+        }
     };
-    exchange.set_turn(number);
-    let fault = turn.fault_at(state.log.count_attempt(request.body));
-    match fault {
+    exchange.set_turn(answer.number, answer.usage, &answer.accepted.effects);
+    match answer.fault {
         Some(Fault::Rejected { status, headers }) => {
-            return error_response(&exchange, format.error_response(*status, None), headers);
+            return error_response(&exchange, &format.error_response(*status), headers);
         }
         Some(Fault::Silent) => return std::future::pending().await,
         _ => {}
     }
-    let context = TurnContext {
-        request,
-        turn,
-        fault,
-        number,
-        steps: &turn.steps(fault),
-    };
     let stream = ResponseStream {
-        actions: stream_actions(format, &context),
+        actions: stream_actions(format, &answer),
         exchange,
         resume_permits: state.resume_permits.clone(),
-        pace: turn.pace.map(Duration::from_millis),
+        pace: answer.turn.pace.map(Duration::from_millis),
     };
     let mut response = stream.response();
     let content_type = HeaderValue::from_static(format.content_type());
@@ -207,7 +283,7 @@ fn replay(state: &ServerState, recording: &Recording, exchange: ExchangeGuard) -
 
 fn error_response(
     exchange: &ExchangeGuard,
-    error: ProviderError,
+    error: &ProviderError,
     extra_headers: &[(String, String)],
 ) -> Response<Body> {
     exchange.finish(ExchangeOutcome::Rejected(error.status));
@@ -247,13 +323,13 @@ enum StreamAction {
     End(ExchangeOutcome),
 }
 
-fn stream_actions(format: Format, context: &TurnContext<'_>) -> VecDeque<StreamAction> {
-    let frames = format.encode(context);
-    let (steps, break_mode) = match context.fault {
+fn stream_actions(format: Format, answer: &Answer<'_>) -> VecDeque<StreamAction> {
+    let frames = &answer.frames;
+    let (steps, break_mode) = match answer.fault {
         Some(Fault::Broken { after, how }) => (*after, Some(how)),
         _ => (frames.steps.len(), None),
     };
-    let turn = context.turn;
+    let turn = answer.turn;
     let mut actions: VecDeque<StreamAction> = send_actions(&frames.opening, turn).collect();
     for (number, frames) in frames.steps.iter().enumerate().take(steps) {
         push_pauses(turn, number, &mut actions);
@@ -264,7 +340,7 @@ fn stream_actions(format: Format, context: &TurnContext<'_>) -> VecDeque<StreamA
     match break_mode {
         None => {
             actions.extend(send_actions(&frames.closing, turn));
-            let outcome = match context.fault {
+            let outcome = match answer.fault {
                 Some(_) => ExchangeOutcome::Broken,
                 None => ExchangeOutcome::Complete,
             };

@@ -34,7 +34,7 @@ impl CommandLine {
     pub async fn new(format: Format, script: Script) -> Self {
         Self {
             home: TempDir::with_prefix("mcp-web-client-").unwrap(),
-            provider: MockProvider::start(script).await,
+            provider: MockProvider::start_for_any_request(script).await,
             format,
         }
     }

@@ -36,7 +36,7 @@ const ONE_QUERY: [&str; 2] = ["--max-queries", "1"];
 
 #[tokio::test]
 async fn a_query_is_cancelled_before_the_first_token() {
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let scripts = with_working_script(Turn::silent());
         let bed = QueryTestBed::start_with(format, scripts, &[], &ONE_QUERY).await;
         let page = bed.page(vec![]).await;
@@ -52,7 +52,7 @@ async fn a_query_is_cancelled_before_the_first_token() {
 
 #[tokio::test]
 async fn a_query_is_cancelled_while_the_model_streams() {
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let turn = Turn::from_text("I begin")
             .text("…")
             .broken(1, BreakMode::Hang);
@@ -105,7 +105,7 @@ async fn a_query_is_cancelled_while_the_model_processes_a_tool_result() {
         Turn::from_call("echo", json!({ "n": 1 })),
         Turn::from_call("echo", json!({ "n": 2 })).broken(1, BreakMode::Hang),
     ]);
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let bed = QueryTestBed::start_with(format, script.clone(), &[], &ONE_QUERY).await;
         let page = bed.page(vec![PageTool::echo()]).await;
         page.send_query(query("q-1", "Hello")).await;

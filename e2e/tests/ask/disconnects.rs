@@ -49,7 +49,7 @@ async fn a_broken_connection_does_not_end_the_query() {
 
 #[tokio::test]
 async fn a_crash_of_the_agent_fails_its_queries_at_once() {
-    let mut bed = QueryTestBed::start(Format::Ollama, hanging()).await;
+    let mut bed = QueryTestBed::start(Format::Gemini, hanging()).await;
     let page = bed.page(vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
     let mut events = QueryEvents::default();

@@ -10,6 +10,7 @@ mod direct_query;
 mod disconnects;
 mod llama_cpp;
 mod mock;
+mod models;
 mod page_reload;
 mod provider_failures;
 mod test_bed;

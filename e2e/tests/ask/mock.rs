@@ -24,7 +24,6 @@ fn headers(format: Format, key: &str) -> HeaderMap {
             add("authorization", format!("Bearer {key}"));
         }
         Format::Gemini => add("x-goog-api-key", key.to_owned()),
-        Format::Ollama => {}
     }
     headers
 }
@@ -35,7 +34,6 @@ fn request_url(provider: &MockProvider, format: Format) -> String {
         Format::OpenAi => "chat/completions",
         Format::OpenAiResponses => "responses",
         Format::Gemini => "models/mock:streamGenerateContent?alt=sse",
-        Format::Ollama => "api/chat",
     };
     format!("{}{path}", provider.base_url(format))
 }

@@ -18,11 +18,7 @@ struct FailureCase {
     code: &'static str,
     /// The number of requests to the provider.
     requests: usize,
-    /// The providers that can fail in this way.
-    formats: &'static [Format],
 }
-
-const NOT_OLLAMA: &[Format] = &[Format::Anthropic, Format::OpenAi, Format::Gemini];
 
 fn case(name: &'static str, turn: Turn, code: &'static str, requests: usize) -> FailureCase {
     FailureCase {
@@ -30,7 +26,6 @@ fn case(name: &'static str, turn: Turn, code: &'static str, requests: usize) -> 
         turn,
         code,
         requests,
-        formats: &Format::AGENT_FORMATS,
     }
 }
 
@@ -78,30 +73,18 @@ fn cases() -> Vec<FailureCase> {
             1,
         ),
         case("silent", Turn::silent(), "ModelUnavailable", 1),
-        FailureCase {
-            formats: NOT_OLLAMA,
-            ..case(
-                "arguments",
-                call().arguments_cut_off(),
-                "ModelArgumentsCutOff",
-                1,
-            )
-        },
         case(
             "length",
             text().stop(StopReason::Length),
             "ModelLengthReached",
             1,
         ),
-        FailureCase {
-            formats: NOT_OLLAMA,
-            ..case(
-                "refusal",
-                text().stop(StopReason::Refusal),
-                "ModelRefused",
-                1,
-            )
-        },
+        case(
+            "refusal",
+            text().stop(StopReason::Refusal),
+            "ModelRefused",
+            1,
+        ),
     ]
 }
 
@@ -115,10 +98,7 @@ async fn check_failures(format: Format) {
     let bed = QueryTestBed::start_with(format, scripts, &limits, &["--max-queries", "1"]).await;
     let page = bed.page(vec![e2e::PageTool::echo()]).await;
     let mut requests = 0;
-    for case in cases()
-        .into_iter()
-        .filter(|case| case.formats.contains(&format))
-    {
+    for case in cases() {
         let prompt = format!("Hello [[{}]]", case.name);
         let events = QueryEvents::run(&page, query(&format!("q-{}", case.name), &prompt)).await;
         let last = events.last();
@@ -130,7 +110,7 @@ async fn check_failures(format: Format) {
         assert_eq!(events.0[0]["type"], "query_accepted");
         let text = last.to_string();
         assert!(
-            !text.contains(MockProvider::KEY) && text.contains(format.name()),
+            !text.contains(MockProvider::KEY) && text.contains(format.provider()),
             "{text}"
         );
         if ["error", "cut", "end", "hang"].contains(&case.name) {
@@ -167,8 +147,33 @@ async fn failures_of_gemini_have_the_expected_codes() {
 }
 
 #[tokio::test]
-async fn failures_of_ollama_have_the_expected_codes() {
-    check_failures(Format::Ollama).await;
+async fn failures_of_the_responses_of_openai_have_the_expected_codes() {
+    check_failures(Format::OpenAiResponses).await;
+}
+
+#[tokio::test]
+async fn arguments_that_are_not_json_are_an_error_that_the_model_reads() {
+    let script = Script::new([
+        Turn::from_call("echo", json!({ "text": "Milk" })).arguments_cut_off(),
+        Turn::from_call("echo", json!({ "text": "Milk" })),
+        Turn::from_text("Said."),
+    ]);
+    for format in Format::ALL {
+        let bed = QueryTestBed::start(format, script.clone()).await;
+        let page = bed.page(vec![e2e::PageTool::echo()]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Say Milk")).await;
+        let exchanges = bed.provider.exchanges();
+        if format == Format::Gemini {
+            // Its provider does not pass such a call on. The turn is asked for once more.
+            assert_eq!(events.last()["code"], "ModelCallInvalid", "{events:?}");
+            assert_eq!(exchanges.len(), 2, "{events:?}");
+        } else {
+            assert_eq!(events.last()["result"], "Said.", "{format:?}: {events:?}");
+            let told = exchanges[1].body.to_string();
+            assert!(told.contains("the arguments are not JSON"), "{told}");
+        }
+        bed.assert_idle_without_leaks().await;
+    }
 }
 
 #[tokio::test]
@@ -222,24 +227,24 @@ async fn a_response_that_has_started_is_not_retried() {
 
 #[tokio::test]
 async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let provider = MockProvider::start(Turn::from_text("Hello")).await;
         let endpoint = AgentEndpoint::reserve();
         let bridge = endpoint.start_bridge(&[]).await;
         let key = "sk-a-key-that-nobody-knows-0123456789";
         let start = AgentService::start_with_key;
         let unreachable = AgentEndpoint::reserve().url();
-        if format.key_variable().is_some() {
-            let agent = start(&endpoint, &bridge, &provider, format, key, &[]).await;
-            let page = e2e::QueryPage::open(&bridge, "board", vec![]).await;
-            let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
-            assert_eq!(
-                events.last()["code"],
-                "ModelUnauthorized",
-                "{format:?}: {events:?}"
-            );
-            assert!(!format!("{events:?}{}", agent.log()).contains(key));
-        }
+        let agent = start(&endpoint, &bridge, &provider, format, key, &[]).await;
+        let page = e2e::QueryPage::open(&bridge, "board", vec![]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+        assert_eq!(
+            events.last()["code"],
+            "ModelUnauthorized",
+            "{format:?}: {events:?}"
+        );
+        assert!(!format!("{events:?}{}", agent.log()).contains(key));
+        drop(page);
+        drop(agent);
         let arguments = ["--base-url", &unreachable, "--retries", "1"];
         let _agent = start(&endpoint, &bridge, &provider, format, key, &arguments).await;
         let page = e2e::QueryPage::open(&bridge, "another", vec![]).await;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use bridge_protocol::{Query, QueryTool};
 use e2e::{
-    AgentEndpoint, AgentService, Format, MockProvider, PageTool, QueryPage, Scripts, TestBed,
+    AgentEndpoint, AgentService, ChatServer, Format, MockProvider, PageTool, QueryPage, Scripts,
+    TestBed,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +33,26 @@ impl QueryTestBed {
         bridge_arguments: &[&str],
     ) -> Self {
         let provider = MockProvider::start(scripts.into()).await;
+        Self::start_for(provider, format, agent_arguments, bridge_arguments).await
+    }
+
+    /// Starts the test bed with the chat completions of this server.
+    pub(crate) async fn start_as(
+        server: ChatServer,
+        format: Format,
+        scripts: impl Into<Scripts>,
+        agent_arguments: &[&str],
+    ) -> Self {
+        let provider = MockProvider::start_as(server, scripts.into()).await;
+        Self::start_for(provider, format, agent_arguments, &[]).await
+    }
+
+    async fn start_for(
+        provider: MockProvider,
+        format: Format,
+        agent_arguments: &[&str],
+        bridge_arguments: &[&str],
+    ) -> Self {
         let endpoint = AgentEndpoint::reserve();
         let bridge = endpoint.start_bridge(bridge_arguments).await;
         let agent =

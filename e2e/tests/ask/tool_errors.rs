@@ -19,7 +19,7 @@ fn counting_tool(name: &str, count: &Arc<AtomicUsize>) -> PageTool {
 
 #[tokio::test]
 async fn unknown_tools_failing_tools_and_bad_arguments_are_reported_to_the_model() {
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let script = Script::new([
             Turn::from_call("no_such_tool", json!({}))
                 .call("throwing", json!({}))

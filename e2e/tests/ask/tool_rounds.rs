@@ -24,13 +24,14 @@ fn listing_tool() -> PageTool {
 
 /// Returns the messages with results of tools in a request to the provider.
 fn results(format: Format, body: &Value) -> Vec<String> {
-    let (list, role) = match format {
-        Format::Gemini => ("contents", "user"),
-        Format::Anthropic => ("messages", "user"),
-        _ => ("messages", "tool"),
+    let (list, field, value) = match format {
+        Format::Gemini => ("contents", "role", "user"),
+        Format::Anthropic => ("messages", "role", "user"),
+        Format::OpenAi => ("messages", "role", "tool"),
+        Format::OpenAiResponses => ("input", "type", "function_call_output"),
     };
     let messages = body[list].as_array().unwrap().iter();
-    let messages = messages.filter(|message| message["role"] == role);
+    let messages = messages.filter(|message| message[field] == value);
     messages.map(Value::to_string).collect()
 }
 
@@ -98,8 +99,8 @@ async fn two_rounds_with_gemini() {
 }
 
 #[tokio::test]
-async fn two_rounds_with_ollama() {
-    check_two_rounds(Format::Ollama).await;
+async fn two_rounds_with_the_responses_of_openai() {
+    check_two_rounds(Format::OpenAiResponses).await;
 }
 
 #[tokio::test]
@@ -114,8 +115,8 @@ async fn thinking_is_shown_and_sent_back_with_its_signature() {
     for (format, model) in [
         (Format::Anthropic, "claude-sonnet-4-5"),
         (Format::OpenAi, "mock"),
-        (Format::Gemini, "gemini-3-flash"),
-        (Format::Ollama, "mock"),
+        (Format::Gemini, "gemini-3-flash-preview"),
+        (Format::OpenAiResponses, "gpt-6.2-sol"),
     ] {
         let arguments = ["--thinking", "low", "--model", model];
         let bed = QueryTestBed::start_with(format, script.clone(), &arguments, &[]).await;
@@ -139,7 +140,7 @@ async fn text_split_within_characters_and_lines_arrives_whole() {
         .call("echo", json!({ "text": text }))
         .max_chunk(3);
     let script = Script::new([turn, Turn::from_text(text).max_chunk(1)]);
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let bed = QueryTestBed::start(format, script.clone()).await;
         let page = bed.page(vec![PageTool::echo()]).await;
         let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
@@ -152,7 +153,7 @@ async fn text_split_within_characters_and_lines_arrives_whole() {
 
 #[tokio::test]
 async fn the_response_tool_is_required_and_ends_the_query() {
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let script = Script::new([
             Turn::from_text("I would sort them by day."),
             Turn::from_call("arrange", json!({ "order": ["Milk"] })),
@@ -174,25 +175,43 @@ async fn the_response_tool_is_required_and_ends_the_query() {
         let exchanges = bed.provider.exchanges();
         assert_eq!(exchanges.len(), 2, "{format:?}");
         let second_request = &exchanges[1].body;
-        // None of them is the provider's own server: only the required tool is offered.
-        let (is_forced, tools) = match format {
+        // Another server than Anthropic's or OpenAI's may not obey the name of a tool: only the required
+        // one is offered. Responses and Gemini are the APIs of one provider, whose models do.
+        let (choice, forced, tools) = match format {
             Format::Anthropic => (
-                second_request["tool_choice"] == json!({ "type": "any" }),
+                &second_request["tool_choice"],
+                json!({ "type": "any" }),
+                &second_request["tools"],
+            ),
+            Format::OpenAi => (
+                &second_request["tool_choice"],
+                json!("required"),
+                &second_request["tools"],
+            ),
+            Format::OpenAiResponses => (
+                &second_request["tool_choice"],
+                json!({ "type": "function", "name": "arrange" }),
                 &second_request["tools"],
             ),
             Format::Gemini => (
-                second_request["toolConfig"]["functionCallingConfig"] == json!({ "mode": "ANY" }),
+                &second_request["toolConfig"]["functionCallingConfig"],
+                json!({ "mode": "ANY", "allowedFunctionNames": ["arrange"] }),
                 &second_request["tools"][0]["functionDeclarations"],
             ),
-            _ => (true, &second_request["tools"]),
         };
+        assert_eq!(*choice, forced, "{format:?}: {second_request}");
         let names = tools.as_array().unwrap().iter();
         let names = names.map(|tool| tool.get("function").unwrap_or(tool)["name"].clone());
         let names: Vec<_> = names.collect();
-        assert!(
-            is_forced && names == ["arrange"],
-            "{format:?}: {second_request}"
-        );
+        match format {
+            Format::Anthropic | Format::OpenAi => assert_eq!(names, ["arrange"], "{format:?}"),
+            Format::OpenAiResponses | Format::Gemini => {
+                assert!(
+                    names.contains(&json!("list_cards")),
+                    "{format:?}: {names:?}"
+                );
+            }
+        }
     }
 }
 
@@ -225,8 +244,15 @@ async fn the_settings_of_the_operator_reach_every_provider() {
         "--stop-sequences",
         "END",
     ];
-    for format in Format::AGENT_FORMATS {
+    for format in Format::ALL {
         let turn = Turn::from_text("Fine.");
+        let model = match format {
+            Format::Anthropic => "claude-haiku-4-5",
+            Format::OpenAi => "mock",
+            Format::OpenAiResponses => "gpt-4.1",
+            Format::Gemini => "gemini-2.5-flash-lite",
+        };
+        let arguments = [&arguments[..], &["--model", model]].concat();
         let bed = QueryTestBed::start_with(format, turn, &arguments, &[]).await;
         let page = bed.page(vec![listing_tool()]).await;
         let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
@@ -246,15 +272,9 @@ async fn the_settings_of_the_operator_reach_every_provider() {
                     &config["stopSequences"],
                 )
             }
-            Format::Ollama => {
-                let options = &body["options"];
-                (
-                    &body["messages"][0],
-                    &options["temperature"],
-                    &options["stop"],
-                )
-            }
-            _ => (&body["messages"][0], &body["temperature"], &body["stop"]),
+            Format::OpenAi => (&body["messages"][0], &body["temperature"], &body["stop"]),
+            // It has no field for texts at which a model stops.
+            Format::OpenAiResponses => (&body["input"][0], &body["temperature"], &json!(["END"])),
         };
         assert!(
             system.to_string().contains("Cards are tasks."),
@@ -287,12 +307,7 @@ async fn a_union_at_the_root_reaches_no_provider_and_still_decides() {
         Turn::from_call("find", json!({ "name": "Rex", "limit": null })),
         Turn::from_text("Found."),
     ]);
-    for format in [
-        Format::Anthropic,
-        Format::OpenAi,
-        Format::Gemini,
-        Format::Ollama,
-    ] {
+    for format in Format::ALL {
         let bed = QueryTestBed::start(format, script.clone()).await;
         let page = bed.page(vec![finding_tool()]).await;
         let events = QueryEvents::run(&page, query("q-1", "Find Rex")).await;

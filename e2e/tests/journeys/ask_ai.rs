@@ -47,8 +47,8 @@ async fn a_day_is_planned_with_gemini() {
 }
 
 #[tokio::test]
-async fn a_day_is_planned_with_ollama() {
-    plans_the_day(Format::Ollama).await;
+async fn a_day_is_planned_with_the_responses_of_openai() {
+    plans_the_day(Format::OpenAiResponses).await;
 }
 
 async fn plans_the_day(format: Format) {

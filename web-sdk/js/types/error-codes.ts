@@ -97,6 +97,8 @@ export type McpWebErrorCode =
   | "ModelStreamUnfinished"
   /** The model's arguments for a tool were cut off. */
   | "ModelArgumentsCutOff"
+  /** The model tried twice to call a tool, and the calls could not be read. */
+  | "ModelCallInvalid"
   /** The model declined to answer. */
   | "ModelRefused"
   /** The model's answer reached its maximum length. */

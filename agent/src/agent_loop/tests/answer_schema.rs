@@ -72,12 +72,9 @@ async fn an_answer_that_does_not_fit_is_corrected_or_fails() {
         results[0].is_error && results[0].text.contains("/late"),
         "{results:?}"
     );
-    assert!(
-        progress[0]["text"]
-            .as_str()
-            .unwrap()
-            .contains("asking again")
-    );
+    assert_eq!(progress[1]["outcome"], "invalid_args", "{progress:?}");
+    let note = progress[2]["text"].as_str().unwrap();
+    assert!(note.contains("asking again"), "{note}");
 
     let model = FakeModel::new([wrong(), wrong(), wrong()]);
     let (answer, _) = bed

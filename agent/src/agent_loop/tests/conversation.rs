@@ -1,7 +1,9 @@
 //! Earlier queries of a conversation, input that is too long, and pictures.
 
+use std::collections::BTreeSet;
+
 use agent_tools::AgentFailure;
-use bridge_protocol::ErrorCode;
+use bridge_protocol::{ErrorCode, QueryCaller, SessionId};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -24,6 +26,7 @@ fn earlier(prompt: &str, result_bytes: usize) -> [ModelMessage; 3] {
         id: "z".to_owned(),
         tool: "list".to_owned(),
         text: "x".repeat(result_bytes),
+        notes: String::new(),
         is_error: false,
         media: Vec::new(),
     };
@@ -58,7 +61,12 @@ async fn a_query_begins_after_those_before_it_and_is_written_down() {
     let [ModelMessage::User(asked), ModelMessage::Model(said)] = &transcript.messages[..] else {
         panic!("{transcript:?}");
     };
-    assert_eq!((&*asked.text, &*said.text), ("Do it", "Yes."));
+    let ModelMessage::User(sent) = &request.history[3] else {
+        panic!("{request:?}");
+    };
+    assert_eq!(asked.text, sent.text, "the provider has it in its cache");
+    assert!(asked.text.ends_with("Do it"), "{asked:?}");
+    assert_eq!(said.text, "Yes.");
 }
 
 #[tokio::test]
@@ -140,10 +148,8 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
     let bed = TestBed::with_query(&[], json!({})).await;
     let state = QueryState::new();
     let (sender, mut progress) = mpsc::channel(16);
-    let refused = || {
-        let refused = AgentFailure::new(ErrorCode::ModelRequestRefused, "not a picture");
-        vec![Err(refused)]
-    };
+    let failure = AgentFailure::new(ErrorCode::ModelRequestRefused, "no");
+    let refused = || vec![Err(failure.clone().about_messages())];
     let model = FakeModel::new([refused(), text_turn("Yes.")]);
     let picture = Media {
         name: None,
@@ -162,20 +168,112 @@ async fn pictures_of_earlier_queries_are_left_out_if_the_provider_refuses_the_re
         ..input
     };
     assert_eq!(answer(input).await.unwrap().result, Some(json!("Yes.")));
-    let note = progress.recv().await.unwrap().to_raw();
-    assert!(note.get().contains("were left out"), "{note}");
+    let mut notes = || {
+        let events = std::iter::from_fn(|| progress.try_recv().ok());
+        let events = events.map(|event| event.to_raw().get().to_owned());
+        let notes = events.filter(|event| event.contains("were left out"));
+        notes.count()
+    };
+    assert_eq!(notes(), 1);
     let ModelMessage::User(asked) = &model.requests()[1].history[0] else {
         panic!("the question is first");
     };
     assert!(asked.media.is_empty() && asked.text.contains("no longer attached"));
 
-    let model = FakeModel::new([refused(), refused()]);
-    let input = QueryInput {
-        model: &model,
+    // The pictures are not the reason if the request is also refused without them, or for another one.
+    for (turns, requests) in [
+        (vec![refused(), refused()], 2),
+        (vec![vec![Err(failure.clone())]], 1),
+    ] {
+        let model = FakeModel::new(turns);
+        let input = QueryInput {
+            model: &model,
+            ..input
+        };
+        let failure = answer(input).await.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::ModelRequestRefused);
+        assert_eq!(model.requests().len(), requests);
+        assert_eq!(notes(), 0);
+    }
+}
+
+#[tokio::test]
+async fn thoughts_of_earlier_queries_are_left_out_if_the_provider_refuses_the_request() {
+    let bed = TestBed::with_query(&[], json!({})).await;
+    let state = QueryState::new();
+    let (sender, mut progress) = mpsc::channel(16);
+    let refused = AgentFailure::new(ErrorCode::ModelRequestRefused, "not a thought");
+    let refused = refused.about_messages();
+    let model = FakeModel::new([vec![Err(refused)], text_turn("Yes.")]);
+    let kept = json!({ "api": "responses", "origin": { "issuer": "i" }, "blocks": [] });
+    let thought = ModelMessage::Model(ModelTurn {
+        text: "It is late.".to_owned(),
+        kept: Some(serde_json::from_value(kept).unwrap()),
+        ..ModelTurn::default()
+    });
+    let conversation = [ModelMessage::from_text("Is it late?".to_owned()), thought];
+    let limits = AgentLimits::default();
+    let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+    let answered = answer(QueryInput {
+        conversation: &conversation,
         ..input
-    };
-    let failure = answer(input).await.unwrap_err();
-    assert_eq!(failure.code, ErrorCode::ModelRequestRefused);
+    });
+    assert_eq!(answered.await.unwrap().result, Some(json!("Yes.")));
+    let has_thoughts = model.requests().into_iter().map(
+        |request| matches!(&request.history[1], ModelMessage::Model(turn) if turn.kept.is_some()),
+    );
+    assert_eq!(has_thoughts.collect::<Vec<_>>(), [true, false]);
+    while let Ok(content) = progress.try_recv() {
+        let event = content.to_raw();
+        assert!(!event.get().contains("\"note\""), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn the_cache_group_is_a_digest_of_user_app_and_conversation() {
+    let mut bed = TestBed::with_query(&[], json!({})).await;
+    let (mut groups, mut users) = (Vec::new(), Vec::new());
+    for (user, app, conversation) in [
+        ("ada", "Board", Some("board-1")),
+        ("ada", "Board", Some("board-1")),
+        ("bob", "Board", Some("board-1")),
+        ("ada", "Mail", Some("board-1")),
+        ("ada", "Board", Some("board-2")),
+        ("ada", "Board", None),
+    ] {
+        bed.query.conversation = conversation.map(str::to_owned);
+        let caller = QueryCaller {
+            user: user.to_owned(),
+            sub: None,
+            roles: Vec::new(),
+            self_made: true,
+            app: app.to_owned(),
+            app_description: None,
+            origin: None,
+            session: SessionId::from("s"),
+        };
+        let model = FakeModel::new([text_turn("Yes.")]);
+        let (limits, state) = (AgentLimits::default(), QueryState::new());
+        let (sender, _progress) = mpsc::channel(16);
+        let input = query_input(&bed.query, &bed.tools, &model, &limits, &sender, &state);
+        let answered = answer(QueryInput {
+            caller: Some(&caller),
+            ..input
+        });
+        answered.await.unwrap();
+        let request = model.requests().remove(0);
+        groups.push(request.cache_group);
+        users.push((user, request.user));
+    }
+    let users: BTreeSet<_> = users.into_iter().collect();
+    assert_eq!(users.len(), 2, "one digest for each user: {users:?}");
+    assert!(users.iter().all(|(user, digest)| !digest.contains(user)));
+    assert_eq!(groups[0], groups[1]);
+    let different: BTreeSet<_> = groups.iter().collect();
+    assert_eq!(different.len(), 5, "{groups:?}");
+    let is_digest =
+        |group: &String| group.len() == 32 && group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(groups.iter().all(is_digest), "{groups:?}");
 }
 
 #[tokio::test]

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use agent_tools::AgentFailure;
 use bridge_protocol::TokenUsage;
+use chrono::NaiveDate;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use crate::model::{
-    CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTurn, TurnRequest,
+    CallResult, Model, ModelCall, ModelEvent, ModelMessage, ModelTurn, Price, TurnRequest,
 };
 
 /// The events of one turn. A turn without a final event hangs.
@@ -22,6 +23,7 @@ pub(crate) struct FakeModel {
     turns: Mutex<VecDeque<TurnEvents>>,
     requests: Mutex<Vec<TurnRequest>>,
     open_streams: Arc<()>,
+    price: Option<Price>,
 }
 
 impl FakeModel {
@@ -30,7 +32,14 @@ impl FakeModel {
             turns: Mutex::new(turns.into_iter().collect()),
             requests: Mutex::default(),
             open_streams: Arc::default(),
+            price: None,
         }
+    }
+
+    /// Sets the prices: of input, cached input, output and cache writes.
+    pub(crate) fn with_price(self, price: [f64; 4]) -> Self {
+        let price = Price::from_numbers(&price);
+        Self { price, ..self }
     }
 
     pub(super) fn requests(&self) -> Vec<TurnRequest> {
@@ -59,6 +68,10 @@ impl Model for FakeModel {
 
     fn name(&self) -> &str {
         "script"
+    }
+
+    fn price(&self, _: NaiveDate) -> Option<Price> {
+        self.price
     }
 
     fn reads_media(&self, mime_type: &str) -> bool {
@@ -105,6 +118,7 @@ pub(super) fn text_and_call_turn(text: &str, calls: &[(&str, Value)]) -> TurnEve
             id: id.to_string(),
             tool: (*tool).to_owned(),
             arguments: arguments.as_object().unwrap().clone(),
+            unreadable: None,
         });
     let turn = ModelTurn {
         text: text.to_owned(),

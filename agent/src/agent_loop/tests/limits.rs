@@ -1,5 +1,6 @@
 //! The limits of a query.
 
+use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, TokenUsage};
 use serde_json::json;
 
@@ -29,6 +30,29 @@ async fn the_model_is_warned_of_its_last_turn_and_fails_if_it_continues() {
     let failure = answer.unwrap_err();
     assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
     assert!(failure.message.contains("2 rounds"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_call_in_the_last_turn_that_the_provider_cannot_read_exceeds_the_budget() {
+    for (max_rounds, expected) in [
+        (1, ErrorCode::QueryBudgetExceeded),
+        (2, ErrorCode::ModelCallInvalid),
+    ] {
+        let limits = AgentLimits {
+            max_rounds,
+            ..AgentLimits::default()
+        };
+        let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+        let unreadable = AgentFailure::new(ErrorCode::ModelCallInvalid, "a call without tools");
+        let turn = || vec![Err(unreadable.clone())];
+        let model = FakeModel::new([turn(), turn()]);
+        let (answer, _) = bed.answer(&model, &limits, no_page_actions).await;
+        let failure = answer.unwrap_err();
+        assert_eq!(failure.code, expected, "{failure}");
+        if expected == ErrorCode::QueryBudgetExceeded {
+            assert!(failure.message.contains("its 1 rounds"), "{failure}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The outcomes of queries: the response tool, and failures.
 
+use std::sync::Arc;
+
 use agent_tools::AgentFailure;
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
@@ -8,7 +10,7 @@ use super::{
     FakeModel, Page, TestBed, call_input, call_turn, no_page_actions, text_turn, tool_definition,
 };
 use crate::config::AgentLimits;
-use crate::model::{ModelEvent, ModelMessage, ToolSelection};
+use crate::model::{ArgumentsDelta, ModelEvent, ModelMessage, ToolSelection};
 
 fn with_response_tool() -> Value {
     json!({ "responseTool": { "name": "plan" } })
@@ -167,6 +169,46 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_fails() {
 }
 
 #[tokio::test]
+async fn a_turn_with_a_call_that_cannot_be_read_is_repeated_once() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let invalid = || {
+        let failure = AgentFailure::new(ErrorCode::ModelCallInvalid, "unreadable");
+        let piece = ArgumentsDelta {
+            index: 0,
+            tool: "add".to_owned(),
+            delta: "{".to_owned(),
+        };
+        vec![Ok(ModelEvent::Arguments(piece)), Err(failure)]
+    };
+    let model = FakeModel::new([
+        invalid(),
+        call_turn(&[("add", json!({}))]),
+        text_turn("Done."),
+    ]);
+    let (answer, progress) = bed
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
+            page.serve_call(json!(1)).await;
+        })
+        .await;
+    assert_eq!(answer.unwrap().result, Some(json!("Done.")));
+    let requests = model.requests();
+    assert_eq!(requests[1].history.len(), 1, "nothing has happened");
+    // The page has a piece of a call that was never made.
+    let mut ids: Vec<_> = progress
+        .iter()
+        .filter_map(|event| event["id"].as_str())
+        .collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 2, "{progress:?}");
+
+    let model = FakeModel::new([invalid(), invalid()]);
+    let (answer, _) = bed
+        .answer(&model, &AgentLimits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap_err().code, ErrorCode::ModelCallInvalid);
+}
+
+#[tokio::test]
 async fn a_missing_response_tool_fails_before_the_first_turn() {
     let mut bed = TestBed::with_query(&[tool_definition("add")], with_response_tool()).await;
     let model = FakeModel::new([]);
@@ -175,6 +217,29 @@ async fn a_missing_response_tool_fails_before_the_first_turn() {
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ToolNotFound);
     assert!(model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_response_tool_that_the_page_removes_fails_before_the_turn_that_must_call_it() {
+    let tools = ["plan", "open"].map(tool_definition);
+    let mut bed = TestBed::with_query(&tools, with_response_tool()).await;
+    let model = FakeModel::new([call_turn(&[("open", json!({}))]), text_turn("Opened.")]);
+    let (answer, _) = bed
+        .answer(&model, &AgentLimits::default(), async |page: &mut Page| {
+            let call = page.recv_call().await;
+            let plan = json!({ "kind": "tool", "name": "plan" });
+            let unregister =
+                json!({ "type": "unregister", "registrationId": "u", "items": [plan] });
+            page.send_json(unregister).await;
+            page.recv_type("unregistered").await;
+            page.respond(&call, json!("opened")).await;
+        })
+        .await;
+    let failure = answer.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::ToolNotFound);
+    assert!(failure.message.contains("`plan`"), "{failure}");
+    assert!(failure.remedy.unwrap().contains("until the query ends"));
+    assert_eq!(model.requests().len(), 2, "the model is not forced");
 }
 
 #[tokio::test]
@@ -207,4 +272,25 @@ async fn notes_and_thoughts_are_sent_to_the_page() {
     assert!(
         matches!(&first.history[..], [ModelMessage::User(user)] if user.text.ends_with("\n\nDo it"))
     );
+}
+
+/// The server of a model refuses a part of the requests of one query, and others keep it.
+#[tokio::test]
+async fn turns_share_what_was_refused_with_those_of_their_query_only() {
+    let mut bed = TestBed::with_query(&[], json!({})).await;
+    let turns = ["", "One.", "", "Two."];
+    let model = FakeModel::new(turns.map(text_turn));
+    for expected in ["One.", "Two."] {
+        let (answer, _) = bed
+            .answer(&model, &AgentLimits::default(), no_page_actions)
+            .await;
+        assert_eq!(answer.unwrap().result, Some(json!(expected)));
+    }
+    let requests = model.requests();
+    let shares = |a: usize, b: usize| {
+        let [a, b] = [a, b].map(|index| &requests[index].switched_off);
+        Arc::ptr_eq(a, b)
+    };
+    assert!(shares(0, 1) && shares(2, 3));
+    assert!(!shares(1, 2));
 }

@@ -10,10 +10,11 @@ use bridge_protocol::QueryContent;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::{FinishedCall, IndexedCall, MAX_SOURCE_RESULT_BYTES, ToolRunner};
+use super::{FinishedCall, MAX_SOURCE_RESULT_BYTES, ToolRunner};
 use crate::agent_loop::approvals::{must_be_approved, wait_for_approval};
 use crate::agent_loop::call_activity::{BusyCall, WaitingCall};
 use crate::agent_loop::client_result::ClientResult;
+use crate::agent_loop::indexed_call::IndexedCall;
 use crate::agent_loop::input::QueryInput;
 use crate::agent_loop::open_calls::OpenCall;
 use crate::agent_loop::tool_catalog::{Executor, ToolInfo};

@@ -99,6 +99,7 @@ fn a_conversation_is_listed_and_returned_for_people() {
         id: "a".to_owned(),
         tool: "add_1".to_owned(),
         arguments: Map::new(),
+        unreadable: None,
     };
     let calling = ModelMessage::Model(ModelTurn {
         calls: vec![call.clone(), call.clone()],
@@ -179,6 +180,39 @@ fn a_conversation_has_a_size() {
         .unwrap()[0]
         .bytes;
     assert!((1_600..2_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn thoughts_make_room_before_queries_do_those_of_the_newest_last() {
+    let mut database = database(ConversationSettings {
+        max_conversation_bytes: 3_000,
+        ..ConversationSettings::default()
+    });
+    let key = key("ada", "todo", "c");
+    let mut append = |prompt: &str, thoughts: usize| {
+        let kept = json!({ "api": "responses", "origin": { "issuer": "i" },
+            "blocks": [{ "type": "reasoning", "encrypted_content": "t".repeat(thoughts) }] });
+        let turn = ModelMessage::Model(ModelTurn {
+            text: "Done.".to_owned(),
+            kept: Some(serde_json::from_value(kept).unwrap()),
+            ..ModelTurn::default()
+        });
+        let asked = ModelMessage::from_text(prompt.to_owned());
+        let query = query_of(prompt, vec![asked, turn]);
+        assert!(query.json.len() > thoughts);
+        database.append(&key, &query, 1).unwrap();
+        let (listed, queries) = database.get(&key, 1).unwrap().unwrap();
+        let bytes: usize = queries.iter().map(String::len).sum();
+        assert_eq!(listed.bytes, bytes as u64);
+        let has_thoughts = queries.iter().map(|it| it.contains("encrypted_content"));
+        has_thoughts.collect::<Vec<_>>()
+    };
+    append("1", 1_000);
+    assert_eq!(append("2", 1_000), [true, true]);
+    assert_eq!(append("3", 1_000), [false, false, true]);
+    assert_eq!(append("4", 1_000), [false, false, true, true]);
+    assert_eq!(append("5", 2_700), [false; 5]);
+    assert_eq!(prompts(&mut database, &key), ["1", "2", "3", "4", "5"]);
 }
 
 #[test]

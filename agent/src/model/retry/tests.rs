@@ -6,7 +6,7 @@ use bridge_protocol::TokenUsage;
 use tokio::time::Instant;
 
 use super::*;
-use crate::model::{ModelTurn, ToolSelection};
+use crate::model::{AttemptUsage, ModelTurn, ToolSelection};
 
 /// The remaining attempts, each with its events.
 #[derive(Debug)]
@@ -19,6 +19,14 @@ impl ProviderAttempt for FakeAttempts {
 
     fn name(&self) -> &str {
         "fake"
+    }
+
+    fn price(&self, _: NaiveDate) -> Option<Price> {
+        None
+    }
+
+    fn max_output_tokens(&self, of_answer: u32) -> u32 {
+        of_answer
     }
 
     fn reads_media(&self, _: &str) -> bool {
@@ -54,20 +62,27 @@ async fn run_attempts(
 ) -> (Vec<String>, Duration, usize) {
     let model = RetryingModel::new(FakeAttempts(Mutex::new(attempts)), 2);
     let request = TurnRequest {
-        query: "q".into(),
+        cache_group: "q".into(),
+        user: "".into(),
         prompt: "p".into(),
         system: String::new(),
         history: Vec::new(),
         earlier_messages: 0,
         tools: Arc::new([]),
         tool_selection: ToolSelection::Auto,
+        answer_tool: None,
         max_output_tokens: 1,
+        switched_off: Arc::default(),
+        converted_tools: Arc::default(),
     };
     let started = Instant::now();
     let output = model.turn(request).map(|event| match event {
         Ok(ModelEvent::Text(text) | ModelEvent::Thinking(text)) => text,
         Ok(ModelEvent::Note(text)) => format!("note: {text}"),
         Ok(ModelEvent::Arguments(arguments)) => arguments.delta,
+        Ok(ModelEvent::Started) => "started".to_owned(),
+        Ok(ModelEvent::Usage(usage)) => format!("usage: {}", usage.tokens.input),
+        Ok(ModelEvent::Spent(usage)) => format!("spent: {}", usage.input),
         Ok(ModelEvent::End { .. }) => "end".to_owned(),
         Err(failure) => failure.to_string(),
     });
@@ -81,12 +96,15 @@ async fn a_busy_provider_is_retried_after_its_delay_with_a_note() {
     let after = RetryDecision::After(Duration::from_millis(2500));
     let (output, elapsed, remaining) =
         run_attempts(vec![busy(after), busy(RetryDecision::Backoff), answer()]).await;
-    assert_eq!(output.len(), 4, "{output:?}");
+    assert_eq!(output.len(), 7, "{output:?}");
     let note = "note: the model is busy: trying again in ";
-    for (line, delays) in [(&output[0], ["3 s", "4 s"]), (&output[1], ["1 s", "2 s"])] {
+    for (line, delays) in [(&output[1], ["3 s", "4 s"]), (&output[3], ["1 s", "2 s"])] {
         assert!(delays.contains(&line.strip_prefix(note).unwrap()), "{line}");
     }
-    assert_eq!(output[2..], ["yes", "end"]);
+    for started in [0, 2, 4] {
+        assert_eq!(output[started], "started");
+    }
+    assert_eq!(output[5..], ["yes", "end"]);
     assert!(
         elapsed >= Duration::from_millis(3500) && elapsed < Duration::from_secs(6),
         "{elapsed:?}"
@@ -104,12 +122,12 @@ async fn the_failure_is_returned_after_the_last_retry() {
     };
     let (output, _, remaining) =
         run_attempts(vec![unavailable(), unavailable(), unavailable(), answer()]).await;
-    assert!(output[0].starts_with("note: the model is not available: trying again in 1 s"));
+    assert!(output[1].starts_with("note: the model is not available: trying again in 1 s"));
     assert_eq!(
         output.last().unwrap(),
         "ModelUnavailable: fake has no time (asked 3 times)"
     );
-    assert_eq!((output.len(), remaining), (3, 1));
+    assert_eq!((output.len(), remaining), (6, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,14 +139,13 @@ async fn partial_answers_and_permanent_failures_are_not_retried() {
     let plain = "ModelRateLimited: fake has no time";
     for (retry, expected) in [(too_long, with_delay), (RetryDecision::Never, plain)] {
         let (output, elapsed, remaining) = run_attempts(vec![busy(retry), answer()]).await;
-        assert_eq!((output, remaining), (vec![expected.to_owned()], 1));
+        assert_eq!(output, ["started", expected]);
+        assert_eq!(remaining, 1);
         assert_eq!(elapsed, Duration::ZERO);
     }
     let (output, _, remaining) = run_attempts(vec![broken, answer()]).await;
-    assert_eq!(
-        (output, remaining),
-        (vec!["…".to_owned(), plain.to_owned()], 1)
-    );
+    assert_eq!(output, ["started", "…", plain]);
+    assert_eq!(remaining, 1);
 }
 
 #[test]
@@ -143,4 +160,19 @@ fn retry_delays_grow_within_their_bounds() {
             "{failed_attempts}: {delay:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_of_an_attempt_that_failed_are_not_output() {
+    let spent = ModelEvent::Spent(TokenUsage {
+        input: 7,
+        ..TokenUsage::default()
+    });
+    let counted = ModelEvent::Usage(AttemptUsage::default());
+    let mut failed = busy(RetryDecision::Backoff);
+    failed.splice(0..0, [Ok(counted), Ok(spent)]);
+    let (output, _, remaining) = run_attempts(vec![failed, answer()]).await;
+    assert_eq!(output[..3], ["started", "usage: 0", "spent: 7"]);
+    assert_eq!(output[4..], ["started", "yes", "end"], "{output:?}");
+    assert_eq!(remaining, 0);
 }

@@ -4,45 +4,35 @@
 //! types" and "Full HTTP stream response" (basic, with tool use, with extended thinking). Errors:
 //! <https://platform.claude.com/docs/en/api/errors>.
 
-pub(super) mod request;
-
 use serde_json::{Value, json};
 
-use super::provider_request::ProviderError;
-use super::turn_frames::{TurnContext, TurnFrames};
+use super::turn_frames::{TurnContext, TurnFrames, named_event};
 use crate::mock_provider::script::{Step, StopReason};
-
-/// A stand-in for a signature, which only the provider can verify.
-pub(super) const SIGNATURE: &str = "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds";
+use crate::provider_rules::Issued;
 
 /// Encodes a turn as the events of a stream.
-pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
-    let mut encoder = BlockEncoder {
-        number: context.number,
-        index: 0,
-        open: None,
-    };
-    let steps = context
-        .steps
-        .iter()
-        .map(|step| encoder.step(step))
-        .collect();
+pub(super) fn encode(context: &TurnContext<'_>, issued: &mut Issued) -> TurnFrames {
     let usage = context.turn.usage;
     let opening = vec![
-        event(&json!({
+        named_event(&json!({
             "type": "message_start",
             "message": {
-                "id": format!("msg_01MockMessage{:04}", context.number),
+                "id": format!("msg_01Mock{:08}", issued.next_number()),
                 "type": "message",
                 "role": "assistant",
                 "model": context.request.model(),
                 "content": [],
                 "stop_reason": null,
                 "stop_sequence": null,
-                "usage": { "input_tokens": usage.input, "output_tokens": 1 },
+                "usage": {
+                    "input_tokens": usage.input - usage.cached,
+                    "cache_creation_input_tokens": 0,
+                    "cache_read_input_tokens": usage.cached,
+                    "output_tokens": 1,
+                },
             },
         })),
-        event(&json!({ "type": "ping" })),
+        named_event(&json!({ "type": "ping" })),
     ];
     let stop_reason = match context.turn.stop {
         StopReason::Natural if context.turn.calls() > 0 => "tool_use",
@@ -50,57 +40,70 @@ pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
         StopReason::Length => "max_tokens",
         StopReason::Refusal => "refusal",
     };
-    let mut closing = encoder.close();
-    closing.push(event(&json!({
+    let mut encoder = BlockEncoder {
+        context,
+        issued,
+        content: Vec::new(),
+        is_open: false,
+    };
+    let mut frames = TurnFrames::new(context, opening, |step| encoder.step(step));
+    frames.closing = encoder.close();
+    frames.closing.push(named_event(&json!({
         "type": "message_delta",
         "delta": { "stop_reason": stop_reason, "stop_sequence": null },
-        "usage": { "output_tokens": usage.output },
+        "usage": {
+            "output_tokens": usage.output,
+            "output_tokens_details": { "thinking_tokens": usage.thinking },
+        },
     })));
-    closing.push(event(&json!({ "type": "message_stop" })));
-    TurnFrames {
-        opening,
-        steps,
-        closing,
-    }
+    frames
+        .closing
+        .push(named_event(&json!({ "type": "message_stop" })));
+    frames
 }
 
 /// Encodes the steps of a turn into content blocks.
-struct BlockEncoder {
-    number: usize,
-    index: usize,
-    open: Option<Block>,
+struct BlockEncoder<'a> {
+    context: &'a TurnContext<'a>,
+    issued: &'a mut Issued,
+    /// The blocks so far, as clients send them back.
+    content: Vec<Value>,
+    /// Whether more can be added to the last block.
+    is_open: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Block {
-    Thinking,
-    Text,
-    Tool,
-}
-
-impl BlockEncoder {
+impl BlockEncoder<'_> {
     fn step(&mut self, step: &Step) -> Vec<String> {
+        let accepted = self.context.accepted;
         match step {
+            Step::Thinking(_) if !accepted.thinks => Vec::new(),
             Step::Thinking(text) => {
-                let start = json!({ "type": "thinking", "thinking": "" });
-                let mut frames = self.block(Block::Thinking, &start);
-                let delta = json!({ "type": "thinking_delta", "thinking": text });
-                frames.push(self.delta(&delta));
+                let mut frames = self.block(json!({ "type": "thinking", "thinking": "" }));
+                if accepted.shows_thinking {
+                    self.append("thinking", text);
+                    frames.push(self.delta(&json!({ "type": "thinking_delta", "thinking": text })));
+                }
                 frames
             }
             Step::Text(text) => {
-                let mut frames = self.block(Block::Text, &json!({ "type": "text", "text": "" }));
+                let mut frames = self.block(json!({ "type": "text", "text": "" }));
+                self.append("text", text);
                 frames.push(self.delta(&json!({ "type": "text_delta", "text": text })));
                 frames
             }
-            Step::Call { call, tool } => {
+            Step::Call {
+                tool, arguments, ..
+            } => {
                 let mut frames = self.close();
-                let id = call_id(self.number, *call);
+                let id = format!("toolu_01Mock{:08}", self.issued.next_number());
                 let start = json!({ "type": "tool_use", "id": id, "name": tool, "input": {} });
-                frames.extend(self.block(Block::Tool, &start));
+                frames.extend(self.block(start));
                 frames.push(self.arguments(""));
+                self.last()["input"] = arguments.clone();
                 frames
             }
+            // Nothing is written for a call without arguments.
+            Step::Arguments { .. } if self.last()["input"] == json!({}) => Vec::new(),
             Step::Arguments { piece, .. } => vec![self.arguments(piece)],
         }
     }
@@ -109,60 +112,64 @@ impl BlockEncoder {
         self.delta(&json!({ "type": "input_json_delta", "partial_json": piece }))
     }
 
+    fn last(&mut self) -> &mut Value {
+        self.content.last_mut().expect("a block is open")
+    }
+
+    fn append(&mut self, field: &str, text: &str) {
+        let before = self.last()[field].as_str().unwrap_or_default();
+        let whole = format!("{before}{text}");
+        self.last()[field] = json!(whole);
+    }
+
     /// Starts a block unless one of its kind is open.
-    fn block(&mut self, block: Block, start: &Value) -> Vec<String> {
-        if self.open == Some(block) {
+    fn block(&mut self, start: Value) -> Vec<String> {
+        if self.is_open && self.last()["type"] == start["type"] {
             return Vec::new();
         }
         let mut frames = self.close();
-        self.open = Some(block);
-        frames.push(event(&json!({
+        self.is_open = true;
+        let index = self.content.len();
+        frames.push(named_event(&json!({
             "type": "content_block_start",
-            "index": self.index,
+            "index": index,
             "content_block": start,
         })));
+        self.content.push(start);
         frames
     }
 
     fn close(&mut self) -> Vec<String> {
+        if !std::mem::take(&mut self.is_open) {
+            return Vec::new();
+        }
         let mut frames = Vec::new();
-        if self.open == Some(Block::Thinking) {
-            frames.push(self.delta(&json!({ "type": "signature_delta", "signature": SIGNATURE })));
+        if self.last()["type"] == "thinking" {
+            let signature = format!("EqQBMock{:08}", self.issued.next_number());
+            self.last()["signature"] = json!(signature);
+            let (block, before) = self.content.split_last().expect("a block was open");
+            let thinking = block["thinking"].as_str().unwrap_or_default();
+            let issued = &mut self.issued.anthropic;
+            issued.add(self.context.request.body, before, thinking, &signature);
+            let delta = json!({ "type": "signature_delta", "signature": signature });
+            frames.push(self.delta(&delta));
         }
-        if self.open.take().is_some() {
-            frames.push(event(
-                &json!({ "type": "content_block_stop", "index": self.index }),
-            ));
-            self.index += 1;
-        }
+        let index = self.content.len() - 1;
+        frames.push(named_event(
+            &json!({ "type": "content_block_stop", "index": index }),
+        ));
         frames
     }
 
     fn delta(&self, delta: &Value) -> String {
-        event(&json!({ "type": "content_block_delta", "index": self.index, "delta": delta }))
+        let index = self.content.len() - 1;
+        named_event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }))
     }
 }
 
-/// Returns the id of a call; it is the same in the same turn of every query.
-pub(super) fn call_id(turn: usize, call: usize) -> String {
-    format!("toolu_01Mock{turn:06}Call{call:04}")
-}
-
-/// Returns an event that is named after the type of its data.
-fn event(data: &Value) -> String {
-    let name = data["type"].as_str().unwrap_or_default();
-    format!("event: {name}\ndata: {data}\n\n")
-}
-
-pub(super) fn stream_error() -> String {
-    event(&json!({
-        "type": "error",
-        "error": { "type": "overloaded_error", "message": "Overloaded" },
-    }))
-}
-
-pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderError {
-    let (kind, usual) = match status {
+/// Returns the kind, the code and the message of the error with this status.
+pub(super) fn usual_error(status: u16) -> (&'static str, Option<&'static str>, &'static str) {
+    let (kind, message) = match status {
         401 => ("authentication_error", "invalid x-api-key"),
         403 => (
             "permission_error",
@@ -179,13 +186,5 @@ pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderEr
         500.. => ("api_error", "Internal server error"),
         _ => ("invalid_request_error", "Invalid request"),
     };
-    let message = message.unwrap_or_else(|| usual.to_owned());
-    ProviderError {
-        status,
-        body: json!({
-            "type": "error",
-            "error": { "type": kind, "message": message },
-            "request_id": "req_011CMockRequest",
-        }),
-    }
+    (kind, None, message)
 }

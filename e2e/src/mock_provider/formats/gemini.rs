@@ -6,96 +6,120 @@
 //! <https://ai.google.dev/gemini-api/docs/troubleshooting> and, for their shape,
 //! <https://cloud.google.com/apis/design/errors>.
 
-pub(super) mod request;
-
 use serde_json::{Value, json};
 
-use super::provider_request::ProviderError;
 use super::turn_frames::{TurnContext, TurnFrames};
-use crate::mock_provider::script::{Fault, Step, StopReason};
-
-/// A stand-in for a signature, which only the provider can verify.
-pub(super) const SIGNATURE: &str = "CiQB0e2Kb6WlqTbJ0vVDWzKHWYmLbJrLkPYFRl0kUeUMZb0K";
+use crate::mock_provider::script::{Fault, Step, StopReason, TurnPart};
+use crate::provider_rules::{Issued, gemini::has_signatures};
 
 /// Encodes a turn as the events of a stream.
-pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
-    let step = |step: &Step| match part(context.number, step) {
-        Some(part) => vec![chunk(context, part, None)],
-        // A call is sent at once, with its arguments.
-        None => Vec::new(),
-    };
+pub(super) fn encode(context: &TurnContext<'_>, issued: &mut Issued) -> TurnFrames {
     let finish_reason = match context.turn.stop {
         _ if context.fault == Some(&Fault::ArgumentsCutOff) => "MALFORMED_FUNCTION_CALL",
         StopReason::Natural => "STOP",
         StopReason::Length => "MAX_TOKENS",
         StopReason::Refusal => "SAFETY",
     };
-    TurnFrames {
-        opening: Vec::new(),
-        steps: context.steps.iter().map(step).collect(),
-        closing: vec![chunk(context, json!({ "text": "" }), Some(finish_reason))],
-    }
-}
-
-fn part(turn: usize, step: &Step) -> Option<Value> {
-    match step {
-        Step::Thinking(text) => Some(json!({ "text": text, "thought": true })),
-        Step::Text(text) => Some(json!({ "text": text })),
-        Step::Arguments {
-            call,
-            whole: Some((tool, arguments)),
-            ..
-        } => {
-            let id = call_id(turn, *call);
-            let function_call = json!({ "name": tool, "args": arguments, "id": id });
-            let mut part = json!({ "functionCall": function_call });
-            // Only the first of parallel calls has a signature.
-            if *call == 0 {
-                part["thoughtSignature"] = SIGNATURE.into();
-            }
-            Some(part)
-        }
-        Step::Call { .. } | Step::Arguments { .. } => None,
-    }
-}
-
-fn chunk(context: &TurnContext<'_>, part: Value, finish_reason: Option<&str>) -> String {
-    let tokens = context.turn.usage;
-    let mut candidate = json!({
-        "content": { "parts": [part], "role": "model" },
-        "index": 0,
+    let mut encoder = PartEncoder {
+        context,
+        response: format!("mock{:08}", issued.next_number()),
+        issued,
+        is_signed: false,
+    };
+    let mut frames = TurnFrames::new(context, Vec::new(), |step| match encoder.part(step) {
+        Some(part) => vec![encoder.chunk(&part, None)],
+        // A call is sent at once, with its arguments.
+        None => Vec::new(),
     });
-    if let Some(reason) = finish_reason {
-        candidate["finishReason"] = reason.into();
+    let mut last = json!({ "text": "" });
+    let is_text = |part: &TurnPart| matches!(part, TurnPart::Text(_));
+    if context.turn.calls() == 0 && context.turn.pieces.iter().any(is_text) {
+        encoder.sign(&mut last);
     }
-    event(&json!({
-        "candidates": [candidate],
-        "usageMetadata": {
-            "promptTokenCount": tokens.input,
-            "candidatesTokenCount": tokens.output,
-            "totalTokenCount": tokens.input + tokens.output,
-        },
-        "modelVersion": context.request.model(),
-        "responseId": format!("mock{:04}", context.number),
-    }))
+    frames.closing = vec![encoder.chunk(&last, Some(finish_reason))];
+    frames
 }
 
-/// Returns the id of a call; it is the same in the same turn of every query.
-pub(super) fn call_id(turn: usize, call: usize) -> String {
-    format!("mock{turn:04}{call:04}")
+/// Encodes the steps of a turn into parts.
+struct PartEncoder<'a> {
+    context: &'a TurnContext<'a>,
+    issued: &'a mut Issued,
+    response: String,
+    is_signed: bool,
+}
+
+impl PartEncoder<'_> {
+    fn part(&mut self, step: &Step) -> Option<Value> {
+        match step {
+            Step::Thinking(text) if self.context.accepted.shows_thinking => {
+                Some(json!({ "text": text, "thought": true }))
+            }
+            Step::Text(text) => Some(json!({ "text": text })),
+            Step::Arguments {
+                whole: Some((tool, arguments)),
+                ..
+            } => {
+                let mut call = json!({ "name": tool });
+                // Calls without arguments have no field for them.
+                if arguments != &json!({}) {
+                    call["args"] = arguments.clone();
+                }
+                if has_signatures(self.context.request.model()) {
+                    call["id"] = json!(format!("mock{:08}", self.issued.next_number()));
+                }
+                let mut part = json!({ "functionCall": call });
+                let config = &self.context.request.body["toolConfig"]["functionCallingConfig"];
+                // A forced call may have no signature.
+                if config["mode"] != "ANY" {
+                    self.sign(&mut part);
+                }
+                Some(part)
+            }
+            Step::Thinking(_) | Step::Call { .. } | Step::Arguments { .. } => None,
+        }
+    }
+
+    /// Adds a signature to a part if the model thinks: only the first of parallel calls has one.
+    fn sign(&mut self, part: &mut Value) {
+        if self.context.accepted.thinks && !std::mem::replace(&mut self.is_signed, true) {
+            let signature = format!("c2lnbmF0dXJl{:08}", self.issued.next_number());
+            self.issued.gemini.add(&signature);
+            part["thoughtSignature"] = json!(signature);
+        }
+    }
+
+    fn chunk(&self, part: &Value, finish_reason: Option<&str>) -> String {
+        let tokens = self.context.turn.usage;
+        let mut candidate = json!({
+            "content": { "parts": [part], "role": "model" },
+            "index": 0,
+        });
+        if let Some(reason) = finish_reason {
+            candidate["finishReason"] = reason.into();
+        }
+        event(&json!({
+            "candidates": [candidate],
+            "usageMetadata": {
+                "promptTokenCount": tokens.input,
+                "cachedContentTokenCount": tokens.cached,
+                "candidatesTokenCount": tokens.output - tokens.thinking,
+                "thoughtsTokenCount": tokens.thinking,
+                "totalTokenCount": tokens.input + tokens.output,
+            },
+            "modelVersion": self.context.request.model(),
+            "responseId": self.response,
+        }))
+    }
 }
 
 /// Returns an event; Google ends lines with CR LF.
-fn event(data: &Value) -> String {
+pub(super) fn event(data: &Value) -> String {
     format!("data: {data}\r\n\r\n")
 }
 
-pub(super) fn stream_error() -> String {
-    event(&error_response(503, None).body)
-}
-
-pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderError {
-    let (kind, usual) = match status {
+/// Returns the kind, the code and the message of the error with this status.
+pub(super) fn usual_error(status: u16) -> (&'static str, Option<&'static str>, &'static str) {
+    let (kind, message) = match status {
         401 => (
             "UNAUTHENTICATED",
             "Request had invalid authentication credentials.",
@@ -125,23 +149,15 @@ pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderEr
         ),
         _ => ("INVALID_ARGUMENT", "Request contains an invalid argument."),
     };
-    let message = message.unwrap_or_else(|| usual.to_owned());
-    ProviderError {
-        status,
-        body: json!({ "error": { "code": status, "message": message, "status": kind } }),
-    }
+    (kind, None, message)
 }
 
-/// Returns the error for an unknown key, which has status 400 instead of 401.
-fn unknown_key() -> ProviderError {
-    let mut error = error_response(
-        400,
-        Some("API key not valid. Please pass a valid API key.".to_owned()),
-    );
-    error.body["error"]["details"] = json!([{
+/// Changes the usual error with status 400 into the one for an unknown key.
+pub(super) fn describe_unknown_key(error: &mut Value) {
+    error["message"] = json!("API key not valid. Please pass a valid API key.");
+    error["details"] = json!([{
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         "reason": "API_KEY_INVALID",
         "domain": "googleapis.com",
     }]);
-    error
 }

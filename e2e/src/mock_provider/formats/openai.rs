@@ -7,29 +7,38 @@
 //! model's thinking as `reasoning_content`:
 //! <https://docs.vllm.ai/en/latest/features/reasoning_outputs.html>.
 
-pub(super) mod request;
-
 use serde_json::{Value, json};
 
-use super::provider_request::ProviderError;
-use super::turn_frames::{TurnContext, TurnFrames};
+use super::turn_frames::{TurnContext, TurnFrames, unnamed_event};
 use crate::mock_provider::script::{Step, StopReason};
+use crate::provider_rules::{ChatServer, Issued};
 
 /// Encodes a turn as the chunks of a stream.
-pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
+pub(super) fn encode(context: &TurnContext<'_>, issued: &mut Issued) -> TurnFrames {
+    let server = context.server;
     let wants_usage = context.request.body["stream_options"]["include_usage"] == true;
-    let chunk = |delta: Value, finish_reason: Option<&str>| {
-        let choice = json!({
+    let id = format!("chatcmpl-mock{:08}", issued.next_number());
+    let chunk = |choices: Value| {
+        json!({
+            "id": id,
+            "object": "chat.completion.chunk",
+            "created": 1_694_268_190,
+            "model": context.request.model(),
+            "system_fingerprint": "fp_44709d6fcb",
+            "choices": choices,
+        })
+    };
+    let choice = |delta: Value, finish_reason: Option<&str>| {
+        let mut chunk = chunk(json!([{
             "index": 0,
             "delta": delta,
             "logprobs": null,
             "finish_reason": finish_reason,
-        });
-        let mut chunk = chunk(context, json!([choice]));
+        }]));
         if wants_usage {
             chunk["usage"] = Value::Null;
         }
-        event(&chunk)
+        chunk
     };
     let finish_reason = match context.turn.stop {
         StopReason::Natural if context.turn.calls() > 0 => "tool_calls",
@@ -37,74 +46,121 @@ pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
         StopReason::Length => "length",
         StopReason::Refusal => "content_filter",
     };
-    let mut closing = vec![chunk(json!({}), Some(finish_reason))];
-    if wants_usage {
-        closing.push(event(&usage(context)));
+    let mut opening = Vec::new();
+    if server == ChatServer::DeepSeek {
+        opening.push(": keep-alive\n\n".to_owned());
     }
-    closing.push("data: [DONE]\n\n".to_owned());
-    let step = |step: &Step| vec![chunk(delta(context.number, step), None)];
-    TurnFrames {
-        opening: vec![chunk(json!({ "role": "assistant", "content": "" }), None)],
-        steps: context.steps.iter().map(step).collect(),
-        closing,
+    let role = json!({ "role": "assistant", "content": "" });
+    opening.push(unnamed_event(&choice(role, None)));
+    let mut encoder = DeltaEncoder {
+        context,
+        issued,
+        reasoning: String::new(),
+    };
+    let mut frames = TurnFrames::new(context, opening, |step| {
+        let delta = encoder.delta(step);
+        let chunk = delta.map(|delta| unnamed_event(&choice(delta, None)));
+        chunk.into_iter().collect()
+    });
+    let mut end = choice(json!({}), Some(finish_reason));
+    let mut with_usage = chunk(json!([]));
+    with_usage["usage"] = usage(context);
+    // Mistral counts without being asked, in the chunk with the end.
+    if server == ChatServer::Mistral {
+        end["usage"] = usage(context);
     }
+    frames.closing.push(unnamed_event(&end));
+    if wants_usage && server != ChatServer::Mistral {
+        frames.closing.push(unnamed_event(&with_usage));
+    }
+    frames.closing.push("data: [DONE]\n\n".to_owned());
+    frames
 }
 
-fn delta(turn: usize, step: &Step) -> Value {
-    match step {
-        Step::Thinking(text) => json!({ "reasoning_content": text }),
-        Step::Text(text) => json!({ "content": text }),
-        Step::Call { call, tool } => json!({ "tool_calls": [{
-            "index": call,
-            "id": call_id(turn, *call),
+/// Encodes the steps of a turn into deltas.
+struct DeltaEncoder<'a> {
+    context: &'a TurnContext<'a>,
+    issued: &'a mut Issued,
+    /// The reasoning so far, which DeepSeek requires again.
+    reasoning: String,
+}
+
+impl DeltaEncoder<'_> {
+    fn delta(&mut self, step: &Step) -> Option<Value> {
+        let server = self.context.server;
+        // These send a call at once.
+        let is_whole = [ChatServer::Ollama, ChatServer::Mistral].contains(&server);
+        match step {
+            Step::Thinking(text) => {
+                let accepted = self.context.accepted;
+                let field = match server {
+                    ChatServer::Ollama | ChatServer::Vllm => "reasoning",
+                    _ => "reasoning_content",
+                };
+                (accepted.thinks && accepted.shows_thinking).then(|| {
+                    self.reasoning.push_str(text);
+                    json!({ field: text })
+                })
+            }
+            Step::Text(text) => Some(json!({ "content": text })),
+            Step::Call { call, tool, .. } if !is_whole => {
+                let function = json!({ "name": tool, "arguments": "" });
+                Some(self.call(*call, &function))
+            }
+            Step::Arguments { call, piece, .. } if !is_whole => {
+                let function = json!({ "arguments": piece });
+                Some(json!({ "tool_calls": [{ "index": call, "function": function }] }))
+            }
+            Step::Arguments {
+                call,
+                whole: Some((tool, arguments)),
+                ..
+            } => {
+                let (index, arguments) = match server {
+                    // All parallel calls have the index 0.
+                    ChatServer::Ollama => (0, json!(arguments.to_string())),
+                    _ => (*call, arguments.clone()),
+                };
+                let function = json!({ "name": tool, "arguments": arguments });
+                Some(self.call(index, &function))
+            }
+            Step::Call { .. } | Step::Arguments { .. } => None,
+        }
+    }
+
+    fn call(&mut self, index: usize, function: &Value) -> Value {
+        let number = self.issued.next_number();
+        let id = match self.context.server {
+            ChatServer::Mistral => format!("call{number:05}"),
+            _ => format!("call_mock{number:08}"),
+        };
+        self.issued.chat.add(&id, &self.reasoning);
+        json!({ "tool_calls": [{
+            "index": index,
+            "id": id,
             "type": "function",
-            "function": { "name": tool, "arguments": "" },
-        }] }),
-        Step::Arguments { call, piece, .. } => json!({ "tool_calls": [{
-            "index": call,
-            "function": { "arguments": piece },
-        }] }),
+            "function": function,
+        }] })
     }
-}
-
-fn chunk(context: &TurnContext<'_>, choices: Value) -> Value {
-    json!({
-        "id": format!("chatcmpl-mock{:04}", context.number),
-        "object": "chat.completion.chunk",
-        "created": 1_694_268_190,
-        "model": context.request.model(),
-        "system_fingerprint": "fp_44709d6fcb",
-        "choices": choices,
-    })
 }
 
 fn usage(context: &TurnContext<'_>) -> Value {
     let tokens = context.turn.usage;
-    let mut chunk = chunk(context, json!([]));
-    chunk["usage"] = json!({
+    let mut usage = json!({
         "prompt_tokens": tokens.input,
         "completion_tokens": tokens.output,
         "total_tokens": tokens.input + tokens.output,
     });
-    chunk
+    if context.server != ChatServer::Ollama {
+        usage["prompt_tokens_details"] = json!({ "cached_tokens": tokens.cached });
+        usage["completion_tokens_details"] = json!({ "reasoning_tokens": tokens.thinking });
+    }
+    usage
 }
 
-/// Returns the id of a call; it is the same in the same turn of every query.
-pub(super) fn call_id(turn: usize, call: usize) -> String {
-    format!("call_mock{turn:06}{call:04}")
-}
-
-/// Returns an event without a name.
-fn event(data: &Value) -> String {
-    format!("data: {data}\n\n")
-}
-
-pub(super) fn stream_error() -> String {
-    event(&error_response(500, None).body)
-}
-
-pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderError {
-    let (kind, code, usual) = match status {
+/// Returns the kind, the code and the message of the error with this status.
+pub(super) fn usual_error(status: u16) -> (&'static str, Option<&'static str>, &'static str) {
+    match status {
         401 => (
             "invalid_request_error",
             Some("invalid_api_key"),
@@ -137,12 +193,5 @@ pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderEr
             "The server had an error while processing your request. Sorry about that!",
         ),
         _ => ("invalid_request_error", None, "Invalid request"),
-    };
-    let message = message.unwrap_or_else(|| usual.to_owned());
-    ProviderError {
-        status,
-        body: json!({
-            "error": { "message": message, "type": kind, "param": null, "code": code },
-        }),
     }
 }

@@ -4,66 +4,19 @@
 //! <https://platform.openai.com/docs/guides/function-calling>. Codex puts the tools of an MCP
 //! server into a namespace: a script names one of them `namespace.tool`.
 
-use std::collections::HashSet;
-
 use serde_json::{Value, json};
 
-use super::openai::{call_id, error_response, request::check_root};
-use super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
-use super::turn_frames::{TurnContext, TurnFrames};
+use super::turn_frames::{TurnContext, TurnFrames, named_event};
 use crate::mock_provider::script::{Step, StopReason};
-
-pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderError> {
-    let bad_request = |message: &str| Err(error_response(400, Some(message.to_owned())));
-    let key = request.header("authorization").unwrap_or_default();
-    if key.strip_prefix("Bearer ") != Some(KEY) {
-        return Err(error_response(401, None));
-    }
-    let body = request.body;
-    if text(&body["model"]).is_none() {
-        return bad_request("Missing required parameter: 'model'.");
-    }
-    if body["stream"] != true {
-        return bad_request("this provider only streams: `stream` must be true");
-    }
-    // A namespace contains tools.
-    let groups = array(&body["tools"]).iter();
-    for tool in groups.flat_map(|tool| [std::slice::from_ref(tool), array(&tool["tools"])].concat())
-    {
-        check_root(text(&tool["name"]).unwrap_or_default(), &tool["parameters"])?;
-    }
-    let items = array(&body["input"]);
-    if items.is_empty() && text(&body["input"]).is_none() {
-        return bad_request("Missing required parameter: 'input'.");
-    }
-    let mut calls = HashSet::new();
-    for item in items {
-        let id = item["call_id"].as_str().unwrap_or_default();
-        match item["type"].as_str() {
-            Some("function_call") => {
-                calls.insert(id);
-            }
-            Some("function_call_output") if !calls.remove(id) => {
-                return bad_request(&format!(
-                    "No tool call found for function call output with call_id {id}."
-                ));
-            }
-            _ => {}
-        }
-    }
-    match calls.iter().next() {
-        None => Ok(()),
-        Some(call) => bad_request(&format!("No tool output found for function call {call}.")),
-    }
-}
+use crate::provider_rules::Issued;
 
 /// Returns how many turns of the model are in the history: the items of one turn are consecutive.
-pub(super) fn turns_before(request: &ProviderRequest<'_>) -> usize {
+pub(super) fn turns_before(body: &Value) -> usize {
     let is_models = |item: &Value| {
         let kind = item["type"].as_str().unwrap_or_default();
         item["role"] == "assistant" || matches!(kind, "function_call" | "reasoning")
     };
-    let items = array(&request.body["input"]);
+    let items = body["input"].as_array().map_or(&[][..], Vec::as_slice);
     let begins_turn = |(index, item): &(usize, &Value)| {
         is_models(item) && (*index == 0 || !is_models(&items[index - 1]))
     };
@@ -71,35 +24,44 @@ pub(super) fn turns_before(request: &ProviderRequest<'_>) -> usize {
 }
 
 /// Encodes a turn as the events of a stream.
-pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
+pub(super) fn encode(context: &TurnContext<'_>, issued: &mut Issued) -> TurnFrames {
     let mut encoder = ItemEncoder {
+        response: json!({
+            "id": format!("resp_mock{:08}", issued.next_number()),
+            "object": "response",
+            "created_at": 1_694_268_190,
+            "status": "in_progress",
+            "model": context.request.model(),
+            "output": [],
+            "parallel_tool_calls": true,
+            "tool_choice": "auto",
+            "tools": [],
+        }),
         context,
+        issued,
         sequence: 0,
         output: Vec::new(),
+        is_open: false,
     };
-    let opening = vec![encoder.event(
-        "response.created",
-        json!({ "response": encoder.response("in_progress") }),
-    )];
-    let steps = context
-        .steps
-        .iter()
-        .map(|step| encoder.step(step))
-        .collect();
-    let closing = encoder.closing();
-    TurnFrames {
-        opening,
-        steps,
-        closing,
-    }
+    let opening = vec![
+        encoder.response_event("response.created"),
+        encoder.response_event("response.in_progress"),
+    ];
+    let mut frames = TurnFrames::new(context, opening, |step| encoder.step(step));
+    frames.closing = encoder.closing();
+    frames
 }
 
 /// Encodes the steps of a turn into output items.
 struct ItemEncoder<'a> {
     context: &'a TurnContext<'a>,
+    issued: &'a mut Issued,
+    response: Value,
     sequence: u64,
-    /// The items that have been sent.
+    /// The items so far, as clients send them back.
     output: Vec<Value>,
+    /// Whether more can be added to the last item.
+    is_open: bool,
 }
 
 impl ItemEncoder<'_> {
@@ -107,164 +69,198 @@ impl ItemEncoder<'_> {
         fields["type"] = json!(kind);
         fields["sequence_number"] = json!(self.sequence);
         self.sequence += 1;
-        format!("event: {kind}\ndata: {fields}\n\n")
+        named_event(&fields)
     }
 
-    fn response(&self, status: &str) -> Value {
-        json!({
-            "id": format!("resp_mock{:04}", self.context.number),
-            "object": "response",
-            "created_at": 1_694_268_190,
-            "status": status,
-            "model": self.context.request.model(),
-            "output": [],
-            "parallel_tool_calls": true,
-            "tool_choice": "auto",
-            "tools": [],
-        })
+    fn response_event(&mut self, kind: &str) -> String {
+        let response = json!({ "response": self.response });
+        self.event(kind, response)
+    }
+
+    /// Returns an event of the item that is open.
+    fn item_event(&mut self, kind: &str, mut fields: Value) -> String {
+        fields["output_index"] = json!(self.output.len() - 1);
+        fields["item_id"] = self.last()["id"].clone();
+        self.event(kind, fields)
+    }
+
+    fn last(&mut self) -> &mut Value {
+        self.output.last_mut().expect("an item is open")
     }
 
     fn step(&mut self, step: &Step) -> Vec<String> {
+        let accepted = self.context.accepted;
         match step {
+            Step::Thinking(_) if !accepted.thinks => Vec::new(),
             Step::Thinking(text) => {
-                let summary = json!([{ "type": "summary_text", "text": text }]);
-                let item =
-                    json!({ "type": "reasoning", "id": self.item_id("rs"), "summary": summary });
-                self.whole_item(item)
+                let mut frames = self.open("reasoning", json!({ "summary": [] }));
+                if accepted.shows_thinking {
+                    frames.extend(self.summary(text));
+                }
+                frames
             }
-            Step::Text(text) => self.message(text),
-            Step::Call { call, tool } => {
+            Step::Text(text) => {
+                let phase = match self.context.turn.calls() {
+                    0 => "final_answer",
+                    _ => "commentary",
+                };
+                let start = json!({
+                    "status": "in_progress", "role": "assistant", "phase": phase, "content": [],
+                });
+                let mut frames = self.open("message", start);
+                frames.extend(self.text(text));
+                frames
+            }
+            Step::Call { tool, .. } => {
+                let mut frames = self.close();
                 let (namespace, name) = match tool.rsplit_once('.') {
                     Some((namespace, name)) => (Some(namespace), name),
                     None => (None, tool.as_str()),
                 };
-                let mut item = json!({
-                    "type": "function_call",
-                    "id": self.item_id("fc"),
-                    "call_id": call_id(self.context.number, *call),
-                    "name": name,
-                    "arguments": "",
-                    "status": "in_progress",
+                let mut start = json!({
+                    "call_id": format!("call_mock{:08}", self.issued.next_number()),
+                    "name": name, "arguments": "", "status": "in_progress",
                 });
                 if let Some(namespace) = namespace {
-                    item["namespace"] = json!(namespace);
+                    start["namespace"] = json!(namespace);
                 }
-                self.output.push(item.clone());
-                let index = self.output.len() - 1;
-                let fields = json!({ "output_index": index, "item": item });
-                vec![self.event("response.output_item.added", fields)]
+                frames.extend(self.open("function_call", start));
+                frames
             }
             Step::Arguments { piece, .. } => {
-                let index = self.output.len() - 1;
-                let item = &mut self.output[index];
-                let before = item["arguments"].as_str().unwrap_or_default();
-                item["arguments"] = json!(format!("{before}{piece}"));
-                let fields =
-                    json!({ "output_index": index, "item_id": item["id"], "delta": piece });
-                vec![self.event("response.function_call_arguments.delta", fields)]
+                append(&mut self.last()["arguments"], piece);
+                let delta = json!({ "delta": piece });
+                vec![self.item_event("response.function_call_arguments.delta", delta)]
             }
         }
     }
 
-    fn message(&mut self, text: &str) -> Vec<String> {
-        let part = json!({ "type": "output_text", "text": text, "annotations": [] });
-        let item = json!({
-            "type": "message",
-            "id": self.item_id("msg"),
-            "role": "assistant",
-            "status": "completed",
-            "content": [part],
-        });
-        let index = self.output.len();
-        let position = json!({ "output_index": index, "item_id": item["id"], "content_index": 0 });
-        let with = |key: &str, value: Value| {
-            let mut fields = position.clone();
-            fields[key] = value;
-            fields
-        };
-        let mut empty = item.clone();
-        empty["content"] = json!([]);
-        let added = json!({ "output_index": index, "item": empty });
-        let done = json!({ "output_index": index, "item": item });
-        self.output.push(item);
-        vec![
-            self.event("response.output_item.added", added),
-            self.event(
-                "response.content_part.added",
-                with(
-                    "part",
-                    json!({ "type": "output_text", "text": "", "annotations": [] }),
-                ),
-            ),
-            self.event("response.output_text.delta", with("delta", json!(text))),
-            self.event("response.output_text.done", with("text", json!(text))),
-            self.event("response.content_part.done", with("part", part)),
-            self.event("response.output_item.done", done),
-        ]
-    }
-
-    /// Sends an item at once.
-    fn whole_item(&mut self, item: Value) -> Vec<String> {
-        let index = self.output.len();
-        let fields = json!({ "output_index": index, "item": item });
-        self.output.push(item);
-        vec![
-            self.event("response.output_item.added", fields.clone()),
-            self.event("response.output_item.done", fields),
-        ]
-    }
-
-    fn closing(&mut self) -> Vec<String> {
+    fn summary(&mut self, text: &str) -> Vec<String> {
         let mut frames = Vec::new();
-        for index in 0..self.output.len() {
-            if self.output[index]["type"] != "function_call" {
-                continue;
-            }
-            self.output[index]["status"] = json!("completed");
-            let item = self.output[index].clone();
-            let done = json!({ "output_index": index, "item_id": item["id"],
-                "arguments": item["arguments"] });
-            frames.push(self.event("response.function_call_arguments.done", done));
-            let done = json!({ "output_index": index, "item": item });
-            frames.push(self.event("response.output_item.done", done));
+        if self.last()["summary"] == json!([]) {
+            let part = json!({ "type": "summary_text", "text": "" });
+            self.last()["summary"] = json!([part]);
+            let added = json!({ "summary_index": 0, "part": part });
+            frames.push(self.item_event("response.reasoning_summary_part.added", added));
         }
-        let tokens = self.context.turn.usage;
-        let (kind, status, reason) = match self.context.turn.stop {
-            StopReason::Natural => ("response.completed", "completed", None),
-            StopReason::Length => (
-                "response.incomplete",
-                "incomplete",
-                Some("max_output_tokens"),
-            ),
-            StopReason::Refusal => ("response.incomplete", "incomplete", Some("content_filter")),
-        };
-        let mut response = self.response(status);
-        response["output"] = json!(self.output);
-        response["usage"] = json!({
-            "input_tokens": tokens.input,
-            "input_tokens_details": { "cached_tokens": 0 },
-            "output_tokens": tokens.output,
-            "output_tokens_details": { "reasoning_tokens": 0 },
-            "total_tokens": tokens.input + tokens.output,
-        });
-        if let Some(reason) = reason {
-            response["incomplete_details"] = json!({ "reason": reason });
-        }
-        frames.push(self.event(kind, json!({ "response": response })));
+        append(&mut self.last()["summary"][0]["text"], text);
+        let delta = json!({ "summary_index": 0, "delta": text });
+        frames.push(self.item_event("response.reasoning_summary_text.delta", delta));
         frames
     }
 
-    fn item_id(&self, prefix: &str) -> String {
-        format!(
-            "{prefix}_mock{:04}{:04}",
-            self.context.number,
-            self.output.len()
-        )
+    fn text(&mut self, text: &str) -> Vec<String> {
+        let mut frames = Vec::new();
+        if self.last()["content"] == json!([]) {
+            let part =
+                json!({ "type": "output_text", "text": "", "annotations": [], "logprobs": [] });
+            self.last()["content"] = json!([part]);
+            let added = json!({ "content_index": 0, "part": part });
+            frames.push(self.item_event("response.content_part.added", added));
+        }
+        append(&mut self.last()["content"][0]["text"], text);
+        let delta = json!({ "content_index": 0, "delta": text, "logprobs": [] });
+        frames.push(self.item_event("response.output_text.delta", delta));
+        frames
+    }
+
+    /// Begins an item unless one of its kind is open.
+    fn open(&mut self, kind: &str, mut start: Value) -> Vec<String> {
+        if self.is_open && self.last()["type"] == kind {
+            return Vec::new();
+        }
+        let mut frames = self.close();
+        let prefix = match kind {
+            "reasoning" => "rs",
+            "message" => "msg",
+            _ => "fc",
+        };
+        start["type"] = json!(kind);
+        start["id"] = json!(format!("{prefix}_mock{:08}", self.issued.next_number()));
+        self.is_open = true;
+        let added = json!({ "output_index": self.output.len(), "item": start });
+        self.output.push(start);
+        frames.push(self.event("response.output_item.added", added));
+        frames
+    }
+
+    /// Ends the item that is open.
+    fn close(&mut self) -> Vec<String> {
+        if !std::mem::take(&mut self.is_open) {
+            return Vec::new();
+        }
+        let mut frames = Vec::new();
+        match self.last()["type"].as_str() {
+            Some("reasoning") => {
+                let number = self.issued.next_number();
+                self.last()["encrypted_content"] = json!(format!("gAAAAAmock{number:08}"));
+                if let Some(part) = self.last()["summary"].get(0).cloned() {
+                    let text = json!({ "summary_index": 0, "text": part["text"] });
+                    let part = json!({ "summary_index": 0, "part": part });
+                    frames.push(self.item_event("response.reasoning_summary_text.done", text));
+                    frames.push(self.item_event("response.reasoning_summary_part.done", part));
+                }
+            }
+            Some("message") => {
+                self.last()["status"] = json!("completed");
+                let part = self.last()["content"][0].clone();
+                let text = json!({ "content_index": 0, "text": part["text"], "logprobs": [] });
+                let part = json!({ "content_index": 0, "part": part });
+                frames.push(self.item_event("response.output_text.done", text));
+                frames.push(self.item_event("response.content_part.done", part));
+            }
+            _ => {
+                self.last()["status"] = json!("completed");
+                let arguments = json!({ "arguments": self.last()["arguments"] });
+                frames.push(self.item_event("response.function_call_arguments.done", arguments));
+            }
+        }
+        let issued = &mut self.issued.responses;
+        issued.add(self.context.request.body, &self.output);
+        let index = self.output.len() - 1;
+        let done = json!({ "output_index": index, "item": self.output[index] });
+        frames.push(self.event("response.output_item.done", done));
+        frames
+    }
+
+    fn closing(&mut self) -> Vec<String> {
+        let mut frames = self.close();
+        let tokens = self.context.turn.usage;
+        let reason = match self.context.turn.stop {
+            StopReason::Natural => None,
+            StopReason::Length => Some("max_output_tokens"),
+            StopReason::Refusal => Some("content_filter"),
+        };
+        let status = match reason {
+            None => "completed",
+            Some(_) => "incomplete",
+        };
+        self.response["status"] = json!(status);
+        self.response["output"] = json!(self.output);
+        self.response["usage"] = json!({
+            "input_tokens": tokens.input,
+            "input_tokens_details": { "cached_tokens": tokens.cached, "cache_write_tokens": 0 },
+            "output_tokens": tokens.output,
+            "output_tokens_details": { "reasoning_tokens": tokens.thinking },
+            "total_tokens": tokens.input + tokens.output,
+        });
+        if let Some(reason) = reason {
+            self.response["incomplete_details"] = json!({ "reason": reason });
+        }
+        frames.push(self.response_event(&format!("response.{status}")));
+        frames
     }
 }
 
+/// Adds a piece to a text.
+fn append(text: &mut Value, piece: &str) {
+    let before = text.as_str().unwrap_or_default();
+    *text = json!(format!("{before}{piece}"));
+}
+
 pub(super) fn stream_error() -> String {
-    let error = json!({ "type": "error", "code": "server_error", "param": null,
-        "message": "The server had an error while processing your request. Sorry about that!" });
-    format!("event: error\ndata: {error}\n\n")
+    named_event(
+        &json!({ "type": "error", "code": "server_error", "param": null,
+        "message": "The server had an error while processing your request. Sorry about that!" }),
+    )
 }

@@ -19,7 +19,7 @@ const LONG_ANSWERS: Arguments<'_> = Arguments {
 const MAX_OUTPUT_TOKENS: u64 = 100_000;
 
 /// Receives the messages that the bridge sent before it read the cancel.
-async fn drain(page: &QueryPage) {
+pub(super) async fn drain(page: &QueryPage) {
     while page.try_next_query_message().await.is_some() {}
 }
 

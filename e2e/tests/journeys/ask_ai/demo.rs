@@ -51,12 +51,14 @@ impl Demo {
         let key = folder.path().join("key");
         std::fs::write(&key, MockProvider::KEY).unwrap();
         let arguments = [
-            &format!("--agent-provider={}", format.name()),
+            &format!("--agent-provider={}", format.provider()),
             &"--agent-model=the-played-one".to_owned(),
             &format!("--agent-base-url={}", provider.base_url(format)),
             &format!("--agent-api-key-file={}", key.display()),
         ];
-        let arguments = [&arguments.map(String::as_str), more_arguments].concat();
+        let api = format.openai_api().map(|api| ["--agent-openai-api", api]);
+        let api = api.as_ref().map_or(&[][..], |api| &api[..]);
+        let arguments = [&arguments.map(String::as_str), api, more_arguments].concat();
         let mut bed = TestBed::demo_with(&arguments).await;
         let browser = Browser::open().await;
         let source = json!({ "source": RECORD_QUERY_MESSAGES });

@@ -27,3 +27,16 @@ pub struct TokenUsage {
     /// The tokens of the output that the model used to think.
     pub thinking: u64,
 }
+
+impl TokenUsage {
+    /// Returns the sum of two counts.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.saturating_add(other.cached),
+            thinking: self.thinking.saturating_add(other.thinking),
+        }
+    }
+}

@@ -150,6 +150,7 @@ fn is_agent_code(code: &ErrorCode) -> bool {
             | ErrorCode::ModelStreamBroken
             | ErrorCode::ModelStreamUnfinished
             | ErrorCode::ModelArgumentsCutOff
+            | ErrorCode::ModelCallInvalid
             | ErrorCode::ModelRefused
             | ErrorCode::ModelLengthReached
             | ErrorCode::ModelAnswerEmpty
