@@ -1,16 +1,18 @@
 //! llama.cpp's own HTTP server, as a real server of a model beside the mock provider.
 
+use std::net::SocketAddr;
+
 use serde_json::Value;
 use tokio::process::Command;
 
 use crate::clients::http;
-use crate::{Format, ProcessGroup, program_paths, with_deadline};
+use crate::{Format, Meter, ProcessGroup, program_paths, with_deadline};
 
 /// A running server of llama.cpp, which stops when this is dropped.
 ///
 /// Its model needs no weights: what it answers is in a table (`e2e/llama-cpp/table_model.py`), so
-/// that its answers are exact. Requests are parsed, queued, constrained by the grammars of tools,
-/// streamed and counted by llama.cpp itself.
+/// that its answers are exact. With `--model smollm2` it is a small trained model. Requests are
+/// parsed, queued, constrained by grammars, streamed and counted by llama.cpp itself.
 #[derive(Debug)]
 pub struct LlamaCpp {
     process: ProcessGroup,
@@ -19,7 +21,7 @@ pub struct LlamaCpp {
 }
 
 impl LlamaCpp {
-    /// The formats that it serves and the agent supports.
+    /// The formats that it serves and that most tests ask it in. It also has OpenAI's Responses.
     pub const FORMATS: [Format; 2] = [Format::OpenAi, Format::Anthropic];
 
     /// Starts a server on a free port, with more arguments for `e2e/llama-cpp/server.py`.
@@ -35,8 +37,29 @@ impl LlamaCpp {
 
     /// Returns the base URL of its API in this format.
     pub fn base_url(&self, format: Format) -> String {
-        assert!(Self::FORMATS.contains(&format), "{format:?}");
+        assert_ne!(format, Format::Gemini);
         format!("{}{}", self.url, format.base_path())
+    }
+
+    /// Returns the address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        let (_, address) = self.url.rsplit_once('/').unwrap();
+        address.parse().unwrap()
+    }
+
+    /// Returns a meter for the resources of the server.
+    pub fn meter(&self) -> Meter {
+        self.process.meter()
+    }
+
+    /// Sends a request to a path of its API, past the agent, and returns the whole answer.
+    pub async fn post(&self, path: &str, body: &Value) -> Value {
+        let answer = async {
+            let url = format!("{}{path}", self.url);
+            let response = http().post(url).json(body).send().await.unwrap();
+            response.json().await.unwrap()
+        };
+        with_deadline(format!("an answer to {path}"), answer).await
     }
 
     /// Kills the server like a crash.

@@ -1,10 +1,12 @@
-//! The real server of llama.cpp, with both APIs that it shares with the agent. What the model
-//! answers is described in `e2e/llama-cpp/table_model.py`.
+//! The real server of llama.cpp, with the APIs that it shares with the agent. What the model
+//! answers is described in `e2e/llama-cpp/table_model.py`; [`trained_model`] asks SmolLM2 instead.
 
 mod answers;
 mod cancellation;
 mod failures;
 mod load;
+mod local_model;
+mod trained_model;
 
 use e2e::{AgentEndpoint, AgentService, Format, LlamaCpp, PageTool, QueryPage, TestBed};
 
@@ -39,12 +41,22 @@ impl LlamaCppTestBed {
 
     async fn start_with(format: Format, arguments: Arguments<'_>) -> Self {
         let server = LlamaCpp::start(arguments.server).await;
+        let url = server.base_url(format);
+        Self::start_at(server, &url, format, arguments).await
+    }
+
+    /// Starts the test bed of a running server, which the agent reaches at this URL.
+    async fn start_at(
+        server: LlamaCpp,
+        url: &str,
+        format: Format,
+        arguments: Arguments<'_>,
+    ) -> Self {
         let endpoint = AgentEndpoint::reserve();
         let bridge = endpoint.start_bridge(arguments.bridge).await;
-        let url = server.base_url(format);
         let agent = arguments.agent;
         let agent =
-            AgentService::start_with_base_url(&endpoint, &bridge, format, &url, KEY, agent).await;
+            AgentService::start_with_base_url(&endpoint, &bridge, format, url, KEY, agent).await;
         Self {
             server,
             bridge,

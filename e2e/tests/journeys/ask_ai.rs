@@ -2,6 +2,7 @@
 //! the board changes. The model is a mock, in the formats of four providers.
 
 mod demo;
+mod local_model;
 
 use e2e::{
     BreakMode, ColorScheme, ExchangeOutcome, Format, MockProvider, PlainHttp, Script, TestBed, Turn,

@@ -1,5 +1,5 @@
-//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `fuzz`, `dependencies`, `sdk`,
-//! `api` and `lint`.
+//! The project's commands: `cargo xtask demo`, `test`, `clients`, `provider-types`, `bench`, `fuzz`,
+//! `dependencies`, `sdk`, `api` and `lint`.
 //!
 //! Each command is a list of steps. A step prints what it does and how long it took, does nothing
 //! if its inputs have not changed since its last run, and fails with one sentence that describes
@@ -8,9 +8,10 @@
 //! that all checkouts share it.
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
-//! [`api`], [`demo`], [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium` and `postgres`, which
-//! install what it needs), [`clients`] (with `client_table`), [`bench`](mod@bench), [`fuzz`] and
-//! [`dependencies`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and `folder`.
+//! [`api`], [`demo`] (with `local_model`), [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium` and `postgres`, which
+//! install what it needs), [`clients`] (with `client_table`), [`provider_types`], [`bench`](mod@bench),
+//! [`fuzz`] and [`dependencies`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and
+//! `folder`.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod api;
@@ -21,6 +22,7 @@ pub mod dependencies;
 pub mod fuzz;
 pub mod lint;
 pub mod lowdefy;
+pub mod provider_types;
 pub mod sdk;
 pub mod test;
 pub mod wasm_toolchain;
@@ -32,6 +34,7 @@ mod document;
 mod fingerprint;
 mod folder;
 mod install;
+mod local_model;
 mod lock;
 mod node;
 mod page_tools_pages;

@@ -4,7 +4,10 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Workspace, api, bench, clients, demo, dependencies, fuzz, lint, lowdefy, sdk, test};
+use xtask::{
+    Workspace, api, bench, clients, demo, dependencies, fuzz, lint, lowdefy, provider_types, sdk,
+    test,
+};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's commands")]
@@ -16,14 +19,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum Task {
     /// Build what the demo needs and start it; further arguments go to the demo
-    Demo {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
+    Demo(demo::Options),
     /// Install what the tests need and run every test, but those of native windows
     Test(test::Options),
     /// Run third-party MCP clients and write what they did into docs/clients.md
     Clients(clients::Options),
+    /// Check the requests of the agent with the types of the providers' SDKs
+    ProviderTypes(provider_types::Options),
     /// Measure the cost of calls and pages and write it into docs/benchmarks.md
     Bench(bench::Options),
     /// Search for inputs that break the targets in e2e/fuzz, and add new ones to their corpora
@@ -42,9 +44,10 @@ enum Task {
 fn main() -> ExitCode {
     let workspace = Workspace::here();
     let result = match Cli::parse().command {
-        Task::Demo { arguments } => demo::start(&workspace, &arguments),
+        Task::Demo(options) => demo::start(&workspace, &options),
         Task::Test(options) => return exit_code(test::run(&workspace, &options)),
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
+        Task::ProviderTypes(options) => provider_types::check(&workspace, &options),
         Task::Bench(options) => bench::run(&workspace, &options),
         Task::Fuzz(options) => fuzz::start(&workspace, &options),
         Task::Dependencies(options) => dependencies::check(&workspace, &options),

