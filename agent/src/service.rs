@@ -11,7 +11,6 @@ use agent_tools::mcp::{self, LoadedServers};
 use agent_tools::{AuditLog, Metrics, Records, SourceLimits, Sources};
 use bridge_edge::connections::Listener;
 use bridge_edge::{HostOriginPolicy, TokenHash};
-use chrono::Utc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +24,7 @@ use crate::credential::{self, CredentialError};
 use crate::http::{self, AgentState};
 use crate::model::{self, Model, ModelSettings};
 use crate::queries::{BodyMemory, QueriesConfig, RunningQueries};
+use crate::spending;
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -227,7 +227,7 @@ fn check_budgets(
     if let Some(warning) = budgets.warning() {
         tracing::warn!("{warning}");
     }
-    let today = Utc::now().date_naive();
+    let today = spending::today();
     let mut models = profile_models.values().chain([model]);
     match models.find(|model| model.price(today).is_none()) {
         Some(model) => Err(StartError::Price(model.name().to_owned())),

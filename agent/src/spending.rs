@@ -24,7 +24,7 @@ const MAX_USERS: usize = 100_000;
 /// How long a turn waits for others. Most turns end within it.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// After which time the page reads that its query waits. A shorter wait is hardly noticed.
+/// The delay before the page reads that its query waits. A shorter wait is hardly noticed.
 pub(crate) const WAIT_NOTED_AFTER: Duration = Duration::from_secs(1);
 
 /// Returns the day by which prices and budgets are counted.

@@ -121,17 +121,6 @@ impl AgentService {
         Self::start_process(endpoint, &bed.url(), command, arguments).await
     }
 
-    /// Starts an agent without a language model.
-    pub async fn start_scripted(
-        endpoint: &AgentEndpoint,
-        bed: &TestBed,
-        arguments: &[&str],
-    ) -> Self {
-        let mut command = Command::new(program_paths::agent());
-        command.args(["--provider", "commands"]);
-        Self::start_process(endpoint, &bed.url(), command, arguments).await
-    }
-
     pub(crate) async fn start_process(
         endpoint: &AgentEndpoint,
         bridge: &str,

@@ -10,7 +10,7 @@
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod gemini;
 mod openai;
 mod request;

@@ -83,18 +83,23 @@ impl<'a> SelectedCalls<'a> {
         budget: &mut Budget<'_>,
     ) -> Self {
         let mut selected = Self::default();
+        let mut changing = Vec::new();
         for call in calls {
             // A tool that only reads may be called until a status changes.
-            let repeated = if catalog.is_read_only(&call.call.tool) {
+            let is_read_only = catalog.is_read_only(&call.call.tool);
+            let repeated = if is_read_only {
                 None
             } else {
-                repeated.refusal(call.call, &selected.granted)
+                repeated.refusal(call.call, &changing)
             };
             let repeated = repeated.map(|reason| Rejection::of_repeated(&reason));
             if let Some(rejection) = repeated.or_else(|| Rejection::of_unreadable(call.call)) {
                 selected.rejected.push((call, rejection));
             } else if budget.reserve_call() {
                 selected.granted.push(call);
+                if !is_read_only {
+                    changing.push(call);
+                }
             } else {
                 selected.has_excess = true;
                 let rejection = Rejection::of_excess(budget.max_calls());

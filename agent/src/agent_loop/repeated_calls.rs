@@ -3,21 +3,21 @@
 use super::indexed_call::IndexedCall;
 use crate::model::{CallResult, ModelCall};
 
-/// From which of equal calls in a row on the model gets a note with the result.
+/// The number of equal calls in a row from which the model gets a note with the result.
 const NOTED_FROM: usize = 3;
 
-/// How many equal calls in a row are made of a tool that may change something, after the model has read a
+/// Maximum number of equal calls in a row to a tool that may change something, once the model has read a
 /// note. A person who wants more asks again.
 const MAX_EQUAL: usize = 10;
 
 /// Counts equal calls in a row. Their results do not matter: a tool that adds something returns a new id
 /// each time.
 #[derive(Debug, Default)]
-pub(super) struct RepeatedCalls(Option<Row>);
+pub(super) struct RepeatedCalls(Option<EqualCalls>);
 
 /// Equal calls in a row.
 #[derive(Debug)]
-struct Row {
+struct EqualCalls {
     call: ModelCall,
     count: usize,
     last_result: CallResult,
@@ -45,21 +45,21 @@ impl RepeatedCalls {
     pub(super) fn record(&mut self, call: &ModelCall, result: &CallResult) -> Option<String> {
         let row = self.0.take().filter(|row| is_same_call(&row.call, call));
         let row = match row {
-            Some(row) => Row {
+            Some(row) => EqualCalls {
                 count: row.count + 1,
                 has_equal_results: row.has_equal_results
                     && is_same_result(&row.last_result, result),
                 last_result: result.clone(),
                 ..row
             },
-            None => Row {
+            None => EqualCalls {
                 call: call.clone(),
                 count: 1,
                 last_result: result.clone(),
                 has_equal_results: true,
             },
         };
-        let Row { count, .. } = row;
+        let EqualCalls { count, .. } = row;
         let results = if row.has_equal_results {
             "The results are the same."
         } else {

@@ -70,6 +70,8 @@ pub(super) struct AgentLoop<'a> {
     /// The calls that the model has requested so far, rejected ones included.
     call_count: usize,
     repeated_calls: RepeatedCalls,
+    /// Calls of tools that only read, which do not end the row of other calls.
+    repeated_reads: RepeatedCalls,
     corrections: usize,
     shortenings: usize,
     history: History<'a>,
@@ -106,6 +108,7 @@ impl<'a> AgentLoop<'a> {
             last_turn_reason: None,
             call_count: 0,
             repeated_calls: RepeatedCalls::default(),
+            repeated_reads: RepeatedCalls::default(),
             corrections: 0,
             shortenings: 0,
             history: History::new(earlier, &input.state.transcript),
@@ -331,7 +334,9 @@ impl<'a> AgentLoop<'a> {
 
     /// Returns a digest of the user. A model needs no name.
     fn user_digest(&self) -> Arc<str> {
-        let user = self.input.caller.map_or("", |caller| &*caller.user);
+        // A page can make itself any number of users.
+        let known = self.input.caller.filter(|caller| !caller.self_made);
+        let user = known.map_or("", |caller| &*caller.user);
         let digest = Digest::new("mcp-web-agent: user of a turn, version 1");
         digest.with(user).to_hex().into()
     }
@@ -444,8 +449,13 @@ impl<'a> AgentLoop<'a> {
             .run_parallel(&selected.granted, &mut results, &mut self.call_log)
             .await?;
         for call in selected.granted {
+            let row = if self.catalog.is_read_only(&call.call.tool) {
+                &mut self.repeated_reads
+            } else {
+                &mut self.repeated_calls
+            };
             if let Some(result) = &mut results[call.index]
-                && let Some(note) = self.repeated_calls.record(call.call, result)
+                && let Some(note) = row.record(call.call, result)
             {
                 self.boundary.append_note(&mut result.notes, &note);
             }

@@ -51,6 +51,8 @@ pub(super) async fn collect_turn(
         }
     };
     drop(events);
+    // A frontend that reads slowly must not hold back the budget of others.
+    meter.settle();
     sink.flush().await;
     result
 }

@@ -120,6 +120,14 @@ impl<'a> TurnMeter<'a> {
         }
     }
 
+    /// Counts what the turn has cost, and ends its reservation.
+    pub(super) fn settle(&mut self) {
+        self.end_attempt();
+        if let Some(reservation) = self.reservation.take() {
+            reservation.settle(self.query.today(), self.used.cost());
+        }
+    }
+
     /// Ends the turn. Returns its tokens, those of all attempts.
     pub(super) fn close(mut self) -> TokenUsage {
         self.end_attempt();
@@ -160,11 +168,8 @@ impl<'a> TurnMeter<'a> {
 
 impl Drop for TurnMeter<'_> {
     fn drop(&mut self) {
-        self.end_attempt();
+        self.settle();
         self.query.add_turn(self.model, &self.used);
-        if let Some(reservation) = self.reservation.take() {
-            reservation.settle(self.query.today(), self.used.cost());
-        }
     }
 }
 

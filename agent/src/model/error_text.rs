@@ -8,6 +8,9 @@ use serde_json::Value;
 /// characters.
 const MAX_CHARS: usize = 220;
 
+/// The beginnings of what servers repeat without quotes: llama.cpp of an answer, vLLM of a request.
+const UNQUOTED: [&str; 3] = ["parse input at pos", "messages=", "tools="];
+
 /// The maximum length of a quoted name that may be logged.
 const MAX_NAME_BYTES: usize = 64;
 
@@ -60,6 +63,8 @@ pub(super) fn redact(text: &str, key: Option<&Secret>) -> Option<String> {
 /// Leaves out what a text quotes, because it may be words of the conversation. Names in quotes, such as
 /// those of fields and models, stay.
 pub(super) fn without_quotations(text: &str) -> String {
+    let quoting = UNQUOTED.iter().filter_map(|begin| text.find(begin));
+    let text = &text[..quoting.min().unwrap_or(text.len())];
     let mut kept = String::new();
     let mut rest = text;
     while let Some((before, quote, after)) = split_at_quote(rest) {
@@ -162,6 +167,7 @@ mod tests {
                 "in '…' and \"…\" there",
             ),
             ("'it''s \"so\" there' ends", "'it''…' ends"),
+            ("Failed to parse input at pos 13: my words", "Failed to "),
             ("never ends: 'my words", "never ends: '…"),
             (
                 "Unsupported value: 'reasoning_effort' does not support 'high' with `gpt-6.2-sol`",

@@ -179,8 +179,9 @@ impl ErrorMapper {
                 retry: RetryDecision::Backoff,
             };
         }
-        let failure = self.stream_broken(&format!("the connection was lost: {cause}"));
-        AttemptError::permanent(failure.with_loggable_message())
+        let failure = self.stream_broken("the connection was lost");
+        let log_message = format!("{}: {cause}", failure.message);
+        AttemptError::permanent(failure.with_log_message(log_message))
     }
 
     fn unauthorized(&self, status: u16, text: Option<String>) -> AgentFailure {
@@ -285,8 +286,8 @@ impl ErrorMapper {
         }
         let failure = self.stream_broken("it stopped before its end");
         let reason = error_text::redact(reason, self.key.as_ref()).unwrap_or_default();
-        let log_message = format!("{}: {reason}", failure.message);
-        failure.with_log_message(log_message)
+        tracing::debug!(model = %self.label, reason, "the model has stopped");
+        failure.with_loggable_message()
     }
 
     /// Creates the failure for a response that cannot be parsed.
@@ -359,7 +360,7 @@ impl ErrorMapper {
     }
 
     /// Creates a failure. The text of the provider is only in the log: it can name the operator's
-    /// account, and tells a user nothing that a user can do. What it quotes may be of the conversation,
+    /// account, and names nothing that a user can do. What it quotes may be of the conversation,
     /// so that the log has it only at the level at which it shows conversations.
     fn failure(&self, code: ErrorCode, problem: &str, text: Option<String>) -> AgentFailure {
         let problem = format!("{} {problem}", self.subject);

@@ -19,7 +19,7 @@ use futures_util::stream::{self, BoxStream};
 use http::HeaderValue;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, Url};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 mod endpoint;
 mod refused_parts;
@@ -52,17 +52,24 @@ const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// Gemini has no last event, and some servers with chat completions send none.
 const AFTER_STOP: Duration = Duration::from_secs(5);
 
+/// How long a connection may take. A provider that cannot be reached costs nothing, and is tried again.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the body of an error is read.
+const ERROR_WITHIN: Duration = Duration::from_secs(10);
+
 /// How much of the body of an error is read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// The default time before the first output of most turns.
 const TIME_TO_BEGIN: Duration = Duration::from_secs(60);
 
-/// That of a model that always thinks: not every API sends anything in the meantime.
+/// The default time before the first output of a model that always thinks: not every API sends anything in
+/// the meantime.
 const TIME_TO_THINK: Duration = Duration::from_secs(300);
 
-/// That of an answer with a format at Anthropic, which compiles the grammar of a new schema for up to 180
-/// seconds.
+/// The default time before the first output of an answer with a format at Anthropic, which compiles the
+/// grammar of a new schema for up to 180 seconds.
 const TIME_FOR_GRAMMAR: Duration = Duration::from_secs(200);
 
 /// The provider and model to use, with the key.
@@ -110,7 +117,11 @@ impl HostedModel {
         } = access;
         let (url, is_official) = endpoint::choose(provider, settings.base_url.as_ref());
         let api = settings.api(provider, is_official);
-        let client = http_client::build(&url).map_err(|cause| {
+        let client = http_client::builder(&url).and_then(|client| {
+            let client = client.connect_timeout(CONNECT_WITHIN).build();
+            client.map_err(|error| http_client::last_cause(&error))
+        });
+        let client = client.map_err(|cause| {
             let message = format!("no connection to {provider} can be made: {cause}");
             AgentFailure::new(ErrorCode::ModelUnavailable, message)
         })?;
@@ -275,7 +286,7 @@ impl Server {
                     ..response
                 });
             }
-            let body = timeout_at(started + within, read_error(response)).await;
+            let body = timeout(ERROR_WITHIN, read_error(response)).await;
             let body = body.unwrap_or_default();
             // Without thoughts of earlier queries, those of this one may be refused.
             let is_earlier = |it: &Refusal| it.capability == Capability::EarlierThoughts;

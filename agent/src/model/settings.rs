@@ -250,7 +250,7 @@ fn base_url(text: &str) -> Result<Url, String> {
     if !is_plain || !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(invalid());
     }
-    // The adapters append their paths.
+    // Without it, `Url::join` would replace the last segment.
     if !url.path().ends_with('/') {
         let path = format!("{}/", url.path());
         url.set_path(&path);

@@ -66,7 +66,7 @@ pub(super) struct ServerState {
 /// Which requests are answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RequestPolicy {
-    /// Those that the provider accepts. Its chat completions are those of this server.
+    /// Requests that the provider accepts. Its chat completions are those of this server.
     ByRules(ChatServer),
     /// All, also those that a client for a later version of the API sends.
     All,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::server::{RequestPolicy, ServerState};
 use super::{Format, MockProvider, Script, Turn};
+use crate::provider_rules::fields::text;
 use crate::provider_rules::{ChatServer, ProviderRequest, Refusal, rule_sources};
 
 /// A provider without its HTTP server.
@@ -98,11 +99,6 @@ fn verdict(server: ChatServer, format: Format, body: &Value) -> &'static str {
         Ok(accepted) => accepted.effects.first().copied().unwrap_or("ok"),
         Err(refusal) => refusal.rule,
     }
-}
-
-/// Returns a text field, or an empty text.
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_default()
 }
 
 /// A request that is accepted, in the shape of this API.

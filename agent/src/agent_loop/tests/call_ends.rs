@@ -220,6 +220,30 @@ async fn calls_that_only_read_get_notes_but_are_never_refused() {
 }
 
 #[tokio::test]
+async fn reads_between_equal_calls_do_not_end_their_row() {
+    const PAIRS: usize = 12;
+    const MADE: usize = 10;
+    let mut status = tool_definition("get_status");
+    status["annotations"] = json!({ "readOnlyHint": true });
+    let mut bed = TestBed::with_query(&[status, tool_definition("add")], json!({})).await;
+    let pairs = (0..PAIRS).flat_map(|_| [calls(&["add"]), calls(&["get_status"])]);
+    let model = FakeModel::new(pairs.chain([done()]).collect::<Vec<_>>());
+    let serve = async |page: &mut Page| {
+        for _ in 0..PAIRS + MADE {
+            page.serve_call(json!("added")).await;
+        }
+    };
+    let limits = AgentLimits {
+        max_rounds: 3 * PAIRS,
+        ..AgentLimits::default()
+    };
+    let (answer, progress) = bed.answer(&model, &limits, serve).await;
+    answer.unwrap();
+    let refused = ends(&progress).into_iter().filter(|(_, it)| *it != "ok");
+    assert_eq!(refused.count(), PAIRS - MADE);
+}
+
+#[tokio::test]
 async fn calls_of_a_turn_that_ends_the_query_have_their_ends() {
     for (query, max_rounds, turns, code) in [
         (

@@ -9,9 +9,9 @@ use crate::model::capabilities::{Capability, SwitchedOff};
 use crate::model::refusals::{Refusal, Scope};
 use crate::model::{ModelTurn, TurnRequest};
 
-/// After how many users whose queries show that a server lacks a part it is left out for all. Each of them
-/// may have chosen words that are the reason.
-const MAX_USERS: usize = 3;
+/// The number of users whose queries must show that a server lacks a part, before it is left out for all.
+/// Each user may have chosen words that are the reason.
+const USERS_FOR_ALL: usize = 3;
 
 /// The parts that a server has refused or ignored.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct RefusedParts {
     enforces_formats: bool,
     /// The capabilities that are switched off for all queries.
     pub(super) for_all: SwitchedOff,
-    /// The users whose queries show that the server lacks a capability, at most [`MAX_USERS`] for each.
+    /// The users whose queries show that the server lacks a capability, at most [`USERS_FOR_ALL`] for each.
     users: Mutex<Vec<(Capability, Arc<str>)>>,
 }
 
@@ -117,11 +117,11 @@ impl RefusedParts {
             count += 1;
             is_known |= *user == query.user;
         }
-        if !is_known && count < MAX_USERS {
+        if !is_known && count < USERS_FOR_ALL {
             users.push((capability, Arc::clone(&query.user)));
             count += 1;
         }
-        count >= MAX_USERS
+        count >= USERS_FOR_ALL
     }
 }
 

@@ -33,7 +33,7 @@ struct Call {
 }
 
 /// A piece of a call.
-struct Piece<'a> {
+struct CallPiece<'a> {
     index: Option<u64>,
     id: &'a str,
     name: &'a str,
@@ -42,7 +42,7 @@ struct Piece<'a> {
     extra_content: Option<&'a Value>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> CallPiece<'a> {
     fn new(value: &'a Value) -> Self {
         let function = field(value, "function");
         let arguments = field(function, "arguments");
@@ -61,10 +61,14 @@ impl Calls {
     /// Reads the calls in a delta.
     pub(super) fn read(&mut self, delta: &Value, turn: &mut TurnBuilder) -> Result<(), ReadError> {
         let mut calls = field(delta, "tool_calls").as_array().into_iter().flatten();
-        calls.try_for_each(|piece| self.read_piece(&Piece::new(piece), turn))
+        calls.try_for_each(|piece| self.read_piece(&CallPiece::new(piece), turn))
     }
 
-    fn read_piece(&mut self, piece: &Piece<'_>, turn: &mut TurnBuilder) -> Result<(), ReadError> {
+    fn read_piece(
+        &mut self,
+        piece: &CallPiece<'_>,
+        turn: &mut TurnBuilder,
+    ) -> Result<(), ReadError> {
         let continued = self.0.iter_mut().rfind(|call| call.may_have(piece));
         let call = match continued.filter(|call| !call.is_followed_by(piece, turn)) {
             Some(call) => call,
@@ -105,7 +109,7 @@ impl Calls {
 
 impl Call {
     /// Whether a piece may be of this call, by its index or id.
-    fn may_have(&self, piece: &Piece<'_>) -> bool {
+    fn may_have(&self, piece: &CallPiece<'_>) -> bool {
         match (self.index, piece.index) {
             (Some(index), Some(other)) => index == other,
             _ => self.id.is_empty() || piece.id.is_empty() || self.id == piece.id,
@@ -113,7 +117,7 @@ impl Call {
     }
 
     /// Whether a piece that may be of this call begins another one.
-    fn is_followed_by(&self, piece: &Piece<'_>, turn: &TurnBuilder) -> bool {
+    fn is_followed_by(&self, piece: &CallPiece<'_>, turn: &TurnBuilder) -> bool {
         let has_ids = !self.id.is_empty() && !piece.id.is_empty();
         let has_names = !self.name.is_empty() && !piece.name.is_empty();
         if has_ids && self.id != piece.id {
@@ -135,7 +139,7 @@ impl Call {
         self.number.map_or("", |it| turn.arguments_so_far(it))
     }
 
-    fn add(&mut self, piece: &Piece<'_>, turn: &mut TurnBuilder) {
+    fn add(&mut self, piece: &CallPiece<'_>, turn: &mut TurnBuilder) {
         self.index = self.index.or(piece.index);
         if self.id.is_empty() {
             piece.id.clone_into(&mut self.id);

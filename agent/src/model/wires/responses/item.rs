@@ -6,7 +6,7 @@ use super::super::{field, string};
 
 /// An item of the output.
 #[derive(Debug, Default)]
-pub(super) struct Item {
+pub(super) struct OutputItem {
     /// Empty while it is unknown.
     pub(super) kind: String,
     /// The id of the call, or of any other item.
@@ -26,7 +26,7 @@ pub(super) struct Item {
     pub(super) whole: Option<Value>,
 }
 
-impl Item {
+impl OutputItem {
     /// Returns the kind of the item, by what was received if its beginning is missing.
     pub(super) fn kind(&self) -> &str {
         match self.kind.as_str() {

@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::super::{field, json_text, string};
-use super::item::{Item, item_id, kind, text_of_message};
+use super::item::{OutputItem, item_id, kind, text_of_message};
 use crate::model::turn_builder::{TurnBuilder, parse_object};
 
 /// Returns the indexes in the events of the items of the whole response, as far as they are there. A
 /// gateway may make up other ids in it, or leave items out, so that other places follow.
 pub(super) fn own_indexes<'a>(
-    own: impl Iterator<Item = (u64, &'a Item)>,
+    own: impl Iterator<Item = (u64, &'a OutputItem)>,
     output: &'a [Value],
     turn: &'a TurnBuilder,
 ) -> Vec<Option<u64>> {
@@ -66,7 +66,7 @@ struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn of_own(item: &'a Item, turn: &'a TurnBuilder, keys: &mut ArgumentKeys) -> Self {
+    fn of_own(item: &'a OutputItem, turn: &'a TurnBuilder, keys: &mut ArgumentKeys) -> Self {
         let arguments = item.call.map_or("", |call| turn.arguments_so_far(call));
         Self {
             kind: item.kind(),

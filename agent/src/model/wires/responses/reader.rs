@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use serde_json::{Map, Value, json};
 
 use super::super::{ReadError, ResponseReader, TurnBuilder, field, json_text, string};
-use super::item::{Item, item_id, kind, text_of_message};
+use super::item::{OutputItem, item_id, kind, text_of_message};
 use super::item_match;
 use crate::model::error_classification::is_policy_code;
 use crate::model::turn_builder::{MAX_BLOCKS, Stop};
@@ -16,7 +16,7 @@ use crate::model::turn_builder::{MAX_BLOCKS, Stop};
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// By their `output_index`: the ids that a gateway sends may change within an item.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, OutputItem>,
     has_text: bool,
     has_thoughts: bool,
     /// The `sequence_number` of the event before. Some servers send none, or 0 with each event.
@@ -69,7 +69,7 @@ impl Reader {
     fn begin(&mut self, index: u64, turn: &mut TurnBuilder) -> Result<(), ReadError> {
         if let Entry::Vacant(entry) = self.items.entry(index) {
             turn.begin_block()?;
-            entry.insert(Item::default());
+            entry.insert(OutputItem::default());
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Reader {
             .is_none_or(|item| item.whole.is_none())
     }
 
-    fn item(&mut self, index: u64) -> &mut Item {
+    fn item(&mut self, index: u64) -> &mut OutputItem {
         self.items.entry(index).or_default()
     }
 

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{Arguments, FEW_WORDS, TrainedTestBed, pieces, print_figures, result};
 use crate::test_bed::{QueryEvents, query, query_tool};
 
-/// How many of the prompts are asked, unless `MCP_WEB_PLANS` says it.
+/// The number of prompts that are sent, unless the variable `MCP_WEB_PLANS` sets it (at most 20).
 const PLANS: usize = 8;
 
-/// How many of them are asked for a call of a tool, which takes up to three turns.
+/// The number of prompts that are sent for a call of a tool, which takes up to three turns.
 const PLANS_AS_CALLS: usize = 2;
 
 /// The maximum output of a plan in tokens. One that complies with its schema has at most 120.
