@@ -42,9 +42,10 @@ impl PlainHttp {
         let called = async {
             loop {
                 let answer = self.call(tool, input.clone()).await.unwrap();
+                let codes = [&answer["error"], &answer["_meta"]["mcp-web/error"]["code"]];
                 let is_missing = ["ToolNotFound", "SessionNotFound", "NoSessionsFound"]
                     .iter()
-                    .any(|code| answer["error"] == **code);
+                    .any(|missing| codes.iter().any(|code| *code == missing));
                 if !is_missing {
                     return answer;
                 }

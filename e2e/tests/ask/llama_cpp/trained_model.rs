@@ -23,11 +23,12 @@ const APIS: [Format; 3] = [Format::OpenAi, Format::Anthropic, Format::OpenAiResp
 /// A prompt whose answer is short.
 const SHORT: &str = "Say hello in one short sentence.";
 
-/// Ends answers after their first words, because this model may repeat itself without an end. None of
-/// these texts is in the arguments of a call in these tests.
-const FEW_WORDS: [&str; 14] = [
+/// Ends answers after their first words, because this model may repeat itself without an end, also the
+/// mark of the agent in its prompt, which has digits.
+const SHORT_ANSWERS: [&str; 34] = [
     "--stop", ".", "--stop", "!", "--stop", "?", "--stop", " a", "--stop", " is", "--stop", " the",
-    "--stop", " to",
+    "--stop", " to", "--stop", "0", "--stop", "1", "--stop", "2", "--stop", "3", "--stop", "4",
+    "--stop", "5", "--stop", "6", "--stop", "7", "--stop", "8", "--stop", "9",
 ];
 
 /// The maximum number of test beds at a time: each server uses up to 0.5 GB and one core.
@@ -130,7 +131,7 @@ fn print_figures(figures: &str) {
 async fn a_trained_model_answers_with_text() {
     for format in APIS {
         let arguments = Arguments {
-            server: &FEW_WORDS,
+            server: &SHORT_ANSWERS,
             ..Arguments::default()
         };
         let bed = TrainedTestBed::start(format, arguments).await;
@@ -156,7 +157,7 @@ async fn a_trained_model_answers_with_text() {
 async fn a_trained_model_needs_little() {
     let permit = BEDS.acquire().await.unwrap();
     let started = Instant::now();
-    let server = LlamaCpp::start(&[&["--model", "smollm2"], &FEW_WORDS[..]].concat()).await;
+    let server = LlamaCpp::start(&[&["--model", "smollm2"], &SHORT_ANSWERS[..]].concat()).await;
     let seconds = started.elapsed().as_secs_f64();
     let url = server.base_url(Format::OpenAi);
     let arguments = Arguments::default();
