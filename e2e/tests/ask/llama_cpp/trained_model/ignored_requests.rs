@@ -4,11 +4,11 @@ use e2e::Format;
 use serde_json::json;
 
 use super::plans::{raw, schema};
-use super::{APIS, Arguments, SHORT_ANSWERS, TrainedTestBed, result, texts};
+use super::{APIS, Arguments, ONE_WORD, TrainedTestBed, result, texts};
 use crate::test_bed::{QueryEvents, adding_tool, query, query_tool};
 
 const ARGUMENTS: Arguments<'_> = Arguments {
-    server: &SHORT_ANSWERS,
+    server: &ONE_WORD,
     agent: &[],
     bridge: &[],
 };

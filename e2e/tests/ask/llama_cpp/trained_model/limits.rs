@@ -2,14 +2,14 @@
 
 use e2e::{Format, LlamaCpp};
 
-use super::{APIS, Arguments, SHORT, SHORT_ANSWERS, TrainedTestBed, result, tokens};
+use super::{APIS, Arguments, ONE_WORD, SHORT, TrainedTestBed, result, tokens};
 use crate::test_bed::{QueryEvents, query};
 
 #[tokio::test]
 async fn a_prompt_beyond_the_context_is_refused() {
     for format in APIS {
         let arguments = Arguments {
-            server: &[&SHORT_ANSWERS[..], &["--context", "1024"]].concat(),
+            server: &[&ONE_WORD[..], &["--context", "1024"]].concat(),
             ..Arguments::default()
         };
         let bed = TrainedTestBed::start(format, arguments).await;
@@ -34,7 +34,7 @@ async fn a_prompt_beyond_the_context_is_refused() {
 async fn a_conversation_beyond_the_context_is_shortened() {
     const CONTEXT: u64 = 1024;
     let arguments = Arguments {
-        server: &[&SHORT_ANSWERS[..], &["--context", "1024"]].concat(),
+        server: &[&ONE_WORD[..], &["--context", "1024"]].concat(),
         ..Arguments::default()
     };
     let bed = TrainedTestBed::start(Format::OpenAi, arguments).await;
