@@ -2,17 +2,19 @@
 //! begins anew.
 //!
 //! A turn reserves its expected cost, so that parallel queries do not spend the same dollar. As long as
-//! running turns may use up the rest of a budget, further ones wait for them, in the order in which they
-//! came.
+//! running turns may use up the rest of a budget, further ones wait for them: those of an account in the
+//! order in which they came, and of each account only the first one for the budget of all, so that no
+//! user waits behind the many turns of another user.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_tools::AgentFailure;
 use bridge_protocol::{ErrorCode, QueryCaller};
 use chrono::{NaiveDate, Utc};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use crate::config::{BudgetSettings, Usd};
@@ -37,7 +39,15 @@ pub(crate) fn today() -> NaiveDate {
 pub(crate) struct DailySpending {
     budgets: BudgetSettings,
     ledger: Mutex<Ledger>,
-    /// Notified when a turn has ended, or does not wait any more.
+    /// The turns that wait for the budget of all, one of each account.
+    line: WaitingLine,
+}
+
+/// A line of turns. The first one waits for a change of the budget.
+#[derive(Debug)]
+struct WaitingLine {
+    first: Semaphore,
+    /// Notified when a turn has ended.
     changed: Notify,
 }
 
@@ -59,18 +69,12 @@ enum AccountName {
     Others,
 }
 
-/// A turn before its reservation. Dropping it leaves the queue.
-#[derive(Debug)]
-struct WaitingTurn<'a> {
-    account: &'a Account,
-    number: u64,
-}
-
 /// The reserved cost of a turn. Dropping it frees what the turn has not cost.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     spending: Arc<DailySpending>,
     account: AccountName,
+    line: Arc<WaitingLine>,
     reserved: Usd,
     /// The day on which the turn has ended, and its cost.
     settled: Option<(NaiveDate, Usd)>,
@@ -81,10 +85,13 @@ pub(crate) struct Reservation {
 struct Ledger {
     day: NaiveDate,
     total: Costs,
-    users: HashMap<AccountName, Costs>,
-    /// The turns that have no reservation yet, with the budgets of their accounts.
-    queue: BTreeMap<u64, (AccountName, Option<Usd>)>,
-    next_number: u64,
+    users: HashMap<AccountName, UserAccount>,
+}
+
+#[derive(Debug, Default)]
+struct UserAccount {
+    costs: Costs,
+    line: Arc<WaitingLine>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -131,6 +138,33 @@ impl DailySpending {
     }
 }
 
+impl Default for WaitingLine {
+    fn default() -> Self {
+        Self {
+            first: Semaphore::new(1),
+            changed: Notify::new(),
+        }
+    }
+}
+
+impl WaitingLine {
+    /// Waits until an attempt returns a value. It is made again after each change.
+    async fn retry<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<Option<T>, AgentFailure>,
+    ) -> Result<T, AgentFailure> {
+        loop {
+            // It also receives what changes between the attempt and the wait.
+            let changed = self.changed.notified();
+            if let Some(value) = attempt()? {
+                return Ok(value);
+            }
+            tracing::debug!("a turn waits for those that may use up the budget");
+            changed.await;
+        }
+    }
+}
+
 impl Account {
     /// Reserves the expected cost of a turn. Waits while running turns may use up the budget.
     ///
@@ -138,94 +172,68 @@ impl Account {
     ///
     /// When a budget of today is used up, or running turns reserve the rest for too long.
     pub(crate) async fn reserve(&self, amount: Usd) -> Result<Reservation, AgentFailure> {
-        let waited = timeout(MAX_WAIT, self.queue().reserve(amount)).await;
+        let waited = timeout(MAX_WAIT, self.wait_in_lines(amount)).await;
         waited.unwrap_or_else(|_| Err(budget_reserved()))
     }
 
-    /// Adds a turn to the queue.
-    fn queue(&self) -> WaitingTurn<'_> {
-        let number = self.spending.update(|ledger| {
-            let number = ledger.next_number;
-            ledger.next_number += 1;
-            let waiting = (self.name.clone(), self.budget);
-            ledger.queue.insert(number, waiting);
-            number
+    async fn wait_in_lines(&self, amount: Usd) -> Result<Reservation, AgentFailure> {
+        let own = self.spending.update(|ledger| {
+            let account = ledger.account(&self.name);
+            Arc::clone(&ledger.user(account).line)
         });
-        WaitingTurn {
-            account: self,
-            number,
-        }
-    }
-}
-
-impl WaitingTurn<'_> {
-    async fn reserve(self, amount: Usd) -> Result<Reservation, AgentFailure> {
-        loop {
-            // It also receives what ends between the check and the wait.
-            let changed = self.account.spending.changed.notified();
-            if let Some(reservation) = self.try_reserve(today(), amount)? {
-                return Ok(reservation);
-            }
-            tracing::debug!("a turn waits for those that may use up the budget");
-            changed.await;
-        }
+        let of_all = &self.spending.line;
+        let _first_of_account = own.first.acquire().await;
+        own.retry(|| self.check_own_budget(today())).await?;
+        let _first_of_all = of_all.first.acquire().await;
+        of_all.retry(|| self.try_reserve(today(), amount)).await
     }
 
-    /// Reserves the expected cost of the turn, unless running turns may use up the budget, or another
-    /// turn is the next.
-    fn try_reserve(
-        &self,
-        today: NaiveDate,
-        amount: Usd,
-    ) -> Result<Option<Reservation>, AgentFailure> {
-        let Account {
-            spending,
-            name,
-            budget,
-        } = self.account;
-        let of_all = spending.budgets.of_all();
-        let account = spending.update(|ledger| {
+    /// Returns nothing while running turns may use up the budget of the account.
+    fn check_own_budget(&self, today: NaiveDate) -> Result<Option<()>, AgentFailure> {
+        let costs = self.spending.update(|ledger| {
             ledger.begin_day(today);
-            let account = ledger.account(name);
-            match (ledger.of(&account).room(*budget), ledger.total.room(of_all)) {
-                (Room::UsedUp, _) => Err("your budget for today is used up"),
-                (_, Room::UsedUp) => Err("the budget of all users for today is used up"),
-                (Room::Free, Room::Free) if ledger.is_next(self.number, &account, of_all) => {
-                    ledger.reserve(&account, amount);
-                    Ok(Some(account))
-                }
-                _ => Ok(None),
-            }
+            ledger.of(&ledger.account(&self.name))
         });
-        let account = account.map_err(budget_used_up)?;
-        Ok(account.map(|account| Reservation {
-            spending: Arc::clone(spending),
-            account,
-            reserved: amount,
-            settled: None,
-        }))
+        match costs.room(self.budget) {
+            Room::Free => Ok(Some(())),
+            Room::Reserved => Ok(None),
+            Room::UsedUp => Err(budget_used_up("your budget for today is used up")),
+        }
     }
-}
 
-impl Drop for WaitingTurn<'_> {
-    fn drop(&mut self) {
-        let spending = &self.account.spending;
-        spending.update(|ledger| ledger.queue.remove(&self.number));
-        spending.changed.notify_waiters();
-    }
-}
-
-#[cfg(test)]
-impl Account {
-    /// Reserves the expected cost of a turn, unless it would have to wait.
+    /// Reserves the expected cost of a turn, unless running turns may use up a budget.
     pub(crate) fn try_reserve(
         &self,
         today: NaiveDate,
         amount: Usd,
     ) -> Result<Option<Reservation>, AgentFailure> {
-        self.queue().try_reserve(today, amount)
+        if self.check_own_budget(today)?.is_none() {
+            return Ok(None);
+        }
+        let of_all = self.spending.budgets.of_all();
+        self.spending
+            .update(|ledger| match ledger.total.room(of_all) {
+                Room::Free => {
+                    let account = ledger.account(&self.name);
+                    ledger.reserve(&account, amount);
+                    Ok(Some(Reservation {
+                        spending: Arc::clone(&self.spending),
+                        line: Arc::clone(&ledger.user(account.clone()).line),
+                        account,
+                        reserved: amount,
+                        settled: None,
+                    }))
+                }
+                Room::Reserved => Ok(None),
+                Room::UsedUp => Err(budget_used_up(
+                    "the budget of all users for today is used up",
+                )),
+            })
     }
+}
 
+#[cfg(test)]
+impl Account {
     /// Returns what the user has spent today, and the expected cost of running turns.
     pub(crate) fn costs(&self) -> (Usd, Usd) {
         let Costs { spent, reserved } = self.spending.update(|ledger| ledger.of(&self.name));
@@ -234,22 +242,35 @@ impl Account {
 }
 
 impl Reservation {
+    /// Frees the reserved amount before the turn ends. Its cost still counts.
+    pub(crate) fn release(&mut self) {
+        let reserved = mem::take(&mut self.reserved);
+        self.update(|ledger, account| ledger.settle(account, reserved, Usd::default()));
+    }
+
     /// Adds what the turn has cost to the account, on the day on which it has ended.
     pub(crate) fn settle(mut self, today: NaiveDate, cost: Usd) {
         self.settled = Some((today, cost));
+    }
+
+    fn update(&self, update: impl FnOnce(&mut Ledger, &AccountName)) {
+        self.spending.update(|ledger| update(ledger, &self.account));
+        for line in [&self.line, &self.spending.line] {
+            line.changed.notify_waiters();
+        }
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.spending.update(|ledger| {
-            let cost = self.settled.map_or_else(Usd::default, |(today, cost)| {
+        let cost = self.settled;
+        self.update(|ledger, account| {
+            let cost = cost.map_or_else(Usd::default, |(today, cost)| {
                 ledger.begin_day(today);
                 cost
             });
-            ledger.settle(&self.account, self.reserved, cost);
+            ledger.settle(account, self.reserved, cost);
         });
-        self.spending.changed.notify_waiters();
     }
 }
 
@@ -260,9 +281,9 @@ impl Ledger {
         if today > self.day {
             self.day = today;
             self.total.spent = Usd::default();
-            self.users.retain(|_, costs| {
-                costs.spent = Usd::default();
-                costs.reserved > Usd::default()
+            self.users.retain(|_, user| {
+                user.costs.spent = Usd::default();
+                user.costs.reserved > Usd::default()
             });
         } else if self.day.signed_duration_since(today).num_days() > 1 {
             self.day = today;
@@ -282,22 +303,17 @@ impl Ledger {
     }
 
     fn of(&self, account: &AccountName) -> Costs {
-        self.users.get(account).copied().unwrap_or_default()
+        let user = self.users.get(account);
+        user.map(|user| user.costs).unwrap_or_default()
     }
 
-    /// Whether no turn that came earlier waits for the same: for the budget of the account, or only for
-    /// that of all.
-    fn is_next(&self, number: u64, account: &AccountName, of_all: Option<Usd>) -> bool {
-        self.queue.range(..number).all(|(_, (name, budget))| {
-            let earlier = self.account(name);
-            let waits_for_all = of_all.is_some() && self.of(&earlier).room(*budget) == Room::Free;
-            earlier != *account && !waits_for_all
-        })
+    fn user(&mut self, account: AccountName) -> &mut UserAccount {
+        self.users.entry(account).or_default()
     }
 
     fn reserve(&mut self, account: &AccountName, amount: Usd) {
         let own = self.users.entry(account.clone()).or_default();
-        for costs in [own, &mut self.total] {
+        for costs in [&mut own.costs, &mut self.total] {
             costs.reserved = costs.reserved.saturating_add(amount);
         }
     }
@@ -305,7 +321,7 @@ impl Ledger {
     /// Ends a turn. Its cost counts on the day on which it ends.
     fn settle(&mut self, account: &AccountName, reserved: Usd, cost: Usd) {
         let own = self.users.entry(account.clone()).or_default();
-        for costs in [own, &mut self.total] {
+        for costs in [&mut own.costs, &mut self.total] {
             costs.reserved = costs.reserved.saturating_sub(reserved);
             costs.spent = costs.spent.saturating_add(cost);
         }

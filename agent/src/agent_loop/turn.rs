@@ -49,9 +49,11 @@ pub(super) async fn collect_turn(
             Some(Err(failure)) => break Err(failure),
             None => break Err(unfinished_stream()),
         }
+        if sink.is_backlogged() {
+            meter.release();
+        }
     };
     drop(events);
-    // A frontend that reads slowly must not hold back the budget of others.
     meter.settle();
     sink.flush().await;
     result

@@ -26,6 +26,8 @@ pub(super) struct TurnMeter<'a> {
     input_bytes: u64,
     /// The most tokens that the turn can produce, thoughts included.
     max_output_tokens: u64,
+    /// Whether the model may think before it sends anything.
+    thinks: bool,
     attempt: Attempt,
     used: UsedTokens,
 }
@@ -47,7 +49,7 @@ struct Attempt {
     output_bytes: u64,
     /// The bytes of the output with the text that was held back at the last count.
     with_held_bytes: u64,
-    /// When the answer began, until it is whole.
+    /// When the answer may have begun, until it is whole. A model that thinks may send nothing before.
     begun_at: Option<Instant>,
 }
 
@@ -76,13 +78,15 @@ impl<'a> TurnMeter<'a> {
     }
 
     pub(super) fn new(query: &'a UsageMeter, model: &'a dyn Model, size: TurnSize) -> Self {
+        let max_output_tokens = model.max_output_tokens(size.max_output_tokens).into();
         Self {
             query,
             model: model.name(),
             price: model.price(query.today()),
             reservation: None,
             input_bytes: size.input_bytes,
-            max_output_tokens: model.max_output_tokens(size.max_output_tokens).into(),
+            max_output_tokens,
+            thinks: max_output_tokens > size.max_output_tokens.into(),
             attempt: Attempt::default(),
             used: UsedTokens::default(),
         }
@@ -92,7 +96,10 @@ impl<'a> TurnMeter<'a> {
     pub(super) fn receive(&mut self, event: &Result<ModelEvent, AgentFailure>) {
         let attempt = &mut self.attempt;
         match event {
-            Ok(ModelEvent::Started) => attempt.is_started = true,
+            Ok(ModelEvent::Started) => {
+                attempt.is_started = true;
+                attempt.begun_at = self.thinks.then(Instant::now);
+            }
             Ok(ModelEvent::Text(text) | ModelEvent::Thinking(text)) => {
                 attempt.output_bytes += text.len() as u64;
             }
@@ -117,6 +124,13 @@ impl<'a> TurnMeter<'a> {
             }
             // Without `Spent` before it, the provider has refused the request, which costs nothing.
             Ok(ModelEvent::Note(_)) | Err(_) => *attempt = Attempt::default(),
+        }
+    }
+
+    /// Frees the reservation of a turn that waits for its reader, which may take as long as the query.
+    pub(super) fn release(&mut self) {
+        if let Some(reservation) = &mut self.reservation {
+            reservation.release();
         }
     }
 

@@ -18,8 +18,9 @@ pub struct BudgetSettings {
     #[arg(long, env = "MCP_WEB_AGENT_DAILY_BUDGET", value_name = "USD", value_parser = dollars)]
     pub daily_budget: Option<f64>,
 
-    /// The same for users with a role, instead of `daily_budget`: `guest=0.5,staff=20`. Of several
-    /// roles, the one with the largest budget counts. Users without any of them have `daily_budget`.
+    /// Maximum cost of the queries of one user with a role in a day (UTC), in US dollars, instead of
+    /// `daily_budget`: `guest=0.5,staff=20`. If a user has several of the roles, the largest amount
+    /// counts. Users without these roles have `daily_budget`.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_DAILY_ROLE_BUDGETS",

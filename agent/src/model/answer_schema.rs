@@ -7,8 +7,8 @@
 //! | chat completions | as for tools |
 //!
 //! A converted schema may admit more than that of the tool, against which answers are validated later.
-//! It excludes at most properties that the tool's schema does not list. Where a correct answer could need
-//! them, there is no format.
+//! It excludes at most properties that the tool's schema does not list. A schema whose correct answers could
+//! need them has no format.
 
 use serde_json::Value;
 

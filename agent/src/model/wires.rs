@@ -22,6 +22,8 @@ mod chat;
 mod gemini;
 pub(super) mod registry;
 mod responses;
+#[cfg(test)]
+mod test_turns;
 mod think_tags;
 pub(super) mod tool;
 

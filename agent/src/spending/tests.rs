@@ -161,30 +161,42 @@ async fn a_turn_does_not_wait_for_long() {
 }
 
 #[tokio::test]
-async fn turns_are_served_in_the_order_in_which_they_came() {
+async fn turns_are_served_in_their_order_but_not_behind_the_many_of_another_user() {
     let spending = spending();
-    let account = |user, role| spending.account(Some(&caller(user, role, false)));
-    let [a, b, c] =
-        [("a", "staff"), ("b", "guest"), ("c", "guest")].map(|(user, role)| account(user, role));
-    let reserve_total = async || {
-        let accounts = [account("d", "staff"), account("e", "staff")];
-        let [first, second] = accounts.each_ref().map(|it| it.reserve(usd(4.0)));
-        (first.await.unwrap(), second.await.unwrap())
-    };
-    let running = reserve_total().await;
-    let mut waiting = [&a, &b, &a, &c].map(|account| Box::pin(account.reserve(usd(0.5))));
-    for turn in &mut waiting {
+    let account = |user| spending.account(Some(&caller(user, "staff", false)));
+    let running = [account("c"), account("d")];
+    let [first, second] = running.each_ref().map(|it| it.reserve(usd(4.0)));
+    let running = (first.await.unwrap(), second.await.unwrap());
+    let (many, other) = (account("many"), account("other"));
+    let mut many = [(); 3].map(|()| Box::pin(many.reserve(usd(0.5))));
+    for turn in &mut many {
         assert!(turn.now_or_never().is_none());
     }
+    let mut other = Box::pin(other.reserve(usd(0.5)));
+    assert!((&mut other).now_or_never().is_none());
     drop(running);
-    // A turn that came later lets the others pass, also if it is asked first.
-    let mut newest = Box::pin(b.reserve(usd(0.5)));
-    assert!((&mut newest).now_or_never().is_none());
-    let mut served = Vec::new();
-    for turn in &mut waiting {
-        served.push(turn.now_or_never().expect("it is the next").unwrap());
+    let [first, second, third] = &mut many;
+    for later in [&mut *third, second, &mut other] {
+        assert!(later.now_or_never().is_none(), "it is not the first");
     }
-    newest.now_or_never().expect("none is before it").unwrap();
+    first.now_or_never().expect("it is the first").unwrap();
+    other.now_or_never().expect("one is before it").unwrap();
+    assert!(third.now_or_never().is_none(), "one is before it");
+    second.now_or_never().expect("it is the next").unwrap();
+    third.now_or_never().expect("none is before it").unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_releases_its_reservation_costs_and_delays_no_other() {
+    let spending = spending();
+    let guest = spending.account(Some(&caller("guest", "guest", false)));
+    let mut first = guest.reserve(usd(1.0)).await.unwrap();
+    let mut second = Box::pin(guest.reserve(usd(0.5)));
+    assert!((&mut second).now_or_never().is_none());
+    first.release();
+    second.await.unwrap().settle(today(), usd(0.25));
+    first.settle(today(), usd(0.5));
+    assert_eq!(guest.costs(), (usd(0.75), Usd::default()));
 }
 
 #[tokio::test]
@@ -253,7 +265,7 @@ proptest! {
             }
             spending.update(|ledger| {
                 let sum = |count: fn(&Costs) -> Usd| {
-                    let users = ledger.users.values().map(count);
+                    let users = ledger.users.values().map(|user| count(&user.costs));
                     users.fold(Usd::default(), Usd::saturating_add)
                 };
                 assert_eq!(sum(|it| it.spent), ledger.total.spent);
@@ -261,7 +273,7 @@ proptest! {
                 let reserved = running.iter().map(|turn| turn.reserved);
                 let reserved = reserved.fold(Usd::default(), Usd::saturating_add);
                 assert_eq!(reserved, ledger.total.reserved);
-                for costs in ledger.users.values() {
+                for UserAccount { costs, .. } in ledger.users.values() {
                     let most = costs.spent.saturating_add(costs.reserved);
                     assert!(most < budget.saturating_add(usd(0.6)), "{ledger:?}");
                 }

@@ -192,19 +192,23 @@ async fn silent_thinking_is_estimated_from_its_time_if_it_is_cut() {
         (10, vec![usage(100, 7)], 7),
         (10, vec![end(tokens(100, 0))], 0),
     ] {
-        let query = UsageMeter::start();
-        let model = model();
-        let mut turn = TurnMeter::new(&query, &model, size(400));
-        for event in [Ok(ModelEvent::Started), begun()] {
-            turn.receive(&event);
+        // Not every API says that the answer has begun.
+        for begun in [Some(begun()), None] {
+            let query = UsageMeter::start();
+            let model = model();
+            let mut turn = TurnMeter::new(&query, &model, size(400));
+            turn.thinks = begun.is_none();
+            for event in [Some(Ok(ModelEvent::Started)), begun].iter().flatten() {
+                turn.receive(event);
+            }
+            tokio::time::advance(Duration::from_secs(seconds)).await;
+            for event in &more {
+                turn.receive(event);
+            }
+            drop(turn);
+            let used = query.usage().models.remove("script").unwrap();
+            assert_eq!(used, tokens(100, output), "{seconds} s, {more:?}");
         }
-        tokio::time::advance(Duration::from_secs(seconds)).await;
-        for event in &more {
-            turn.receive(event);
-        }
-        drop(turn);
-        let used = query.usage().models.remove("script").unwrap();
-        assert_eq!(used, tokens(100, output), "{seconds} s, {more:?}");
     }
 }
 

@@ -18,9 +18,13 @@ async fn a_local_model_answers() {
         "8192",
         "--slots",
         "1",
-        // A short answer is enough here.
+        // One word is enough here: this model may repeat itself without an end.
+        "--stop",
+        " ",
         "--stop",
         ".",
+        "--stop",
+        "!",
         "--api-key",
         KEY,
     ])

@@ -58,7 +58,7 @@ async fn dropping_a_turn_closes_the_connection() {
 fn spaced(chunks: Vec<Bytes>, delay: Duration) -> BoxStream<'static, io::Result<Bytes>> {
     let chunks = stream::iter(chunks);
     let chunks = chunks.then(move |chunk| async move {
-        tokio::time::sleep(delay).await;
+        tokio::time::sleep(delay).await; // sleep: the time is paused, and the delay is what is tested
         Ok(chunk)
     });
     chunks.chain(stream::pending()).boxed()

@@ -14,9 +14,10 @@ use super::*;
 use crate::model::answer_schema::AnswerFormat;
 use crate::model::api::Api;
 use crate::model::errors::ErrorMapper;
-use crate::model::rules::{self, ModelQuery, ModelRules};
+use crate::model::rules::ModelRules;
 use crate::model::turn_builder::{ANSWER_CALL_PREFIX, FailedTurn, TurnBuilder};
 use crate::model::wires::ReadError;
+use crate::model::wires::test_turns::{call, empty_turn, picture, rules_of};
 use crate::model::{KeptTurn, ModelCall, ModelEvent, Provider};
 
 /// A model of Anthropic, or another one behind its API.
@@ -36,13 +37,7 @@ fn compatible() -> Server {
 
 impl Server {
     fn new(model: &'static str, is_official: bool) -> Self {
-        let query = ModelQuery {
-            provider: Provider::Anthropic,
-            api: Api::Messages,
-            is_official,
-            model,
-        };
-        let (rules, _) = rules::find(query, None).unwrap();
+        let rules = rules_of(Provider::Anthropic, Api::Messages, is_official, model);
         Self {
             rules,
             model,
@@ -52,20 +47,12 @@ impl Server {
 
     fn turn<'a>(&'a self, history: &'a [ModelMessage], tools: &'a [WireTool]) -> WireTurn<'a> {
         WireTurn {
-            api: Api::Messages,
-            model: self.model,
-            rules: &self.rules,
             is_official: self.is_official,
             system: "You are helpful.",
             history,
-            cache_group: "q1",
             tools,
-            choice: WireChoice::Auto,
-            answer: None,
-            with_thoughts: true,
             max_output_tokens: 500,
-            temperature: None,
-            stop_sequences: &[],
+            ..empty_turn(Api::Messages, self.model, &self.rules)
         }
     }
 }
@@ -85,31 +72,11 @@ fn tools() -> Vec<WireTool> {
         .into()
 }
 
-fn picture() -> Media {
-    Media {
-        name: Some("map.png".to_owned()),
-        mime_type: "image/png".to_owned(),
-        data: "AAAA".into(),
-    }
-}
-
 fn question() -> ModelMessage {
     ModelMessage::User(UserMessage {
         text: "What is this?".to_owned(),
         media: vec![picture()],
     })
-}
-
-fn call(id: &str, tool: &str, arguments: Value) -> ModelCall {
-    let Value::Object(arguments) = arguments else {
-        panic!("the arguments must be an object");
-    };
-    ModelCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments,
-        unreadable: None,
-    }
 }
 
 fn calls() -> Vec<ModelCall> {

@@ -16,6 +16,7 @@ use crate::model::errors::ErrorMapper;
 use crate::model::rules::ModelRules;
 use crate::model::turn_builder::TurnBuilder;
 use crate::model::wires::ReadError;
+use crate::model::wires::test_turns::{call, empty_turn, picture, user};
 use crate::model::{KeptTurn, ModelCall, ModelEvent, Provider};
 
 /// Returns the rules of a careful server, with these lines.
@@ -31,20 +32,10 @@ fn turn<'a>(
     tools: &'a [WireTool],
 ) -> WireTurn<'a> {
     WireTurn {
-        api: Api::ChatCompletions,
-        model: "m",
-        rules,
-        is_official: false,
         system: "You help.",
         history,
-        cache_group: "query-1",
         tools,
-        choice: WireChoice::Auto,
-        answer: None,
-        with_thoughts: true,
-        max_output_tokens: 100,
-        temperature: None,
-        stop_sequences: &[],
+        ..empty_turn(Api::ChatCompletions, "m", rules)
     }
 }
 
@@ -73,29 +64,8 @@ fn sent_tool(name: &str) -> Value {
     }})
 }
 
-fn picture() -> Media {
-    Media {
-        name: None,
-        mime_type: "image/png".to_owned(),
-        data: "AAAA".into(),
-    }
-}
-
 fn sent_picture() -> Value {
     json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})
-}
-
-fn user(text: &str) -> ModelMessage {
-    ModelMessage::from_text(text.to_owned())
-}
-
-fn call(id: &str, tool: &str, arguments: Value) -> ModelCall {
-    ModelCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments: arguments.as_object().unwrap().clone(),
-        unreadable: None,
-    }
 }
 
 fn kept_turn(calls: Vec<ModelCall>, block: Value) -> ModelMessage {

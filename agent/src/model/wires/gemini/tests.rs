@@ -6,24 +6,22 @@ mod responses;
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, TokenUsage};
-use serde_json::Map;
 
 use super::super::{Api, ReadError, WireTool};
 use super::*;
 use crate::model::answer_schema::AnswerFormat;
 use crate::model::errors::ErrorMapper;
-use crate::model::rules::{self, ModelQuery, ModelRules};
+use crate::model::rules::ModelRules;
 use crate::model::turn_builder::{ANSWER_CALL_PREFIX, TurnBuilder};
+use crate::model::wires::test_turns::{self, empty_turn, picture, user};
 use crate::model::{KeptTurn, ModelCall, ModelEvent, Provider};
 
 fn rules_of(model: &str) -> ModelRules {
-    let query = ModelQuery {
-        provider: Provider::Gemini,
-        api: Api::Gemini,
-        is_official: true,
-        model,
-    };
-    rules::find(query, None).unwrap().0
+    test_turns::rules_of(Provider::Gemini, Api::Gemini, true, model)
+}
+
+fn call(id: &str, tool: &str) -> ModelCall {
+    test_turns::call(id, tool, json!({}))
 }
 
 fn two_tools() -> Vec<WireTool> {
@@ -53,46 +51,16 @@ fn wire_turn<'a>(
     tools: &'a [WireTool],
 ) -> WireTurn<'a> {
     WireTurn {
-        api: Api::Gemini,
-        model: "gemini-4-argon",
-        rules,
         is_official: true,
         system: "Be short",
         history,
-        cache_group: "q1",
         tools,
-        choice: WireChoice::Auto,
-        answer: None,
-        with_thoughts: true,
-        max_output_tokens: 100,
-        temperature: None,
-        stop_sequences: &[],
+        ..empty_turn(Api::Gemini, "gemini-4-argon", rules)
     }
 }
 
 fn body(turn: &WireTurn<'_>) -> Value {
     Value::Object(Gemini.request(turn).body)
-}
-
-fn picture() -> Media {
-    Media {
-        name: None,
-        mime_type: "image/png".to_owned(),
-        data: "AAAA".into(),
-    }
-}
-
-fn user(text: &str) -> ModelMessage {
-    ModelMessage::from_text(text.to_owned())
-}
-
-fn call(id: &str, tool: &str) -> ModelCall {
-    ModelCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments: Map::new(),
-        unreadable: None,
-    }
 }
 
 fn kept_turn(calls: Vec<ModelCall>, parts: Value) -> ModelMessage {

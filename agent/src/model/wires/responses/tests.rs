@@ -6,23 +6,20 @@ mod responses;
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, TokenUsage};
-use serde_json::Map;
 
 use super::super::{Api, ReadError};
 use super::*;
 use crate::model::errors::ErrorMapper;
-use crate::model::rules::{self, ModelQuery};
 use crate::model::turn_builder::{AnswerText, FailedTurn, TurnBuilder};
+use crate::model::wires::test_turns::{self, empty_turn, picture};
 use crate::model::{KeptTurn, ModelEvent, Provider};
 
 fn rules_of(model: &str, is_official: bool) -> ModelRules {
-    let query = ModelQuery {
-        provider: Provider::Openai,
-        api: Api::Responses,
-        is_official,
-        model,
-    };
-    rules::find(query, None).unwrap().0
+    test_turns::rules_of(Provider::Openai, Api::Responses, is_official, model)
+}
+
+fn call(id: &str, tool: &str) -> ModelCall {
+    test_turns::call(id, tool, json!({ "a": "b" }))
 }
 
 fn tool(name: &str) -> WireTool {
@@ -44,29 +41,12 @@ fn sent_tool(name: &str) -> Value {
     })
 }
 
-fn picture() -> Media {
-    Media {
-        name: None,
-        mime_type: "image/png".to_owned(),
-        data: "AAAA".into(),
-    }
-}
-
 fn sent_picture() -> Value {
     json!({
         "type": "input_image",
         "detail": "auto",
         "image_url": "data:image/png;base64,AAAA",
     })
-}
-
-fn call(id: &str, tool: &str) -> ModelCall {
-    ModelCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments: Map::from_iter([("a".to_owned(), "b".into())]),
-        unreadable: None,
-    }
 }
 
 fn kept_turn(blocks: Vec<Value>) -> ModelMessage {
@@ -143,20 +123,9 @@ fn body_with_rules<'a>(
     change: impl FnOnce(&mut WireTurn<'a>),
 ) -> Value {
     let mut turn = WireTurn {
-        api: Api::Responses,
-        model,
-        rules,
         is_official,
-        system: "",
-        history: &[],
-        cache_group: "query-1",
-        tools: &[],
-        choice: WireChoice::Auto,
-        answer: None,
-        with_thoughts: true,
         max_output_tokens: 1000,
-        temperature: None,
-        stop_sequences: &[],
+        ..empty_turn(Api::Responses, model, rules)
     };
     change(&mut turn);
     let request = Responses.request(&turn);
