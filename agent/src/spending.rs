@@ -40,12 +40,13 @@ pub(crate) struct DailySpending {
     budgets: BudgetSettings,
     ledger: Mutex<Ledger>,
     /// The turns that wait for the budget of all, one of each account.
-    line: WaitingLine,
+    queue: WaitQueue,
 }
 
-/// A line of turns. The first one waits for a change of the budget.
+/// A queue of turns. The first one waits for a change of the budget.
 #[derive(Debug)]
-struct WaitingLine {
+struct WaitQueue {
+    /// It has one permit, which the first turn holds.
     first: Semaphore,
     /// Notified when a turn has ended.
     changed: Notify,
@@ -74,7 +75,7 @@ enum AccountName {
 pub(crate) struct Reservation {
     spending: Arc<DailySpending>,
     account: AccountName,
-    line: Arc<WaitingLine>,
+    queue: Arc<WaitQueue>,
     reserved: Usd,
     /// The day on which the turn has ended, and its cost.
     settled: Option<(NaiveDate, Usd)>,
@@ -91,7 +92,7 @@ struct Ledger {
 #[derive(Debug, Default)]
 struct UserAccount {
     costs: Costs,
-    line: Arc<WaitingLine>,
+    queue: Arc<WaitQueue>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -138,7 +139,7 @@ impl DailySpending {
     }
 }
 
-impl Default for WaitingLine {
+impl Default for WaitQueue {
     fn default() -> Self {
         Self {
             first: Semaphore::new(1),
@@ -147,7 +148,7 @@ impl Default for WaitingLine {
     }
 }
 
-impl WaitingLine {
+impl WaitQueue {
     /// Waits until an attempt returns a value. It is made again after each change.
     async fn retry<T>(
         &self,
@@ -172,16 +173,16 @@ impl Account {
     ///
     /// When a budget of today is used up, or running turns reserve the rest for too long.
     pub(crate) async fn reserve(&self, amount: Usd) -> Result<Reservation, AgentFailure> {
-        let waited = timeout(MAX_WAIT, self.wait_in_lines(amount)).await;
+        let waited = timeout(MAX_WAIT, self.wait_in_queues(amount)).await;
         waited.unwrap_or_else(|_| Err(budget_reserved()))
     }
 
-    async fn wait_in_lines(&self, amount: Usd) -> Result<Reservation, AgentFailure> {
+    async fn wait_in_queues(&self, amount: Usd) -> Result<Reservation, AgentFailure> {
         let own = self.spending.update(|ledger| {
             let account = ledger.account(&self.name);
-            Arc::clone(&ledger.user(account).line)
+            Arc::clone(&ledger.user(account).queue)
         });
-        let of_all = &self.spending.line;
+        let of_all = &self.spending.queue;
         let _first_of_account = own.first.acquire().await;
         own.retry(|| self.check_own_budget(today())).await?;
         let _first_of_all = of_all.first.acquire().await;
@@ -218,7 +219,7 @@ impl Account {
                     ledger.reserve(&account, amount);
                     Ok(Some(Reservation {
                         spending: Arc::clone(&self.spending),
-                        line: Arc::clone(&ledger.user(account.clone()).line),
+                        queue: Arc::clone(&ledger.user(account.clone()).queue),
                         account,
                         reserved: amount,
                         settled: None,
@@ -255,8 +256,8 @@ impl Reservation {
 
     fn update(&self, update: impl FnOnce(&mut Ledger, &AccountName)) {
         self.spending.update(|ledger| update(ledger, &self.account));
-        for line in [&self.line, &self.spending.line] {
-            line.changed.notify_waiters();
+        for queue in [&self.queue, &self.spending.queue] {
+            queue.changed.notify_waiters();
         }
     }
 }

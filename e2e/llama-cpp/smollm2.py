@@ -9,38 +9,13 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
+from chat_template import MESSAGES, TOOLS
+
 NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 # The chat template of the model, with tools as the model's larger siblings read them.
-TEMPLATE_WITH_TOOLS = """\
-{%- if tools %}<|im_start|>system
-You may call tools.
-<tools>
-{%- for tool in tools %}
-{{ tool | tojson }}
-{%- endfor %}
-</tools>
-For each call return JSON in <tool_call></tool_call> tags:
-<tool_call>
-{"name": <function-name>, "arguments": <args-json-object>}
-</tool_call><|im_end|>
-{% endif %}
-{%- for message in messages %}
-{%- if message.role == 'tool' %}<|im_start|>user
-<tool_response>
-{{ message.content }}
-</tool_response><|im_end|>
-{% elif message.role == 'assistant' %}<|im_start|>assistant
-{{ message.content or '' }}
-{%- for call in message.tool_calls or [] %}
-{%- if call.function %}{%- set call = call.function %}{%- endif %}
-<tool_call>
-{"name": "{{ call.name }}", "arguments": {{ call.arguments | tojson }}}
-</tool_call>
-{%- endfor %}<|im_end|>
-{% else %}<|im_start|>{{ message.role }}
-{{ message.content }}<|im_end|>
+TEMPLATE_WITH_TOOLS = TOOLS + MESSAGES + """\
 {% endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant

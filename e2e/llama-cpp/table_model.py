@@ -18,6 +18,8 @@ import struct
 from array import array
 from math import sqrt
 
+from chat_template import MESSAGES, TOOLS
+
 ARGUMENT = "Milk"
 CONTEXT_LENGTH = 262144
 
@@ -43,35 +45,9 @@ WIDTH = len(VOCABULARY)
 HEAD_WIDTH = 32
 FEED_FORWARD_WIDTH = 32
 
-CHAT_TEMPLATE = """\
-{%- if tools %}<|im_start|>system
-You may call tools.
-<tools>
-{%- for tool in tools %}
-{{ tool | tojson }}
-{%- endfor %}
-</tools>
-For each call return JSON in <tool_call></tool_call> tags:
-<tool_call>
-{"name": <function-name>, "arguments": <args-json-object>}
-</tool_call><|im_end|>
-{% endif %}
+CHAT_TEMPLATE = TOOLS + """\
 {%- set markers = namespace(text=not tools, endless=false) %}
-{%- for message in messages %}
-{%- if message.role == 'tool' %}<|im_start|>user
-<tool_response>
-{{ message.content }}
-</tool_response><|im_end|>
-{% elif message.role == 'assistant' %}<|im_start|>assistant
-{{ message.content or '' }}
-{%- for call in message.tool_calls or [] %}
-{%- if call.function %}{%- set call = call.function %}{%- endif %}
-<tool_call>
-{"name": "{{ call.name }}", "arguments": {{ call.arguments | tojson }}}
-</tool_call>
-{%- endfor %}<|im_end|>
-{% else %}<|im_start|>{{ message.role }}
-{{ message.content }}<|im_end|>
+""" + MESSAGES + """\
 {% if message.role == 'user' and '[[text]]' in message.content %}{% set markers.text = true %}{% endif %}
 {%- if message.role == 'user' and '[[endless]]' in message.content %}{% set markers.endless = true %}{% endif %}
 {%- endif %}

@@ -99,19 +99,25 @@ async fn chat_completions_of_ollama_are_below_v1() {
     }
 }
 
+/// Returns the model `m` of a provider, or of a server with its API.
+fn model_at(provider: Provider, base_url: Option<&str>, pictures: Pictures) -> HostedModel {
+    let access = ProviderAccess {
+        provider,
+        model: "m".to_owned(),
+        key: None,
+    };
+    let settings = ModelSettings {
+        base_url: base_url.map(|url| url.parse().unwrap()),
+        pictures,
+        ..ModelSettings::default()
+    };
+    HostedModel::new(access, &settings).unwrap()
+}
+
 #[test]
 fn a_label_names_provider_model_and_a_foreign_server() {
-    let label = |provider, base_url: Option<&str>| {
-        let access = ProviderAccess {
-            provider,
-            model: "m".to_owned(),
-            key: None,
-        };
-        let settings = ModelSettings {
-            base_url: base_url.map(|url| url.parse().unwrap()),
-            ..ModelSettings::default()
-        };
-        let model = HostedModel::new(access, &settings).unwrap();
+    let label = |provider, base_url| {
+        let model = model_at(provider, base_url, Pictures::Auto);
         model.label().to_owned()
     };
     for (provider, base_url, expected) in [
@@ -146,18 +152,8 @@ fn a_label_names_provider_model_and_a_foreign_server() {
 
 #[test]
 fn a_model_reads_pictures_and_at_its_own_api_pdf_files() {
-    let reads = |provider, base_url: Option<&str>, pictures, mime_type| {
-        let access = ProviderAccess {
-            provider,
-            model: "m".to_owned(),
-            key: None,
-        };
-        let settings = ModelSettings {
-            base_url: base_url.map(|url| url.parse().unwrap()),
-            pictures,
-            ..ModelSettings::default()
-        };
-        let model = HostedModel::new(access, &settings).unwrap();
+    let reads = |provider, base_url, pictures, mime_type| {
+        let model = model_at(provider, base_url, pictures);
         model.reads_media(mime_type)
     };
     let other = Some("http://127.0.0.1:9/v1/");

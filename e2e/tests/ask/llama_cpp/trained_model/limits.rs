@@ -61,6 +61,17 @@ async fn a_conversation_beyond_the_context_is_shortened() {
     bed.assert_idle_without_leaks().await;
 }
 
+/// Asks for an answer that never ends by itself. Returns the tokens of the input and of the output.
+async fn reach_the_length(format: Format, arguments: Arguments<'_>) -> (u64, u64) {
+    let bed = TrainedTestBed::start(format, arguments).await;
+    let page = bed.page(vec![]).await;
+    let events = QueryEvents::run(&page, query("q-1", SHORT)).await;
+    let code = &events.last()["code"];
+    assert_eq!(code, "ModelLengthReached", "{format:?}: {events:?}");
+    bed.assert_idle_without_leaks().await;
+    tokens(&events)
+}
+
 #[tokio::test]
 async fn an_answer_that_fills_the_context_reaches_its_length() {
     for format in LlamaCpp::FORMATS {
@@ -68,14 +79,8 @@ async fn an_answer_that_fills_the_context_reaches_its_length() {
             server: &["--endless", "--context", "512"],
             ..Arguments::default()
         };
-        let bed = TrainedTestBed::start(format, arguments).await;
-        let page = bed.page(vec![]).await;
-        let events = QueryEvents::run(&page, query("q-1", SHORT)).await;
-        let code = &events.last()["code"];
-        assert_eq!(code, "ModelLengthReached", "{format:?}: {events:?}");
-        let (input, output) = tokens(&events);
+        let (input, output) = reach_the_length(format, arguments).await;
         assert_eq!(input + output, 512, "{format:?}: {input} + {output}");
-        bed.assert_idle_without_leaks().await;
     }
 }
 
@@ -89,13 +94,7 @@ async fn endless_output_ends_at_the_limit() {
             agent: &["--max-output-tokens", "60", "--model", "gpt-4.1"],
             ..Arguments::default()
         };
-        let bed = TrainedTestBed::start(format, arguments).await;
-        let page = bed.page(vec![]).await;
-        let events = QueryEvents::run(&page, query("q-1", SHORT)).await;
-        let code = &events.last()["code"];
-        assert_eq!(code, "ModelLengthReached", "{format:?}: {events:?}");
-        let (_, output) = tokens(&events);
+        let (_, output) = reach_the_length(format, arguments).await;
         assert_eq!(output, 60, "{format:?}");
-        bed.assert_idle_without_leaks().await;
     }
 }
