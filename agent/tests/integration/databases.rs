@@ -232,10 +232,18 @@ async fn a_process_has_no_variables_and_has_its_own_limits() {
     let shop = Shop::start("60s").await;
     let endless = json!({ "sql": format!("{ENDLESS} SELECT count(*) FROM n") });
     let _begun = shop.begin(TOKEN, "query", endless).await;
-    let process = shop.wait_for_readers(1).await.remove(0);
-    let variables = std::fs::read_to_string(process.join("environ")).unwrap();
+    // The process that described the tables may still be ending.
+    let reading = async {
+        loop {
+            let process = shop.wait_for_readers(1).await.remove(0);
+            let read = |file: &str| std::fs::read_to_string(process.join(file));
+            if let (Ok(variables), Ok(limits)) = (read("environ"), read("limits")) {
+                return (variables, limits);
+            }
+        }
+    };
+    let (variables, limits) = with_deadline("a reader that runs", reading).await;
     assert_eq!(variables, "");
-    let limits = std::fs::read_to_string(process.join("limits")).unwrap();
     let limit = |name: &str| {
         let line = limits.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap().split_whitespace().next().unwrap().to_owned()
