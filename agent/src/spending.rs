@@ -246,6 +246,10 @@ impl Reservation {
     /// Frees the reserved amount before the turn ends. Its cost still counts.
     pub(crate) fn release(&mut self) {
         let reserved = mem::take(&mut self.reserved);
+        if reserved == Usd::default() {
+            // A reader that stays slow wakes no waiting turns again.
+            return;
+        }
         self.update(|ledger, account| ledger.settle(account, reserved, Usd::default()));
     }
 

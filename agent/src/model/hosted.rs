@@ -55,10 +55,6 @@ const AFTER_STOP: Duration = Duration::from_secs(5);
 /// How long a connection may take. A provider that cannot be reached costs nothing, and is tried again.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a connection without TLS stays open between requests. The servers of local models (llama.cpp,
-/// uvicorn) close idle connections after 5 s, and a request that they cross fails. A new one costs little.
-const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
-
 /// How long the body of an error is read.
 const ERROR_WITHIN: Duration = Duration::from_secs(10);
 
@@ -122,13 +118,8 @@ impl HostedModel {
         let (url, is_official) = endpoint::choose(provider, settings.base_url.as_ref());
         let api = settings.api(provider, is_official);
         let client = http_client::builder(&url).and_then(|client| {
-            let mut client = client.connect_timeout(CONNECT_WITHIN);
-            if url.scheme() == "http" {
-                client = client.pool_idle_timeout(LOCAL_IDLE_TIMEOUT);
-            }
-            client
-                .build()
-                .map_err(|error| http_client::last_cause(&error))
+            let client = client.connect_timeout(CONNECT_WITHIN).build();
+            client.map_err(|error| http_client::last_cause(&error))
         });
         let client = client.map_err(|cause| {
             let message = format!("no connection to {provider} can be made: {cause}");

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
@@ -14,6 +15,11 @@ use rustls_platform_verifier::BuilderVerifierExt;
 /// How many connections a client keeps open while no request uses them. A burst of requests opens many,
 /// and each takes some 30 kB.
 const MAX_IDLE_CONNECTIONS: usize = 64;
+
+/// How long a connection without TLS stays open while no request uses it. Common servers on this machine
+/// (Node, uvicorn, llama.cpp) close idle connections after 5 s, and a request that is sent at that moment
+/// fails. A new connection without TLS costs little.
+const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Builds a client for the host of this URL.
 ///
@@ -50,6 +56,9 @@ pub fn builder(url: &Url) -> Result<ClientBuilder, String> {
         .tcp_nodelay(true)
         .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
         .redirect(Policy::none());
+    if url.scheme() == "http" {
+        client = client.pool_idle_timeout(PLAIN_IDLE_TIMEOUT);
+    }
     if is_loopback(url) {
         client = client.no_proxy();
     }
