@@ -7,7 +7,8 @@ pub enum Retry {
     Never,
     /// Reconnect with the ordinary backoff.
     Soon,
-    /// Reconnect after [`RETRY_LATER_DELAY`](crate::limits::RETRY_LATER_DELAY) at the earliest.
+    /// Reconnect after the time in the reason at the earliest ([`RetryHint`](crate::RetryHint)), or
+    /// else after [`RETRY_LATER_DELAY`](crate::limits::RETRY_LATER_DELAY).
     Later,
 }
 

@@ -46,10 +46,16 @@ error_codes! {
     InvalidAuthentication,
     /// The token has expired, or another user has taken the page over: connect again with a fresh one.
     TokenExpired,
+    /// The token cannot be checked now, because the keys of its issuer are missing: retry with it.
+    AuthenticationUnavailable,
     /// The token does not grant what the request needs.
     InsufficientScope,
+    /// The operator has denied access to the user or token, or has ended the session.
+    AccessDenied,
     /// The request comes from a browser page whose origin the operator has not allowed.
     OriginNotAllowed,
+    /// The `Host` of the request is not a name of this server.
+    HostNotAllowed,
     /// The session is not usable: its page is gone, or the session id is malformed.
     InvalidSession,
     /// No page is connected for this token.

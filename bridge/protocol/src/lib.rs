@@ -22,6 +22,7 @@ pub mod invisible;
 pub mod limits;
 pub mod message_parts;
 pub mod message_types;
+mod retry_hint;
 
 #[cfg(feature = "serde")]
 mod messages;
@@ -34,6 +35,7 @@ mod well_formed;
 pub use close_code::{CloseCode, Retry};
 pub use error_code::ErrorCode;
 pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId, is_conversation_id};
+pub use retry_hint::RetryHint;
 pub use well_formed::to_well_formed;
 
 #[cfg(feature = "serde")]
@@ -51,7 +53,7 @@ pub use messages::{
     QueryCaller, QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
     QueryToolCall, QueryUsage, Register, Registered, RegisteredItem, RegistrationFailure, Renew,
     RenewalFailed, Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions,
-    TokenUsage, ToolCall, Unregister, Unregistered, Visibility,
+    TokenUsage, ToolCall, TraceContext, Unregister, Unregistered, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects.

@@ -68,14 +68,15 @@ pub const MAX_HAND_OVERS: u32 = 5;
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(25);
 
 /// How long a page waits before it reconnects after a close with
-/// [`Retry::Later`](crate::Retry::Later).
+/// [`Retry::Later`](crate::Retry::Later) whose reason has no [time](crate::RetryHint).
 pub const RETRY_LATER_DELAY: Duration = Duration::from_secs(30);
 
 /// The shortest opaque token that may name a realm, in characters.
 pub const MIN_TOKEN_CHARS: usize = 16;
 
-/// The longest opaque token, in bytes.
-pub const MAX_TOKEN_BYTES: usize = 4096;
+/// The longest token, in bytes. A signed token with the ids of 200 groups has about 11 KiB. It fits
+/// into the head of a request (64 KiB) and into [`MAX_AUTHENTICATE_BYTES`].
+pub const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// The longest session id, in bytes.
 pub const MAX_SESSION_ID_BYTES: usize = 128;

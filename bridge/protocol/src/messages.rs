@@ -10,6 +10,7 @@ mod connection;
 mod query;
 mod registration;
 mod running_call;
+mod trace;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -45,6 +46,7 @@ pub use running_call::{
     CallHandOver, CallLog, CallProgress, ClientError, ClientRequest, ClientRequests,
     ClientResponse, ClientResponses, LogLevel,
 };
+pub use trace::TraceContext;
 
 /// The error of decoding a frame.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel, QueryId, present};
+use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel, QueryId, TraceContext, present};
 
 /// Calls a tool (MCP `tools/call`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -120,6 +120,9 @@ pub struct CallContext {
     /// When the bridge sent this message, on its own clock (`nowMs` of `authenticated`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ms: Option<u64>,
+    /// The trace of the call; absent when the bridge records none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// The AI client that made a call.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::present;
-use crate::{ErrorCode, QueryId};
+use crate::{ErrorCode, QueryId, TraceContext};
 
 pub use caller::{MAX_QUERY_CALLER_BYTES, QUERY_CALLER_HEADER, QueryCaller, Subject};
 pub use content::QueryContent;
@@ -63,6 +63,9 @@ pub struct Query {
     /// user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The trace that the query belongs to. An agent receives it in the headers of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Box<TraceContext>>,
 }
 
 impl Query {
@@ -82,6 +85,7 @@ impl Query {
             conversation: None,
             local_time: None,
             profile: None,
+            trace: None,
         }
     }
 }
