@@ -1,7 +1,5 @@
 //! How long a page waits between attempts to connect, and how many attempts it may make.
 
-use bridge_protocol::limits::RETRY_LATER_DELAY;
-
 /// The maximum of the first backoff. The maximum doubles with each consecutive failed attempt.
 const BACKOFF_BASE_MS: u32 = 250;
 
@@ -10,6 +8,9 @@ const MAX_BACKOFF_MS: u32 = 15_000;
 
 /// The upper limit for a hidden page. A page that becomes visible ends its backoff at once.
 const MAX_HIDDEN_BACKOFF_MS: u32 = 60_000;
+
+/// The upper limit of the random part of the wait after a refusal.
+const MAX_SPREAD_MS: u32 = 60_000;
 
 /// The maximum number of attempts within [`ATTEMPT_WINDOW_MS`].
 ///
@@ -24,6 +25,8 @@ const ATTEMPT_WINDOW_MS: u64 = 60_000;
 pub(super) struct Backoff {
     /// The number of consecutive attempts without a stable connection.
     failed_attempts: u32,
+    /// The number of attempts that a full bridge has refused since the last stable connection.
+    refused_attempts: u32,
     /// The start times of the latest attempts as a ring buffer, where 0 means none, and the index
     /// of the oldest one.
     attempts: ([u64; MAX_ATTEMPTS], usize),
@@ -33,6 +36,7 @@ impl Backoff {
     pub(super) fn new() -> Self {
         Self {
             failed_attempts: 0,
+            refused_attempts: 0,
             attempts: ([0; MAX_ATTEMPTS], 0),
         }
     }
@@ -40,6 +44,7 @@ impl Backoff {
     /// Makes the next wait the shortest one.
     pub(super) fn reset(&mut self) {
         self.failed_attempts = 0;
+        self.refused_attempts = 0;
     }
 
     /// Counts a failed attempt, and returns the wait for the next one in milliseconds. `random`, from
@@ -57,6 +62,17 @@ impl Backoff {
         fraction_of(max_wait, random)
     }
 
+    /// Counts an attempt that a full bridge has refused, and returns the wait for the next one in
+    /// milliseconds: the time that the bridge requires, and a random part of a spread that doubles
+    /// with each refusal, so that a bridge which stays full has fewer and fewer attempts.
+    pub(super) fn attempt_refused(&mut self, required_ms: u32, random: f64) -> u32 {
+        let spread = required_ms
+            .saturating_mul(1 << self.refused_attempts.min(16))
+            .min(MAX_SPREAD_MS);
+        self.refused_attempts = self.refused_attempts.saturating_add(1);
+        required_ms.saturating_add(fraction_of(spread, random))
+    }
+
     /// Counts a new attempt. If there were too many, the page must wait instead: returns the wait in
     /// milliseconds.
     pub(super) fn throttle_attempt(&mut self, now_ms: u64) -> Option<u32> {
@@ -69,12 +85,6 @@ impl Backoff {
         *oldest = (*oldest + 1) % MAX_ATTEMPTS;
         None
     }
-}
-
-/// Returns the wait that a full bridge requires, plus up to half of it, in milliseconds.
-pub(super) fn full_bridge_wait_ms(random: f64) -> u32 {
-    let min_wait = RETRY_LATER_DELAY.as_millis() as u32;
-    min_wait + fraction_of(min_wait / 2, random)
 }
 
 fn fraction_of(whole_ms: u32, random: f64) -> u32 {
@@ -107,8 +117,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_backoff_is_never_shorter_than_the_bridge_requires() {
-        assert_eq!(full_bridge_wait_ms(0.0), 30_000);
-        assert_eq!(full_bridge_wait_ms(1.0), 45_000);
+    fn a_refused_page_waits_as_long_as_the_bridge_requires_and_spreads_its_attempts() {
+        let waits = |required_ms, random| {
+            let mut backoff = Backoff::new();
+            [(); 4].map(|()| backoff.attempt_refused(required_ms, random))
+        };
+        assert_eq!(waits(1_000, 0.0), [1_000; 4]);
+        assert_eq!(waits(1_000, 1.0), [2_000, 3_000, 5_000, 9_000]);
+        assert_eq!(waits(30_000, 1.0), [60_000, 90_000, 90_000, 90_000]);
+        let mut backoff = Backoff::new();
+        backoff.attempt_refused(1_000, 1.0);
+        backoff.reset();
+        assert_eq!(backoff.attempt_refused(1_000, 1.0), 2_000);
     }
 }

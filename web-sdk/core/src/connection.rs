@@ -1,6 +1,6 @@
 //! The phases of the connection. [`backoff`](crate::backoff) has the times between its attempts.
 
-use super::backoff::{Backoff, full_bridge_wait_ms};
+use super::backoff::Backoff;
 use super::effect::{Failure, Status};
 use super::messages::Token;
 
@@ -112,13 +112,19 @@ impl Connection {
         self.backoff.attempt_failed(visible, random)
     }
 
-    /// Starts the wait that a full bridge requires, and returns it in milliseconds.
-    pub(super) fn begin_long_backoff(&mut self, error: Failure, random: f64) -> u32 {
+    /// Starts the wait that a full bridge requires, and returns it in milliseconds. It is at least
+    /// `required_ms`.
+    pub(super) fn begin_required_wait(
+        &mut self,
+        error: Failure,
+        required_ms: u32,
+        random: f64,
+    ) -> u32 {
         self.last_error = Some(error);
         self.phase = Phase::Waiting {
             interruptible: false,
         };
-        full_bridge_wait_ms(random)
+        self.backoff.attempt_refused(required_ms, random)
     }
 }
 

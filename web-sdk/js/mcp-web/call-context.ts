@@ -31,6 +31,8 @@ export interface CallContextMessage {
   logLevel?: calls.LogLevel;
   /** The state with which the previous document has handed over the call. */
   continuation?: unknown;
+  /** The trace of the call, as headers. */
+  trace?: calls.CallFacts["trace"];
 }
 
 /** One running call of any kind. */
@@ -76,7 +78,7 @@ export class RunningCall {
   /** The context of every handler. */
   get facts(): calls.CallFacts {
     const { callId, client, caller } = this;
-    return { callId, signal: this.#controller.signal, client, caller };
+    return { callId, signal: this.#controller.signal, client, caller, trace: this.#context.trace ?? {} };
   }
 
   /** The context of handlers that may do more than answer. */

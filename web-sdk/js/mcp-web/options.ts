@@ -47,9 +47,9 @@ export function resolveBridgeUrl(given: string | undefined, moduleUrl: string | 
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** If the module was loaded from a bridge, under /sdk/, that bridge is the default. */
+/** If the module was loaded from a bridge, whose `public_url` may have a path before `/sdk/`, that bridge is the default. */
 function servingBridge(moduleUrl = ""): string | undefined {
-  return /^(https?:\/\/[^/]+)\/sdk\//.exec(moduleUrl)?.[1];
+  return /^(https?:\/\/[^?#]+)\/sdk\/mcp-web[^/]*$/.exec(moduleUrl)?.[1];
 }
 
 /** The bridge sends pages and AI clients the same message about a token. For a page, this adds the name of its option. */

@@ -61,6 +61,7 @@ function createContext(name: string, port: ContextPort, signal: AbortSignal): Ca
     signal,
     client: undefined,
     caller: Object.freeze({ via: "page", roles: [] }),
+    trace: {},
     progress() {},
     log() {},
     handOver() {},

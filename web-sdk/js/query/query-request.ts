@@ -18,6 +18,7 @@ const OPTIONS = [
   "attachments",
   "conversation",
   "timeout",
+  "trace",
 ];
 
 /** The name of a profile of the agent's own tools. */
@@ -44,6 +45,7 @@ export interface QueryRequest {
   attachments?: object[];
   conversation?: string;
   profile?: string;
+  trace?: object;
   localTime: string;
   context: object[];
 }
@@ -67,7 +69,7 @@ export async function buildQueryRequest(
   if (!isObject(options) || !isObject(given)) throw invalid("it needs an object", 'pass one such as { prompt: "Summarise the board" }');
   const unknown = Object.keys(given).find((option) => !OPTIONS.includes(option));
   if (unknown) throw invalid(`there is no option "${unknown}"`, `the options are ${OPTIONS.join(", ")}`);
-  const { prompt, context, restrictTools, responseTool, timeout, approve, approvalDialog, profile, conversation } = options;
+  const { prompt, context, restrictTools, responseTool, timeout, approve, approvalDialog, profile, conversation, trace } = options;
   const { responseSchema, attachments } = given;
   if (typeof prompt !== "string" || !prompt.trim()) {
     throw invalid("the prompt must be a text that is not empty", "say in it what the agent should do");
@@ -107,6 +109,7 @@ export async function buildQueryRequest(
     ...(approve && { approve: approve.map((tool: unknown) => tools.describeAny(tool, "approve").name) }),
     ...(conversation && { conversation }),
     ...(profile && { profile }),
+    ...(isObject(trace) && { trace }),
     localTime: localTime(),
   };
   // All items are checked first, so that no tool runs for a rejected query.

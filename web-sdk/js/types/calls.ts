@@ -18,6 +18,16 @@ export interface CallFacts {
   readonly client?: CallingClient | undefined;
   /** The user on whose behalf the call is made, as verified by the bridge. */
   readonly caller: Caller;
+  /**
+   * The trace of the call as HTTP headers: `traceparent`, `tracestate` and `baggage` (W3C); empty if the bridge records none.
+   * A request with them belongs to the trace. Send them to servers of the app only: a browser asks another origin first.
+   *
+   * @example
+   * ```js
+   * const response = await fetch("/api/cards", { headers: ctx.trace });
+   * ```
+   */
+  readonly trace: { readonly [header: string]: string };
 }
 
 /** The context of a handler. */

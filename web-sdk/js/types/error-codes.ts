@@ -115,8 +115,12 @@ export type McpWebErrorCode =
   | "InvalidAuthentication"
   /** The token has expired. */
   | "TokenExpired"
+  /** The bridge cannot check the token now: the keys of its issuer are missing. The page retries. */
+  | "AuthenticationUnavailable"
   /** The token does not allow this. */
   | "InsufficientScope"
+  /** The operator of the bridge has denied access, or has ended the session. */
+  | "AccessDenied"
   /** The bridge does not allow pages of this origin. */
   | "OriginNotAllowed"
   /** Another connection with the same `sessionId` took over. */

@@ -16,7 +16,7 @@ export interface McpWebOptions {
   /**
    * The address of the bridge: `http`, `https`, `ws` or `wss`, optionally with a path.
    *
-   * @defaultValue The origin this module was loaded from if a bridge served it (its path begins with `/sdk/`), otherwise
+   * @defaultValue The address in front of `/sdk/`, if this module was loaded from there, as bridges serve it; otherwise
    * `http://localhost:3001`.
    */
   bridgeUrl?: string;

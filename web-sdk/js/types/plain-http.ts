@@ -29,4 +29,4 @@ export interface ToolCallResponse {
 export type ToolCallEvent =
   | { type: "progress"; progress: number; total?: number; message?: string }
   | { type: "result"; result: ToolCallResponse }
-  | { type: "error"; error: string; message: string };
+  | { type: "error"; error: string; message: string; requestId?: string };

@@ -80,6 +80,8 @@ export interface QueryOptions {
    * shorter. Until the query is accepted, including without a connection, only this one applies.
    */
   timeout?: number | undefined;
+  /** The trace that the query belongs to, as HTTP headers: {@link CallFacts.trace} in a handler. */
+  trace?: { readonly [header: string]: string } | undefined;
 }
 
 /** A picture or file: a `File` or another `Blob`, or its content as base64. */

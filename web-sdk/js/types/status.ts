@@ -13,8 +13,8 @@ export type Status =
   /** Clients can call the tools. */
   | { readonly state: "connected" }
   /**
-   * No bridge answered, or the connection broke, for the reason in `error`. The next attempt starts in `retryInMs`
-   * milliseconds, counted from this change; `retryInMs` is absent while an attempt is in progress.
+   * No bridge answered, it is full, or the connection broke, for the reason in `error`. The next attempt starts in
+   * `retryInMs` milliseconds, counted from this change; `retryInMs` is absent while an attempt is in progress.
    */
   | { readonly state: "reconnecting"; readonly error: McpWebError; readonly retryInMs?: number }
   /** `disconnect()` was called. */

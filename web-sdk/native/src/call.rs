@@ -113,6 +113,13 @@ impl Call {
         self.0.context.caller.as_ref()
     }
 
+    /// Returns the trace of the call as HTTP headers (W3C Trace Context and Baggage), for requests that
+    /// belong to it. There are none if the bridge records no traces.
+    pub fn trace_headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let trace = self.0.context.trace.iter();
+        trace.flat_map(|trace| trace.headers())
+    }
+
     /// Returns the state with which another process of the same session handed over the call.
     pub fn continuation(&self) -> Option<Value> {
         let state = self.0.context.continuation.as_ref()?;

@@ -1,13 +1,14 @@
 //! The WebSocket to the bridge, in a separate task: it reads and answers pings even while handlers
 //! are busy.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use rustls::ClientConfig;
+use rustls::{CertificateError, ClientConfig};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -201,7 +202,7 @@ async fn connect(url: &str) -> Result<BridgeSocket, SocketEvent> {
         let name = name.map_err(|error: rustls::pki_types::InvalidDnsNameError| refused(&error))?;
         let stream = connector.connect(name, stream).await;
         // A certificate that the platform does not trust may be renewed later.
-        Box::new(stream.map_err(|error| unreachable(&error))?)
+        Box::new(stream.map_err(|error| unreachable(&tls_failure(&error)))?)
     } else {
         Box::new(stream)
     };
@@ -209,6 +210,21 @@ async fn connect(url: &str) -> Result<BridgeSocket, SocketEvent> {
         .await
         .map_err(|error| unreachable(&error))?;
     Ok(socket)
+}
+
+/// Describes why TLS failed, with what to do if the authority of the certificate is not trusted.
+fn tls_failure(error: &io::Error) -> String {
+    let tls_error = error.get_ref().and_then(|error| error.downcast_ref());
+    match tls_error {
+        // A bad signature is that of an authority that was created again under its old name.
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => format!(
+            "{error}: add the authority that signed it to those of the system, or, except on macOS \
+             and Windows, name its PEM file in SSL_CERT_FILE"
+        ),
+        _ => error.to_string(),
+    }
 }
 
 fn is_tls(uri: &Uri) -> bool {
@@ -224,4 +240,21 @@ fn tls_connector() -> Result<TlsConnector, rustls::Error> {
         .with_platform_verifier()?
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_authority_names_the_variable_that_adds_it() {
+        for (error, is_named) in [
+            (CertificateError::UnknownIssuer, true),
+            (CertificateError::Expired, false),
+        ] {
+            let error = io::Error::other(rustls::Error::InvalidCertificate(error));
+            let reason = tls_failure(&error);
+            assert_eq!(reason.contains("SSL_CERT_FILE"), is_named, "{reason}");
+        }
+    }
 }

@@ -10,6 +10,17 @@ fn the_module_works_on_a_server() {
 }
 
 #[test]
+fn a_certificate_that_node_does_not_accept_is_named() {
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = certificate.signing_key.serialize_pem();
+    let variables = [
+        ("CERTIFICATE", certificate.cert.pem()),
+        ("CERTIFICATE_KEY", key),
+    ];
+    run_with("certificate.test.mjs", &variables);
+}
+
+#[test]
 fn the_module_reports_that_its_wasm_cannot_be_loaded() {
     run("unloadable.test.mjs");
 }
@@ -100,6 +111,10 @@ fn a_hidden_tab_is_driven() {
 }
 
 fn run(file: &str) {
+    run_with(file, &[]);
+}
+
+fn run_with(file: &str, variables: &[(&str, String)]) {
     let folder = crate_folder().join("../tests/sdk/module");
     let file = folder.join(file);
     let output = Command::new(node())
@@ -107,6 +122,7 @@ fn run(file: &str) {
         .arg(folder.join("packages.mjs"))
         .arg("--test")
         .arg(file)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .output()
         .unwrap();
     assert!(

@@ -29,8 +29,8 @@ const handle: ToolHandle = mcpWeb.addTool(
     name: "add_card",
     inputSchema: { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
     annotations: { readOnlyHint: false },
-    handler: async ({ title }, { signal, callId, client }) => {
-      signal.throwIfAborted();
+    handler: async ({ title }, { signal, callId, client, trace }) => {
+      await fetch("/cards", { signal, headers: trace });
       return { title: title.toUpperCase(), callId, by: client?.name };
     },
   },

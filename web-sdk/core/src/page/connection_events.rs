@@ -1,8 +1,8 @@
 //! The events of the connection: its socket opened or closed, its timer fired, the document is
 //! leaving or resumed. They start attempts and retries.
 
-use bridge_protocol::limits::AUTHENTICATE_TIMEOUT;
-use bridge_protocol::{CloseCode, ErrorCode, Retry};
+use bridge_protocol::limits::{AUTHENTICATE_TIMEOUT, RETRY_LATER_DELAY};
+use bridge_protocol::{CloseCode, ErrorCode, Retry, RetryHint};
 
 use super::Page;
 use crate::close_codes::ABNORMAL_CLOSE;
@@ -59,24 +59,50 @@ impl<J: Json> Page<J> {
         } else {
             CloseCode::retry(code)
         };
+        let is_planned = self.expired_error.is_some() || code == CloseCode::ServiceRestart.code();
+        if is_planned && self.connection.is_ready() {
+            // The connection did not fail, so the page reconnects with the shortest backoff.
+            self.connection.mark_stable();
+        }
+        let hint = RetryHint::parse(reason);
         match (self.expired_error.take(), retry) {
-            (Some(expired), _) => {
-                // The connection did not fail, so the page reconnects with the shortest backoff.
-                if self.connection.is_ready() {
-                    self.connection.mark_stable();
-                }
-                self.retry_with_backoff(expired, random);
-            }
+            (Some(expired), _) => self.retry_with_backoff(expired, random),
             (None, Retry::Never) => self.fail(final_close_error(code, reason)),
-            (None, Retry::Soon) => {
+            (None, Retry::Soon) if hint.is_none() => {
                 self.retry_with_backoff(self.connection_error(code, reason), random)
             }
-            (None, Retry::Later) => {
-                let error = self.connection_error(code, reason);
-                let wait_ms = self.connection.begin_long_backoff(error.clone(), random);
-                self.wait_for_retry(error, wait_ms);
-            }
+            (None, Retry::Soon | Retry::Later) => self.wait_as_required(code, reason, hint, random),
         }
+    }
+
+    /// Waits at least as long as a bridge requires that is full or not ready.
+    fn wait_as_required(
+        &mut self,
+        code: u16,
+        reason: &str,
+        hint: Option<RetryHint<'_>>,
+        random: f64,
+    ) {
+        let error = match hint.and_then(|hint| Some((hint.code?, hint.message))) {
+            Some((code, message)) => {
+                let url = &self.info.bridge_url;
+                let message = [
+                    "the bridge at ",
+                    url,
+                    " refuses this page for now: ",
+                    message,
+                ];
+                Failure::new(String::from(code), message.concat())
+            }
+            None => self.connection_error(code, reason),
+        };
+        let required_ms = hint.map_or(RETRY_LATER_DELAY.as_millis() as u32, |hint| {
+            u32::from(hint.after_s) * 1_000
+        });
+        let wait_ms = self
+            .connection
+            .begin_required_wait(error.clone(), required_ms, random);
+        self.wait_for_retry(error, wait_ms);
     }
 
     /// The timer has fired. `random` is a number from 0 to 1.

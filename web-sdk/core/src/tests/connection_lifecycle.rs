@@ -75,7 +75,7 @@ fn becoming_visible_ends_the_backoff() {
 fn a_full_bridge_is_retried_after_a_long_backoff() {
     let mut page = TestPage::connected();
     page.close(1013);
-    assert_eq!(retry_delay(&page), Some(37_500));
+    assert_eq!(retry_delay(&page), Some(45_000));
     page.dispatch(|page| page.resumed());
     assert!(
         !page.token_requested,
@@ -83,6 +83,61 @@ fn a_full_bridge_is_retried_after_a_long_backoff() {
     );
     page.dispatch(|page| page.timer_fired(0.0));
     assert!(page.token_requested);
+}
+
+#[test]
+fn a_refused_page_waits_for_the_time_in_the_reason() {
+    for (reason, code) in [
+        (
+            "RealmLimitExceeded, retry in 2 s: no place",
+            "RealmLimitExceeded",
+        ),
+        ("retry in 2 s: no place", Failure::CONNECTION_LOST),
+    ] {
+        let mut page = TestPage::new();
+        page.dispatch(|page| page.connect());
+        for wait in [3_000, 4_000, 6_000] {
+            page.open();
+            page.close_with(1013, reason);
+            assert_eq!(retry_delay(&page), Some(wait), "{reason}");
+            let Some(Status::Reconnecting { error, .. }) = page.statuses().pop() else {
+                panic!("not reconnecting");
+            };
+            assert_eq!(error.code, code);
+            assert!(error.message.contains("no place"), "{}", error.message);
+            page.timer_fires(0.5);
+        }
+        page.accept("b-1");
+        assert_eq!(page.statuses().last(), Some(&Status::Connected));
+    }
+}
+
+#[test]
+fn a_time_in_the_reason_applies_unless_the_close_is_final() {
+    for code in [1011, 1012, 1013] {
+        let mut page = TestPage::connected();
+        page.close_with(code, "retry in 2 s: the bridge is full");
+        assert_eq!(retry_delay(&page), Some(3_000), "{code}");
+    }
+    let mut page = TestPage::connected();
+    page.close_with(1008, "retry in 2 s: no");
+    assert_eq!(failure(&page).code, Failure::CONNECTION_CLOSED);
+}
+
+#[test]
+fn after_the_close_of_a_restart_the_backoff_begins_again() {
+    let mut page = TestPage::connected();
+    for _ in 0..6 {
+        page.break_and_retry();
+        page.accept("b-1");
+    }
+    page.close(1012);
+    assert_eq!(retry_delay(&page), Some(125));
+    // A bridge that refuses pages while it stops is not asked in a tight loop.
+    page.timer_fires(0.5);
+    page.open();
+    page.close(1012);
+    assert_eq!(retry_delay(&page), Some(250));
 }
 
 fn heartbeat(sequence: u64) -> BridgeToPage<String> {

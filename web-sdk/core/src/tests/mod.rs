@@ -197,8 +197,13 @@ impl TestPage {
     }
 
     pub(super) fn close(&mut self, code: u16) {
+        self.close_with(code, "");
+    }
+
+    /// Closes the socket with this code and reason.
+    pub(super) fn close_with(&mut self, code: u16, reason: &str) {
         self.socket_open = false;
-        self.dispatch(|page| page.socket_closed(code, "", 0.5));
+        self.dispatch(|page| page.socket_closed(code, reason, 0.5));
     }
 
     pub(super) fn flush(&mut self) {

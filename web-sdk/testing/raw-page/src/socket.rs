@@ -14,6 +14,9 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_conf
 /// The maximum duration of a wait; only a broken program exceeds it.
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// The size of the read buffer of a page. It is small, because a test may have thousands of pages.
+const READ_BUFFER_BYTES: usize = 16 * 1024;
+
 /// The socket of a page. If it is dropped, the connection breaks without a close frame.
 #[derive(Debug)]
 pub struct PageSocket(WebSocketStream<MaybeTlsStream<TcpStream>>);
@@ -29,6 +32,7 @@ impl PageSocket {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         let config = WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER_BYTES)
             .max_message_size(None)
             .max_frame_size(None);
         // As browsers do, this sets TCP_NODELAY.

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { McpWeb, McpWebError } from "../../../js/mcp-web.ts";
+import { resolveBridgeUrl } from "../../../js/mcp-web/options.ts";
 import { VERSION } from "../../../js/mcp-web/version.ts";
 
 const handler = () => {};
@@ -149,6 +150,19 @@ test("the bridge's address is normalised", () => {
     assert.equal(new McpWeb({ name: "Board", bridgeUrl: given }).bridgeUrl, form);
   }
   assert.equal(new McpWeb({ name: "Board" }).bridgeUrl, "http://localhost:3001");
+});
+
+test("the bridge that serves the module is the default, with the path of its public URL", () => {
+  const bridges = {
+    "https://bridge/sdk/mcp-web.js": "https://bridge",
+    "https://host:8443/apps/bridge/sdk/mcp-web.js?v=1": "https://host:8443/apps/bridge",
+    "https://host/sdk/sdk/mcp-web-inline.js#a": "https://host/sdk",
+    "https://host/assets/mcp-web.js": "http://localhost:3001",
+    "https://host/sdk/app.js": "http://localhost:3001",
+    "https://host/app.js?from=/sdk/mcp-web.js": "http://localhost:3001",
+    "file:///app/sdk/mcp-web.js": "http://localhost:3001",
+  };
+  for (const [module, bridge] of Object.entries(bridges)) assert.equal(resolveBridgeUrl(undefined, module), bridge);
 });
 
 test("a converted schema of a library is a JSON Schema, and the library's own schema is not", () => {

@@ -157,6 +157,13 @@ export default {
     equal(await thrown("ENOENT"), { code: "HandlerFailed", message: "why", data: { n: 1 } });
   },
 
+  async "a handler gets the trace of its call as headers"() {
+    const { bridge } = await withTool((_input, ctx) => ctx.trace);
+    const trace = { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: "vendor=1" };
+    equal((await bridge.tool("t", {}, { trace })).result, trace);
+    equal((await bridge.tool("t")).result, {});
+  },
+
   async "a handler gets its client and caller"() {
     const { bridge } = await withTool((input, { callId, signal, client, caller }) => ({ input, callId, aborted: signal.aborted, client, caller }));
     equal((await bridge.tool("t", { a: 1 }, CONTEXT)).result, {

@@ -184,7 +184,7 @@ export default {
     const inputSchema = { type: "object" };
     const order = mcpWeb.addTool({ name: "order", description: "Orders", inputSchema, annotations: { readOnlyHint: false }, handler() {} });
     mcpWeb.addTool({ name: "list", handler: () => [] });
-    const query = mcpWeb.query({ prompt: "Plan", tools: ["list"], restrictTools: true, responseTool: order, timeout: 60_000 });
+    const query = mcpWeb.query({ prompt: "Plan", tools: ["list"], restrictTools: true, responseTool: order, timeout: 60_000, trace: { traceparent: "00-" } });
     const { timeout, ...asked } = await nextQuery(bridge);
     equal(asked, {
       type: "query",
@@ -193,6 +193,7 @@ export default {
       tools: [{ name: "list" }],
       restrictTools: true,
       responseTool: { name: "order", description: "Orders", inputSchema },
+      trace: { traceparent: "00-" },
       context: [],
     });
     assert(timeout > 50_000 && timeout <= 60_000, timeout);
