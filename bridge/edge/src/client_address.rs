@@ -1,10 +1,13 @@
 //! The address of a client, under which its share of a limited resource is counted, and the proxies
-//! that may name another address than their own.
+//! that may name another address than their own, in the one header that they set.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+use std::ops::Deref;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use http::header::{FORWARDED, HeaderName};
 use http::{HeaderMap, HeaderValue};
 use ipnet::IpNet;
@@ -18,21 +21,27 @@ pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
     /// The address of a request that arrived from `peer`. If the peer is a trusted proxy, it is the
-    /// right-most address in `X-Forwarded-For` or `Forwarded` (RFC 7239) that is not one of a
-    /// trusted proxy. The headers of other peers are ignored.
+    /// right-most address in the header that is not one of a trusted proxy. The headers of other peers
+    /// are ignored.
     ///
-    /// A trusted proxy sets one of the headers and may pass the other one on as its client sent it.
-    /// If the two differ, the address is that of the proxy.
-    pub fn from_request(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> Self {
+    /// A proxy sets one header, and passes the other one on as its client sent it: that one is never
+    /// read.
+    pub fn from_request(
+        peer: IpAddr,
+        headers: &HeaderMap,
+        trusted: &[TrustedProxy],
+        header: ForwardedHeader,
+    ) -> Self {
         if !TrustedProxy::includes(trusted, peer) {
             return Self::from(peer);
         }
-        let client = |header| Some(client_of(peer, header_entries(headers, header)?, trusted));
-        let client = match (client(&X_FORWARDED_FOR), client(&FORWARDED)) {
-            (Some(one), Some(other)) if one != other => peer,
-            (one, other) => one.or(other).unwrap_or(peer),
-        };
-        Self::from(client)
+        let entries = header_entries(headers, &header.name());
+        Self::from(client_of(peer, entries, trusted))
+    }
+
+    /// Returns the address; of IPv6 addresses the first 64 bits.
+    pub fn ip(self) -> IpAddr {
+        self.0
     }
 
     /// Whether the client is a program or a browser on this machine.
@@ -67,9 +76,30 @@ pub struct TrustedProxy(IpNet);
 
 impl TrustedProxy {
     /// Whether one of these proxies has this address.
-    pub(crate) fn includes(proxies: &[TrustedProxy], address: IpAddr) -> bool {
+    pub fn includes(proxies: &[TrustedProxy], address: IpAddr) -> bool {
         let address = address.to_canonical();
         proxies.iter().any(|proxy| proxy.0.contains(&address))
+    }
+}
+
+/// The proxies that are trusted at the moment. Clones share them.
+#[derive(Clone, Debug)]
+pub struct TrustedProxies(Arc<ArcSwap<Vec<TrustedProxy>>>);
+
+impl TrustedProxies {
+    /// Trusts these proxies.
+    pub fn new(proxies: Vec<TrustedProxy>) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(proxies)))
+    }
+
+    /// Trusts these proxies from now on, and no others.
+    pub fn replace(&self, proxies: Vec<TrustedProxy>) {
+        self.0.store(Arc::new(proxies));
+    }
+
+    /// The proxies that are trusted at the moment. They are not to be held across an `await`.
+    pub fn load(&self) -> impl Deref<Target = Arc<Vec<TrustedProxy>>> {
+        self.0.load()
     }
 }
 
@@ -82,6 +112,48 @@ impl FromStr for TrustedProxy {
         let network = address.or_else(|| text.parse().ok());
         network.map(Self).ok_or_else(|| {
             "allowed are addresses such as 10.0.0.5, and networks such as 10.0.0.0/8".to_owned()
+        })
+    }
+}
+
+/// The header in which trusted proxies name the address of their client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ForwardedHeader {
+    /// `X-Forwarded-For`, which nginx, Caddy, HAProxy, Envoy and the load balancers of clouds set.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+impl ForwardedHeader {
+    /// The names of both headers, as a setting has them.
+    const ALL: [(&str, Self); 2] = [
+        ("x-forwarded-for", Self::XForwardedFor),
+        ("forwarded", Self::Forwarded),
+    ];
+
+    fn name(self) -> HeaderName {
+        match self {
+            Self::XForwardedFor => X_FORWARDED_FOR,
+            Self::Forwarded => FORWARDED,
+        }
+    }
+}
+
+impl fmt::Display for ForwardedHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name().as_str())
+    }
+}
+
+impl FromStr for ForwardedHeader {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        named.map(|(_, header)| header).ok_or_else(|| {
+            "allowed are x-forwarded-for and forwarded: the one that your proxy sets".to_owned()
         })
     }
 }
@@ -106,21 +178,15 @@ fn client_of<'a>(
     client
 }
 
-/// The entries of a header, the last one first. `None` if the header is missing. A text that is not
-/// ASCII is an entry that is not an address.
+/// The entries of a header, the last one first. A text that is not ASCII is an entry that is not an
+/// address.
 fn header_entries<'a>(
     headers: &'a HeaderMap,
     header: &HeaderName,
-) -> Option<impl Iterator<Item = &'a str>> {
-    let lines = headers.get_all(header);
-    lines.iter().next()?;
+) -> impl Iterator<Item = &'a str> + use<'a> {
     let text = |line: &'a HeaderValue| line.to_str().unwrap_or_default();
-    Some(
-        lines
-            .iter()
-            .rev()
-            .flat_map(move |line| text(line).rsplit(',')),
-    )
+    let lines = headers.get_all(header).into_iter();
+    lines.rev().flat_map(move |line| text(line).rsplit(','))
 }
 
 /// Parses an entry: an address with or without a port, for `Forwarded` the parameter `for`.
@@ -148,14 +214,26 @@ mod tests {
         ClientAddress::from(text.parse::<IpAddr>().unwrap())
     }
 
-    /// The address of a request from `peer` with these headers, if 10.0.0.0/8 and ::1 are trusted.
+    /// The address of a request from `peer` with these headers, if 10.0.0.0/8 and ::1 are trusted and
+    /// set the first one.
     fn client(peer: &str, headers: &[(HeaderName, &str)]) -> ClientAddress {
+        let first = headers.first().map(|(name, _)| name.as_str());
+        let header = first.map_or_else(ForwardedHeader::default, |name| name.parse().unwrap());
+        client_in(header, peer, headers)
+    }
+
+    /// As [`client`], for proxies that set this header.
+    fn client_in(
+        header: ForwardedHeader,
+        peer: &str,
+        headers: &[(HeaderName, &str)],
+    ) -> ClientAddress {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(name, HeaderValue::from_str(value).unwrap());
         }
         let trusted = ["10.0.0.0/8", "::1"].map(|text| text.parse().unwrap());
-        ClientAddress::from_request(peer.parse().unwrap(), &map, &trusted)
+        ClientAddress::from_request(peer.parse().unwrap(), &map, &trusted, header)
     }
 
     #[test]
@@ -224,11 +302,30 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_contradict_each_other_name_no_client() {
-        let forged = [(X_FORWARDED_FOR, "192.0.2.1"), (FORWARDED, "for=192.0.2.2")];
-        assert_eq!(client("10.0.0.1", &forged), address("10.0.0.1"));
-        let equal = [(X_FORWARDED_FOR, "192.0.2.1"), (FORWARDED, "for=192.0.2.1")];
-        assert_eq!(client("10.0.0.1", &equal), address("192.0.2.1"));
+    fn a_header_that_the_proxy_does_not_set_changes_nothing() {
+        use ForwardedHeader as Header;
+        let both = [(X_FORWARDED_FOR, "192.0.2.1"), (FORWARDED, "for=192.0.2.2")];
+        for (header, expected) in [
+            (Header::XForwardedFor, "192.0.2.1"),
+            (Header::Forwarded, "192.0.2.2"),
+        ] {
+            assert_eq!(client_in(header, "10.0.0.1", &both), address(expected));
+            // Without the header of the proxy, the client is not known.
+            let other = both.iter().filter(|(name, _)| *name != header.name());
+            let other: Vec<_> = other.cloned().collect();
+            let proxy = address("10.0.0.1");
+            assert_eq!(client_in(header, "10.0.0.1", &other), proxy);
+        }
+    }
+
+    #[test]
+    fn the_header_of_the_proxies_is_named_by_its_setting() {
+        for (name, header) in ForwardedHeader::ALL {
+            assert_eq!(name.parse(), Ok(header));
+            assert_eq!(header.to_string(), name);
+        }
+        let error = "x-real-ip".parse::<ForwardedHeader>().unwrap_err();
+        assert!(error.contains("x-forwarded-for"), "{error}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rlimit::{Resource, increase_nofile_limit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::client_address::{ClientAddress, TrustedProxy};
+use crate::client_address::{ClientAddress, TrustedProxies, TrustedProxy};
 
 /// An address gets no further connection when it has this many times what is free: alone it gets
 /// three quarters, and something is always left for an address that has none.
@@ -20,7 +20,7 @@ pub struct ConnectionSlots {
     max_connections: usize,
     permits: Arc<Semaphore>,
     by_address: Arc<ConnectionCounts>,
-    trusted_proxies: Vec<TrustedProxy>,
+    trusted_proxies: TrustedProxies,
 }
 
 /// The number of connections of each address that has any.
@@ -53,7 +53,7 @@ pub(crate) enum ConnectionRefused {
 impl ConnectionSlots {
     /// Creates the slots. The connections of trusted proxies, which have many clients, do not count
     /// for an address.
-    pub fn new(max_connections: usize, trusted_proxies: Vec<TrustedProxy>) -> Self {
+    pub fn new(max_connections: usize, trusted_proxies: TrustedProxies) -> Self {
         Self {
             max_connections,
             permits: Arc::new(Semaphore::new(max_connections)),
@@ -83,7 +83,7 @@ impl ConnectionSlots {
         let free = self.permits.available_permits();
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let _permit = permit.map_err(|_| ConnectionRefused::LimitReached)?;
-        if TrustedProxy::includes(&self.trusted_proxies, peer) {
+        if TrustedProxy::includes(&self.trusted_proxies.load(), peer) {
             let counted = None;
             return Ok(ConnectionPermit { _permit, counted });
         }
@@ -125,6 +125,12 @@ pub fn raise_open_file_limit() {
     }
 }
 
+/// Returns the hard limit of open files, or `None` if there is no limit or it is not known.
+pub fn open_file_limit() -> Option<u64> {
+    let limit = Resource::NOFILE.get_hard().ok()?;
+    (limit != rlimit::INFINITY).then_some(limit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn one_address_leaves_connections_for_others() {
-        let slots = ConnectionSlots::new(100, Vec::new());
+        let slots = ConnectionSlots::new(100, TrustedProxies::new(Vec::new()));
         let (first, refused) = fill(&slots, address(1));
         assert_eq!(
             (first.len(), refused),
@@ -164,7 +170,7 @@ mod tests {
     #[test]
     fn a_trusted_proxy_may_have_all_connections() {
         let proxy = "192.0.2.0/28".parse().unwrap();
-        let slots = ConnectionSlots::new(100, vec![proxy]);
+        let slots = ConnectionSlots::new(100, TrustedProxies::new(vec![proxy]));
         let (all, refused) = fill(&slots, address(1));
         assert_eq!((all.len(), refused), (100, ConnectionRefused::LimitReached));
     }

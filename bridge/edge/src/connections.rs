@@ -3,8 +3,11 @@
 
 mod listener;
 mod observer;
+mod server_stop;
 mod socket;
+mod tls;
 mod traffic;
+mod transport;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -12,6 +15,7 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -21,17 +25,19 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use crate::connection_slots::{ConnectionPermit, ConnectionRefused};
 use crate::progress_timeout::ProgressLimits;
 use crate::request_body::{BodyTurns, RequestBody};
 use socket::{Socket, Upgraded};
 use traffic::CountedStream;
+use transport::Transport;
 
 pub use crate::connection_slots::ConnectionSlots;
 pub use listener::Listener;
 pub use observer::{ConnectionObserver, ConnectionRefusal};
+pub use server_stop::ServerStop;
+pub use tls::{TlsAcceptor, TlsError, TlsFiles};
 pub use traffic::Traffic;
 
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.
@@ -44,6 +50,10 @@ const MAX_HEADERS: usize = 100;
 
 /// The pause after a connection could not be accepted, for example because too many files are open.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// The time for the first request of a connection that was accepted just before the server stops. If
+/// it was closed, its peer would be refused, even if another process serves the same socket.
+const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The limits of a server for its connections.
 #[derive(Clone, Debug)]
@@ -63,8 +73,8 @@ pub struct ConnectionLimits {
 /// The time limits of an HTTP connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionTimeouts {
-    /// The time limit for the head of a request, from the start of the connection or from the end
-    /// of the request before it.
+    /// The time limit for the handshake of TLS, and for the head of a request, from the start of the
+    /// connection or from the end of the request before it.
     pub head: Duration,
     /// The time limit for each 64 KiB of the body of a request, and for the rest of it. Only time
     /// in which the body is waited for counts, here and in the next two limits.
@@ -81,8 +91,8 @@ pub struct ConnectionTimeouts {
 pub enum WhenFull {
     /// It waits in the system's queue until another one has ended.
     Wait,
-    /// It is closed after a complete HTTP response was sent. One address may then have only a part
-    /// of the connections.
+    /// It is closed after a complete HTTP response was sent, or at once with TLS. One address may then
+    /// have only a part of the connections.
     Reject {
         /// The response when the limit of all connections is reached.
         limit_reached: &'static [u8],
@@ -91,14 +101,14 @@ pub enum WhenFull {
     },
 }
 
-/// Accepts connections and answers their requests until `stopping` is cancelled, and then waits for
-/// the requests in progress. `respond` is given each request with the address of its connection.
+/// Accepts connections and answers their requests until the server stops, and then waits for the requests
+/// in progress. `respond` is given each request with the address of its connection.
 /// When the future is dropped, all connections end at once.
 pub async fn serve<S, F, B>(
     listener: Listener,
     respond: S,
     limits: ConnectionLimits,
-    stopping: CancellationToken,
+    stop: ServerStop,
 ) where
     S: Fn(Request<RequestBody>, IpAddr) -> F + Clone + Send + 'static,
     F: Future<Output = Response<B>> + Send + 'static,
@@ -111,19 +121,31 @@ pub async fn serve<S, F, B>(
     loop {
         let accepted = tokio::select! {
             biased;
-            () = stopping.cancelled() => break,
+            () = stop.left() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             accepted = accept(&listener, &limits) => accepted,
         };
         match accepted {
             Ok(Some((stream, peer, permit))) => {
-                let (respond, stopping) = (respond.clone(), stopping.clone());
-                let stream = CountedStream::new(stream, Arc::clone(&limits.traffic));
+                let (respond, stop) = (respond.clone(), stop.clone());
+                let traffic = Arc::clone(&limits.traffic);
                 let (timeouts, turns) = (limits.timeouts, body_turns.clone());
-                let serving =
-                    serve_connection(stream, peer, permit, respond, timeouts, turns, stopping);
                 let observer = limits.observer.clone();
+                let tls = listener.tls().cloned();
                 connections.spawn(async move {
+                    let stream = match tls {
+                        None => Transport::Plain(stream),
+                        // Boxed, because most connections have no handshake.
+                        Some(tls) => {
+                            match Box::pin(encrypt(&tls, stream, timeouts.head, &stop)).await {
+                                Some(stream) => stream,
+                                None => return,
+                            }
+                        }
+                    };
+                    let stream = CountedStream::new(stream, traffic);
+                    let serving =
+                        serve_connection(stream, peer, permit, respond, timeouts, turns, stop);
                     let Err(error) = serving.await else {
                         return;
                     };
@@ -170,11 +192,15 @@ async fn accept(
                 if let Some(observer) = &limits.observer {
                     observer.on_refused(peer.ip(), refused.into());
                 }
-                // A peer that does not read the response at once does not receive it.
-                let _ = stream.try_write(match refused {
+                let response = match refused {
                     ConnectionRefused::LimitReached => limit_reached,
                     ConnectionRefused::AddressShare => address_share,
-                });
+                };
+                // In place of a handshake, it would look like a port without TLS.
+                if listener.tls().is_none() {
+                    // A peer that does not read the response at once does not receive it.
+                    let _ = stream.try_write(response);
+                }
                 return Ok(None);
             }
         },
@@ -183,6 +209,32 @@ async fn accept(
     // acknowledgement.
     let _ = stream.set_nodelay(true);
     Ok(Some((stream, peer.ip(), permit)))
+}
+
+/// Completes the handshake of a connection. Returns `None` if it fails or takes too long, also while the
+/// server stops.
+async fn encrypt(
+    tls: &TlsAcceptor,
+    stream: TcpStream,
+    limit: Duration,
+    stop: &ServerStop,
+) -> Option<Transport> {
+    let stopped = async {
+        stop.stopped().await;
+        tokio::time::sleep(FIRST_REQUEST_TIMEOUT).await;
+    };
+    let accepted = tokio::select! {
+        biased;
+        () = stopped => return None,
+        accepted = tokio::time::timeout(limit, tls.accept(stream)) => accepted,
+    };
+    match accepted {
+        Ok(Ok(stream)) => return Some(Transport::Encrypted(Box::new(stream))),
+        // Port scanners and clients that distrust the certificate cause this all the time.
+        Ok(Err(error)) => tracing::debug!(%error, "a handshake of TLS has failed"),
+        Err(_) => tracing::debug!("a handshake of TLS has taken too long"),
+    }
+    None
 }
 
 /// Pauses after an error of the listener. There is no pause for a connection that broke before it
@@ -208,7 +260,7 @@ async fn serve_connection<S, F, B>(
     respond: S,
     timeouts: ConnectionTimeouts,
     body_turns: BodyTurns,
-    stopping: CancellationToken,
+    stop: ServerStop,
 ) -> hyper::Result<()>
 where
     S: Fn(Request<RequestBody>, IpAddr) -> F + Clone + Send + 'static,
@@ -224,13 +276,18 @@ where
         progress: timeouts.body_progress,
         total: timeouts.body,
     };
+    let has_request = Arc::new(AtomicBool::new(false));
+    let sent_request = Arc::clone(&has_request);
+    let leaving = stop.clone();
     let service = service_fn(move |request: Request<_>| {
+        sent_request.store(true, Ordering::Relaxed);
         let request = request.map(|body| RequestBody::new(body, body_limits, &body_turns));
         // Boxed, because otherwise hyper would move the whole future several times.
         let response = Box::pin(respond(request, peer));
-        let upgraded = upgraded.clone();
+        let (upgraded, stop) = (upgraded.clone(), leaving.clone());
         async move {
-            let response = response.await;
+            let mut response = response.await;
+            stop.mark_last(&mut response);
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 upgraded.set();
             }
@@ -248,12 +305,17 @@ where
     let mut serving = pin!(serving);
     tokio::select! {
         biased;
-        ended = serving.as_mut() => ended,
-        () = stopping.cancelled() => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
+        ended = serving.as_mut() => return ended,
+        () = stop.stopped() => {}
+    }
+    if !has_request.load(Ordering::Relaxed) {
+        let first_request = tokio::time::timeout(FIRST_REQUEST_TIMEOUT, serving.as_mut());
+        if let Ok(ended) = first_request.await {
+            return ended;
         }
     }
+    serving.as_mut().graceful_shutdown();
+    serving.await
 }
 
 #[cfg(test)]
@@ -268,8 +330,10 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpSocket;
     use tokio::time::{Instant, sleep};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::client_address::TrustedProxies;
 
     const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -329,10 +393,23 @@ mod tests {
     where
         B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
     {
+        let slots = ConnectionSlots::new(1, TrustedProxies::new(Vec::new()));
+        start_stoppable_server(body, refusals, slots, CancellationToken::new()).await
+    }
+
+    async fn start_stoppable_server<B>(
+        body: impl Fn() -> B + Clone + Send + Sync + 'static,
+        refusals: Arc<Refusals>,
+        slots: ConnectionSlots,
+        stopping: CancellationToken,
+    ) -> (SocketAddr, JoinSet<()>)
+    where
+        B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+    {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
         let limits = ConnectionLimits {
-            slots: ConnectionSlots::new(1, Vec::new()),
+            slots,
             timeouts: ConnectionTimeouts {
                 head: HEAD_TIMEOUT,
                 body_progress: HEAD_TIMEOUT,
@@ -345,7 +422,7 @@ mod tests {
         };
         let respond = move |_, _| std::future::ready(Response::new(body()));
         let mut server = JoinSet::new();
-        server.spawn(serve(listener, respond, limits, CancellationToken::new()));
+        server.spawn(serve(listener, respond, limits, stopping.into()));
         (address, server)
     }
 
@@ -486,6 +563,25 @@ mod tests {
         assert_eq!(status_for(&path(limit), "").await, "200");
         assert_eq!(status_for(&path(MAX_HEAD_BYTES), "").await, "431");
         assert_eq!(status_for("/", &header(4 * MAX_HEAD_BYTES)).await, "431");
+    }
+
+    #[tokio::test]
+    async fn the_first_request_of_a_connection_is_answered_after_the_server_has_stopped_accepting()
+    {
+        let slots = ConnectionSlots::new(9, TrustedProxies::new(Vec::new()));
+        let stopping = CancellationToken::new();
+        let body = || Full::new(Bytes::from_static(b"here"));
+        let (address, mut server) =
+            start_stoppable_server(body, Arc::default(), slots.clone(), stopping.clone()).await;
+        let mut new = TcpStream::connect(address).await.unwrap();
+        // That of the connection, and that of the next one to be accepted.
+        while slots.open_count() < 2 {
+            tokio::task::yield_now().await;
+        }
+        stopping.cancel();
+        while TcpStream::connect(address).await.is_ok() {}
+        assert!(request(&mut new).await.ends_with("here"));
+        server.join_next().await.unwrap().unwrap();
     }
 
     #[tokio::test(start_paused = true)]

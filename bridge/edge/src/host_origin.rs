@@ -1,6 +1,7 @@
 //! The check of `Host` and `Origin` headers, which protects from DNS rebinding and from pages of
 //! foreign origins (RFC 6454; Fetch standard, "CORS protocol").
 
+use arc_swap::ArcSwap;
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Uri};
@@ -37,9 +38,15 @@ pub enum OriginCheck {
 }
 
 /// The hosts and origins that a service accepts.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct HostOriginPolicy {
     allows_own_origin: bool,
+    lists: ArcSwap<AllowedLists>,
+}
+
+/// The entries of the configuration.
+#[derive(Debug)]
+struct AllowedLists {
     hosts: Vec<AuthorityPattern>,
     origins: Vec<OriginPattern>,
 }
@@ -80,11 +87,19 @@ impl HostOriginPolicy {
         }
         let hosts = hosts.iter().map(|text| parse_host_pattern(text));
         let origins = origins.iter().map(|text| parse_origin_pattern(text));
-        Ok(Self {
-            allows_own_origin: true,
+        let lists = AllowedLists {
             hosts: hosts.collect::<Result<_, _>>()?,
             origins: origins.collect::<Result<_, _>>()?,
+        };
+        Ok(Self {
+            allows_own_origin: true,
+            lists: ArcSwap::from_pointee(lists),
         })
+    }
+
+    /// Accepts the hosts and origins of another policy from now on, and no others.
+    pub fn replace(&self, other: &Self) {
+        self.lists.store(other.lists.load_full());
     }
 
     /// Returns a policy for a service that serves no pages: an origin is not allowed merely because
@@ -101,39 +116,19 @@ impl HostOriginPolicy {
         if headers.get_all(HOST).iter().nth(1).is_some() {
             return HostCheck::Repeated;
         }
+        let lists = self.lists.load();
         // The authority of an absolute URI overrides `Host` (RFC 9112 section 3.2.2).
         if let Some(authority) = uri.authority()
-            && !self.is_authority_allowed(authority)
+            && !lists.is_authority_allowed(authority)
         {
             return HostCheck::Foreign(authority.to_string());
         }
-        if self.is_host_allowed(uri, headers) {
+        if lists.is_host_allowed(uri, headers) {
             return HostCheck::Allowed;
         }
         let host = headers.get(HOST).map(HeaderValue::as_bytes);
         let host = String::from_utf8_lossy(host.unwrap_or_default());
         HostCheck::Foreign(host.into_owned())
-    }
-
-    fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        let loopback = || {
-            self.hosts
-                .iter()
-                .any(|host| host.host == HostPattern::Loopback)
-        };
-        if headers
-            .get(HOST)
-            .is_some_and(|it| is_common_loopback(it.as_bytes()))
-            && loopback()
-        {
-            return true;
-        }
-        request_host(uri, headers).is_some_and(|host| self.is_authority_allowed(&host))
-    }
-
-    fn is_authority_allowed(&self, authority: &Authority) -> bool {
-        let mut patterns = self.hosts.iter();
-        patterns.any(|pattern| pattern.matches(authority.host(), authority.port_u16()))
     }
 
     /// Checks the `Origin` of a request. A page of the request's own host is allowed, except after
@@ -156,18 +151,44 @@ impl HostOriginPolicy {
             host.host().eq_ignore_ascii_case(authority.host()) && own_port == port
         };
         let own = self.allows_own_origin && request_host(uri, headers).is_some_and(is_own);
-        let listed = self.origins.iter().any(|origin| {
-            origin
-                .scheme
-                .as_deref()
-                .is_none_or(|allowed| allowed == scheme)
-                && origin.authority.matches(authority.host(), port)
-        });
-        if own || listed {
+        let listed = || {
+            let lists = self.lists.load();
+            lists.origins.iter().any(|origin| {
+                origin
+                    .scheme
+                    .as_deref()
+                    .is_none_or(|allowed| allowed == scheme)
+                    && origin.authority.matches(authority.host(), port)
+            })
+        };
+        if own || listed() {
             OriginCheck::Allowed(text)
         } else {
             OriginCheck::Foreign(text)
         }
+    }
+}
+
+impl AllowedLists {
+    fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let loopback = || {
+            self.hosts
+                .iter()
+                .any(|host| host.host == HostPattern::Loopback)
+        };
+        if headers
+            .get(HOST)
+            .is_some_and(|it| is_common_loopback(it.as_bytes()))
+            && loopback()
+        {
+            return true;
+        }
+        request_host(uri, headers).is_some_and(|host| self.is_authority_allowed(&host))
+    }
+
+    fn is_authority_allowed(&self, authority: &Authority) -> bool {
+        let mut patterns = self.hosts.iter();
+        patterns.any(|pattern| pattern.matches(authority.host(), authority.port_u16()))
     }
 }
 
@@ -351,8 +372,9 @@ mod tests {
     #[test]
     fn loopback_hosts_are_allowed_on_any_port_and_no_others() {
         let policy = policy(&[LOOPBACK, "bridge.example.com:443"], &[LOOPBACK]);
+        let lists = policy.lists.load();
         let allowed =
-            |host: &str| policy.is_host_allowed(&Uri::from_static("/"), &headers(host, None));
+            |host: &str| lists.is_host_allowed(&Uri::from_static("/"), &headers(host, None));
         for host in [
             "localhost",
             "localhost:3001",
@@ -413,14 +435,15 @@ mod tests {
 
     #[test]
     fn a_same_origin_page_is_allowed_unless_the_service_has_no_pages() {
-        let policy = policy(&["bridge.example.com"], &["https://app.example.com"]);
+        let new = || policy(&["bridge.example.com"], &["https://app.example.com"]);
+        let policy = new();
         let uri = Uri::from_static("/");
         let own = headers("bridge.example.com", Some("https://bridge.example.com"));
         assert!(matches!(
             policy.check_origin(&uri, &own),
             OriginCheck::Allowed(_)
         ));
-        let without = policy.clone().without_own_origin();
+        let without = new().without_own_origin();
         assert!(matches!(
             without.check_origin(&uri, &own),
             OriginCheck::Foreign(_)

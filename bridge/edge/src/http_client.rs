@@ -2,6 +2,7 @@
 //! and redirects.
 
 use std::error::Error;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +10,20 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
 /// How many connections a client keeps open while no request uses them. A burst of requests opens many,
 /// and each takes some 30 kB.
 const MAX_IDLE_CONNECTIONS: usize = 64;
+
+/// The remedy for a certificate of an unknown authority. On macOS and Windows the system alone decides
+/// which authorities are trusted.
+const TRUST_AUTHORITY: &str = if cfg!(all(unix, not(target_vendor = "apple"))) {
+    "add the authority that signed it to those of the system, or name its PEM file in SSL_CERT_FILE"
+} else {
+    "add the authority that signed it to those of the system"
+};
 
 /// How long a connection without TLS stays open while no request uses it. Common servers on this machine
 /// (Node, uvicorn, llama.cpp) close idle connections after 5 s, and a request that is sent at that moment
@@ -78,8 +87,8 @@ pub fn exposes_tokens(url: &Url) -> bool {
     url.scheme() == "http" && !is_loopback(url)
 }
 
-/// Returns the innermost cause of an error. It is the most specific one, and contains neither URL
-/// nor headers.
+/// Returns the innermost cause of an error, with what to do if it is a certificate of an unknown
+/// authority. It is the most specific one, and contains neither URL nor headers.
 pub fn last_cause(error: &(dyn Error + 'static)) -> String {
     let request = error.downcast_ref::<reqwest::Error>();
     if request.is_some_and(|error| error.is_redirect() || error.is_builder()) {
@@ -89,7 +98,27 @@ pub fn last_cause(error: &(dyn Error + 'static)) -> String {
     while let Some(next) = cause.source() {
         cause = next;
     }
-    cause.to_string()
+    if is_unknown_authority(cause) {
+        format!("{cause}: {TRUST_AUTHORITY}")
+    } else {
+        cause.to_string()
+    }
+}
+
+/// A bad signature is what rustls reports if the authority was created again with a new key under its
+/// old name.
+fn is_unknown_authority(cause: &(dyn Error + 'static)) -> bool {
+    let mut cause = cause;
+    // `source()` of an `io::Error` skips the error that it wraps, and several may wrap one another.
+    while let Some(wrapped) = cause.downcast_ref().and_then(io::Error::get_ref) {
+        cause = wrapped;
+    }
+    matches!(
+        cause.downcast_ref(),
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature
+        ))
+    )
 }
 
 #[cfg(test)]
@@ -133,6 +162,24 @@ mod tests {
             closed.recv().await.unwrap();
         }
         assert!(closed.is_empty(), "the others stay open");
+    }
+
+    #[test]
+    fn the_cause_names_the_remedy_for_an_unknown_authority_only() {
+        for (error, is_unknown) in [
+            (CertificateError::UnknownIssuer, true),
+            (CertificateError::BadSignature, true),
+            (CertificateError::Expired, false),
+            (CertificateError::NotValidForName, false),
+        ] {
+            let error = rustls::Error::InvalidCertificate(error);
+            let wrapped = io::Error::other(error.clone());
+            let twice = io::Error::other(io::Error::other(error.clone()));
+            for cause in [last_cause(&error), last_cause(&wrapped), last_cause(&twice)] {
+                assert!(cause.starts_with("invalid peer certificate"), "{cause}");
+                assert_eq!(cause.ends_with(TRUST_AUTHORITY), is_unknown, "{cause}");
+            }
+        }
     }
 
     #[test]

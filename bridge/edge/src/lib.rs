@@ -5,12 +5,17 @@
 //!   headers are accepted, and [`client_address`] finds the address of a client, also behind
 //!   trusted proxies.
 //! - [`http_client`] builds the client for requests that a service makes itself.
-//! - [`shared_credential`] stores the secret that a bridge and an agent of one user share.
+//! - [`PrivateSocket`] is a Unix socket for the operator.
+//! - [`shared_credential`] stores the secret that a bridge and an agent of one user share, and
+//!   [`credential_file`] loads those that an operator has written.
 //!   [`TokenHash`] is what is stored instead of a token, and [`state_folder`] has what survives a
 //!   restart.
+//! - [`FileWatch`] reports changes of the files of settings, and [`service_manager`] the state of the
+//!   process to its service manager.
 //! - [`raise_open_file_limit`] prepares the process for many connections, and
 //!   [`lower_thread_priority`] a thread for long computations.
-//!   [`shutdown_signal`](mod@shutdown_signal) waits until the process is requested to stop.
+//!   [`shutdown_signal`](mod@shutdown_signal) receives the signals of the process.
+//! - [`process_metrics`] has the metrics that every program has, and [`ResourceUsage`] their values.
 //!
 //! This crate depends on hyper and reqwest, but not on axum or MCP.
 
@@ -18,21 +23,35 @@ pub mod body;
 pub mod client_address;
 mod connection_slots;
 pub mod connections;
+pub mod credential_file;
+mod file_watch;
 pub mod host_origin;
 pub mod http_client;
 mod private_file;
+#[cfg(unix)]
+mod private_socket;
+mod private_socket_error;
+pub mod process_metrics;
+mod process_usage;
 mod progress_timeout;
 pub mod request_body;
+pub mod service_manager;
 pub mod shared_credential;
 pub mod shutdown_signal;
 pub mod state_folder;
 mod thread_priority;
 mod token_hash;
 
-pub use client_address::{ClientAddress, TrustedProxy};
-pub use connection_slots::raise_open_file_limit;
+pub use client_address::{ClientAddress, ForwardedHeader, TrustedProxies, TrustedProxy};
+pub use connection_slots::{open_file_limit, raise_open_file_limit};
+pub use file_watch::FileWatch;
 pub use host_origin::{HostCheck, HostOriginPolicy, LOOPBACK, OriginCheck};
-pub use shutdown_signal::{shutdown_signal, stdin_closed};
+#[cfg(unix)]
+pub use private_socket::PrivateSocket;
+pub use private_socket_error::PrivateSocketError;
+pub use process_usage::ResourceUsage;
+pub use service_manager::{ServiceState, notify_service_manager};
+pub use shutdown_signal::{ProcessSignal, ProcessSignals, shutdown_signal, stdin_closed};
 pub use state_folder::{StateFile, StateFolder, StateFolderError, derive_key};
 pub use thread_priority::lower_thread_priority;
 pub use token_hash::TokenHash;

@@ -1,41 +1,104 @@
-//! Signals that request a process to stop.
+//! The signals of a process: requests to stop it, and to load its settings again.
 
 use std::future::pending;
 use std::io::Read;
 
 use tokio::sync::oneshot;
 
-/// Completes when the process is requested to stop by Ctrl-C or, as service managers do it, by
-/// SIGTERM. The handlers are installed by this call, not by the first poll, because a program that
-/// has read the announcement of this process may send the signal at once. If no signal can be
-/// received, the future never completes, and the process can only be killed.
-#[cfg(unix)]
-pub fn shutdown_signal() -> impl Future<Output = ()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let received = |kind| {
-        let signal = signal(kind);
-        async move {
-            match signal {
-                Ok(mut signal) => drop(signal.recv().await),
-                Err(_) => pending().await,
+/// A signal that a program reacts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessSignal {
+    /// Ctrl-C (SIGINT): stop at once.
+    Interrupt,
+    /// SIGTERM, which service managers send: stop when what runs has ended.
+    Terminate,
+    /// SIGHUP: load the settings again. It is also what a terminal sends when it is closed.
+    Hangup,
+}
+
+/// Receives the signals of this process. While it exists, they no longer end the process by themselves.
+#[derive(Debug)]
+pub struct ProcessSignals {
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    terminate: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+impl ProcessSignals {
+    /// Installs the handlers, because a program that has read the announcement of this process may send
+    /// a signal at once. If a signal cannot be received, it is ignored. Must be called within a Tokio
+    /// runtime.
+    pub fn listen() -> Self {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Self {
+                interrupt: signal(SignalKind::interrupt()).ok(),
+                terminate: signal(SignalKind::terminate()).ok(),
+                hangup: signal(SignalKind::hangup()).ok(),
             }
         }
-    };
-    let interrupted = received(SignalKind::interrupt());
-    let terminated = received(SignalKind::terminate());
-    async move {
+        #[cfg(not(unix))]
+        Self {}
+    }
+
+    /// Receives the next signal. This method is cancel safe.
+    #[cfg(unix)]
+    pub async fn recv(&mut self) -> ProcessSignal {
         tokio::select! {
-            () = interrupted => {}
-            () = terminated => {}
+            () = received(&mut self.interrupt) => ProcessSignal::Interrupt,
+            () = received(&mut self.terminate) => ProcessSignal::Terminate,
+            () = received(&mut self.hangup) => ProcessSignal::Hangup,
         }
+    }
+
+    /// Receives the next request to stop. SIGHUP waits for [`recv`](Self::recv). This method is cancel
+    /// safe.
+    #[cfg(unix)]
+    pub async fn recv_stop(&mut self) -> ProcessSignal {
+        tokio::select! {
+            () = received(&mut self.interrupt) => ProcessSignal::Interrupt,
+            () = received(&mut self.terminate) => ProcessSignal::Terminate,
+        }
+    }
+
+    /// Receives the next signal, which can only be Ctrl-C.
+    #[cfg(not(unix))]
+    pub async fn recv(&mut self) -> ProcessSignal {
+        if tokio::signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
+        ProcessSignal::Interrupt
+    }
+
+    /// Receives the next request to stop.
+    #[cfg(not(unix))]
+    pub async fn recv_stop(&mut self) -> ProcessSignal {
+        self.recv().await
     }
 }
 
-/// Completes when the process is requested to stop by Ctrl-C.
-#[cfg(not(unix))]
-pub async fn shutdown_signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        pending::<()>().await;
+/// Completes when a signal arrives, and never if it cannot be received.
+#[cfg(unix)]
+async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+    let received = match signal {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if received.is_none() {
+        pending().await
+    }
+}
+
+/// Completes when the process is requested to stop by Ctrl-C or by SIGTERM. The handlers are installed
+/// by this call, not by the first poll. SIGHUP is ignored.
+pub fn shutdown_signal() -> impl Future<Output = ()> {
+    let mut signals = ProcessSignals::listen();
+    async move {
+        signals.recv_stop().await;
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bridge_settings::file_permissions::has_mode_bits;
-use bridge_settings::{Secret, parse_key, warning_if_open_to_all};
+use bridge_settings::{Secret, parse_key};
 use sha2::{Digest, Sha256};
 
 use crate::private_file;
@@ -66,7 +66,7 @@ impl StateFolder {
     pub fn open(path: &Path) -> Result<Self, StateFolderError> {
         let unusable = |error| StateFolderError::Unusable(path.to_owned(), error);
         private_file::create_folder(path).map_err(unusable)?;
-        check_owner(path)?;
+        check_owner(path, FolderUse::Now)?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let lock = private_file::open(&mut options, &path.join(LOCK_FILE)).map_err(unusable)?;
@@ -87,7 +87,7 @@ impl StateFolder {
     }
 
     /// Checks what [`Self::open`] and the files of these names would find. It locks nothing, and of what
-    /// it creates nothing remains. Warns if any user can read the key.
+    /// it creates nothing remains.
     ///
     /// # Errors
     ///
@@ -96,10 +96,7 @@ impl StateFolder {
         let unusable = |error| StateFolderError::Unusable(path.to_owned(), error);
         match path.metadata() {
             Ok(metadata) if metadata.is_dir() => {
-                check_owner(path)?;
-                if let Some(warning) = warning_if_open_to_all(&path.join(KEY_FILE)) {
-                    tracing::warn!("{warning}");
-                }
+                check_owner(path, FolderUse::Later)?;
                 load_key(path)?;
                 let mut files = files.iter();
                 files.try_for_each(|name| load(&path.join(name)).map(drop))
@@ -115,6 +112,20 @@ impl StateFolder {
             }
             Err(error) => Err(unusable(error)),
         }
+    }
+
+    /// The path of the file with the key of a folder.
+    pub fn key_file(path: &Path) -> PathBuf {
+        path.join(KEY_FILE)
+    }
+
+    /// Reads a file of a folder that another process may use. Returns an empty text if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StateFolderError`] when the file exists and cannot be read.
+    pub fn read(path: &Path, name: &str) -> Result<String, StateFolderError> {
+        load(&path.join(name))
     }
 
     /// The key of this folder.
@@ -138,9 +149,18 @@ impl StateFolder {
     }
 }
 
+/// When a folder will be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FolderUse {
+    /// By this process.
+    Now,
+    /// By the program that a check is for. If root checks, it may run as another user, who owns the folder.
+    Later,
+}
+
 /// Checks that this user can create files in a folder, and that others cannot: they could choose the
 /// key, or remove what was recorded.
-fn check_owner(folder: &Path) -> Result<(), StateFolderError> {
+pub(crate) fn check_owner(folder: &Path, used: FolderUse) -> Result<(), StateFolderError> {
     const WRITE_BY_ALL: u32 = 0o002;
     let unusable = |error| StateFolderError::Unusable(folder.to_owned(), error);
     let own = private_file::create_temporary(folder).map_err(unusable)?;
@@ -152,12 +172,13 @@ fn check_owner(folder: &Path) -> Result<(), StateFolderError> {
         use std::os::unix::fs::MetadataExt;
         const ROOT: u32 = 0;
         let owner = folder.metadata().map_err(unusable)?.uid();
-        if ![own.uid(), ROOT].contains(&owner) {
+        let is_checked_by_root = used == FolderUse::Later && own.uid() == ROOT;
+        if ![own.uid(), ROOT].contains(&owner) && !is_checked_by_root {
             return Err(StateFolderError::NotOwned(folder.to_owned()));
         }
     }
     #[cfg(not(unix))]
-    drop(own);
+    drop((own, used));
     Ok(())
 }
 
@@ -328,6 +349,24 @@ mod tests {
     }
 
     #[cfg(unix)]
+    #[cfg(unix)]
+    #[test]
+    fn root_checks_a_folder_of_the_user_who_will_use_it() {
+        const ANOTHER_USER: u32 = 65_534;
+        let folder = tempfile::tempdir().unwrap();
+        match std::os::unix::fs::chown(folder.path(), Some(ANOTHER_USER), None) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                eprintln!("not tested: only root can give a folder to another user");
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        StateFolder::check(folder.path(), &[]).unwrap();
+        let opened = StateFolder::open(folder.path());
+        assert!(matches!(opened, Err(StateFolderError::NotOwned(_))));
+    }
+
     #[test]
     fn a_folder_of_everybody_is_refused() {
         use std::fs::{Permissions, set_permissions};

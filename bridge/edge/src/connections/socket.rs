@@ -25,8 +25,8 @@ const MAX_SEND_QUEUE_BYTES: u32 = 512 * 1024;
 
 /// A socket with its permit, which an upgraded connection holds until it is closed.
 ///
-/// Writing fails when the peer takes less of what is waiting than the limit demands. A socket with
-/// nothing to send has no limit.
+/// Writing and flushing fail when the peer takes less of what is waiting than the limit demands. A socket
+/// with nothing to send has no limit.
 pub(super) struct Socket {
     stream: TokioIo<CountedStream>,
     /// The limit for responses, until the connection is upgraded.
@@ -64,7 +64,7 @@ impl Socket {
         upgraded: Upgraded,
     ) -> Self {
         #[cfg(target_os = "linux")]
-        limit_send_queue(stream.stream(), MAX_SEND_QUEUE_BYTES);
+        limit_send_queue(stream.tcp(), MAX_SEND_QUEUE_BYTES);
         Self {
             stream: TokioIo::new(stream),
             limit: Some(ResponseLimit {
@@ -76,10 +76,6 @@ impl Socket {
         }
     }
 
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut TokioIo<CountedStream>> {
-        Pin::new(&mut self.get_mut().stream)
-    }
-
     /// Returns the stream to write to. Lifts the limit if the connection was upgraded.
     fn stream_to_write(&mut self) -> Pin<&mut TokioIo<CountedStream>> {
         let limit = self.limit.as_ref();
@@ -87,22 +83,22 @@ impl Socket {
             self.limit = None;
             // The default of the system.
             #[cfg(target_os = "linux")]
-            limit_send_queue(self.stream.inner().stream(), 0);
+            limit_send_queue(self.stream.inner().tcp(), 0);
         }
         Pin::new(&mut self.stream)
     }
 
-    /// Returns the result of a write, or an error if the peer has exceeded the limit.
-    fn limit_wait(
+    /// Returns the result of a write, flush or shutdown, or an error if the peer has exceeded the limit.
+    fn limit_wait<T: WrittenBytes>(
         &mut self,
-        written: Poll<io::Result<usize>>,
+        written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
-    ) -> Poll<io::Result<usize>> {
+    ) -> Poll<io::Result<T>> {
         let Some(limit) = &mut self.limit else {
             return written;
         };
         match &written {
-            Poll::Ready(Ok(bytes)) => limit.progress.advance(*bytes),
+            Poll::Ready(Ok(written)) => limit.progress.advance(written.bytes()),
             Poll::Ready(Err(_)) => {}
             Poll::Pending => {
                 let limits = ProgressLimits {
@@ -115,6 +111,24 @@ impl Socket {
             }
         }
         written
+    }
+}
+
+/// How many bytes of a response were written.
+trait WrittenBytes {
+    fn bytes(&self) -> usize;
+}
+
+impl WrittenBytes for usize {
+    fn bytes(&self) -> usize {
+        *self
+    }
+}
+
+/// The result of a flush or shutdown. Its bytes were counted when they were written.
+impl WrittenBytes for () {
+    fn bytes(&self) -> usize {
+        0
     }
 }
 
@@ -131,7 +145,7 @@ impl Read for Socket {
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream().poll_read(context, buffer)
+        Pin::new(&mut self.get_mut().stream).poll_read(context, buffer)
     }
 }
 
@@ -146,12 +160,17 @@ impl Write for Socket {
         this.limit_wait(written, context)
     }
 
+    /// Without TLS, neither this nor a shutdown waits.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_flush(context)
+        let this = self.get_mut();
+        let flushed = this.stream_to_write().poll_flush(context);
+        this.limit_wait(flushed, context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_shutdown(context)
+        let this = self.get_mut();
+        let ended = this.stream_to_write().poll_shutdown(context);
+        this.limit_wait(ended, context)
     }
 
     fn is_write_vectored(&self) -> bool {

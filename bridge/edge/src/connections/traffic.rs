@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+#[cfg(target_os = "linux")]
 use tokio::net::TcpStream;
 
-/// The bytes of all connections of a server, with heads and frames, but without TCP.
+use super::transport::Transport;
+
+/// The bytes of all connections of a server, with heads and frames, but without TLS and TCP.
 #[derive(Debug, Default)]
 pub struct Traffic {
     received: AtomicU64,
@@ -30,18 +33,18 @@ impl Traffic {
 
 /// A stream whose bytes are counted.
 pub(super) struct CountedStream {
-    stream: TcpStream,
+    stream: Transport,
     traffic: Arc<Traffic>,
 }
 
 impl CountedStream {
-    pub(super) fn new(stream: TcpStream, traffic: Arc<Traffic>) -> Self {
+    pub(super) fn new(stream: Transport, traffic: Arc<Traffic>) -> Self {
         Self { stream, traffic }
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn stream(&self) -> &TcpStream {
-        &self.stream
+    pub(super) fn tcp(&self) -> &TcpStream {
+        self.stream.tcp()
     }
 
     fn count_sent(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
