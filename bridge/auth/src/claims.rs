@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bridge_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
+use crate::claim_scopes::{ScopeRules, find_claim};
 use crate::error::AuthError;
 use crate::principal::Principal;
 use crate::realm_id::RealmId;
-use crate::scopes::Scopes;
 
 /// The requirements of the operator for the claims.
 #[derive(Debug)]
@@ -16,8 +16,10 @@ pub struct ClaimRules {
     pub issuer: String,
     pub audience: Vec<String>,
     pub leeway: Duration,
+    /// The claim with the id of the subject.
+    pub subject_claim: String,
     pub roles_claim: String,
-    pub default_scopes: Scopes,
+    pub scopes: ScopeRules,
 }
 
 impl ClaimRules {
@@ -29,9 +31,7 @@ impl ClaimRules {
     ) -> Result<Principal, AuthError> {
         let text = |name| claims.get(name).and_then(Value::as_str);
         if text("iss") != Some(&self.issuer) {
-            return Err(invalid_token(
-                "its issuer (`iss`) is not the configured one",
-            ));
+            return Err(unknown_issuer());
         }
         let audience = claims.get("aud").map(string_list).unwrap_or_default();
         let is_own = |audience: &String| {
@@ -54,41 +54,36 @@ impl ClaimRules {
                 message: "the token has expired: come back with a fresh one".to_owned(),
             });
         }
-        let sub = text("sub").filter(|sub| !sub.is_empty());
-        let sub = sub.ok_or_else(|| invalid_token("it has no subject (`sub`)"))?;
+        let sub = find_claim(claims, &self.subject_claim).and_then(Value::as_str);
+        let sub = sub.filter(|sub| !sub.is_empty()).ok_or_else(|| {
+            invalid_token(&format!("it has no subject (`{}`)", self.subject_claim))
+        })?;
         Ok(Principal {
             realm: RealmId::from_subject(&self.issuer, sub),
             sub: Some(sub.to_owned()),
             roles: self.roles(claims),
-            scopes: match claims.get("scope") {
-                Some(granted) => Scopes::parse(&string_list(granted).join(" ")),
-                None => self.default_scopes,
-            },
+            scopes: self.scopes.granted_by(claims),
             expires: Some(expires),
             query: None,
         })
     }
 
-    /// Returns the roles of the subject. The configured name is first looked up as a whole, with
-    /// its dots and slashes. If there is no such claim and the name begins with a slash, it is a
-    /// JSON Pointer (RFC 6901).
+    /// Returns the roles of the subject. A string contains roles separated by spaces; in a list, each
+    /// string is one role.
     fn roles(&self, claims: &Map<String, Value>) -> Vec<String> {
-        let inside = || {
-            let (first, rest) = self.roles_claim.strip_prefix('/')?.split_once('/')?;
-            claims.get(first)?.pointer(&format!("/{rest}"))
-        };
-        let roles = claims.get(&self.roles_claim).or_else(inside);
-        let roles = roles.map(string_list).unwrap_or_default();
-        let words = roles.iter().flat_map(|role| role.split(' '));
-        match claims.get(&self.roles_claim).or_else(inside) {
-            // A string contains roles separated by spaces; in a list, each string is one role.
-            Some(Value::String(_)) => words
-                .filter(|word| !word.is_empty())
-                .map(str::to_owned)
-                .collect(),
-            _ => roles,
+        match find_claim(claims, &self.roles_claim) {
+            Some(Value::String(words)) => {
+                let words = words.split(' ').filter(|word| !word.is_empty());
+                words.map(str::to_owned).collect()
+            }
+            roles => roles.map(string_list).unwrap_or_default(),
         }
     }
+}
+
+/// The error for a token whose issuer is not configured.
+pub(crate) fn unknown_issuer() -> AuthError {
+    invalid_token("its issuer (`iss`) is not one that is configured")
 }
 
 /// Removes a slash at the end of an audience. Clients and authorization servers add one to a URL
@@ -139,7 +134,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Scope;
+    use crate::{Scope, Scopes};
 
     const NOW: u64 = 1_000_000;
 
@@ -148,8 +143,12 @@ mod tests {
             issuer: "https://id.example".to_owned(),
             audience: vec!["bridge".to_owned(), "other".to_owned()],
             leeway: Duration::from_secs(30),
+            subject_claim: "sub".to_owned(),
             roles_claim: "roles".to_owned(),
-            default_scopes: Scopes::default(),
+            scopes: ScopeRules {
+                claims: vec!["scope".to_owned()],
+                ..ScopeRules::default()
+            },
         }
     }
 
@@ -181,6 +180,12 @@ mod tests {
         assert_ne!(eve.realm, ada.realm);
         let mut elsewhere = rules();
         elsewhere.issuer = "https://else.example".to_owned();
+        let mut by_oid = rules();
+        by_oid.subject_claim = "oid".to_owned();
+        let error = validate(&by_oid, &claims()).unwrap_err();
+        assert!(error.message.contains("`oid`"), "{}", error.message);
+        let same_id = validate(&by_oid, &with_claim("oid", json!("ada"))).unwrap();
+        assert_eq!(same_id.realm, ada.realm);
         let namesake = validate(
             &elsewhere,
             &with_claim("iss", json!("https://else.example")),
@@ -253,10 +258,8 @@ mod tests {
     #[test]
     fn scopes_and_roles_are_arrays_or_space_separated() {
         let page_only: Scopes = [Scope::Page].into_iter().collect();
-        let rules = ClaimRules {
-            default_scopes: page_only,
-            ..rules()
-        };
+        let mut rules = rules();
+        rules.scopes.default = page_only;
         let scopes = |value| {
             validate(&rules, &with_claim("scope", value))
                 .unwrap()

@@ -1,6 +1,10 @@
 //! The error of a failed authentication.
 
+use std::time::Duration;
+
 use bridge_protocol::ErrorCode;
+
+use crate::jwks::MISS_INTERVAL;
 
 /// The reason why a token was refused. It never contains the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,5 +20,21 @@ impl AuthError {
             code: ErrorCode::InvalidAuthentication,
             message: message.into(),
         }
+    }
+
+    /// Creates the error for a token that may be valid, but whose key is missing for now.
+    pub fn unavailable() -> Self {
+        Self {
+            code: ErrorCode::AuthenticationUnavailable,
+            // Short enough for the reason of a close frame.
+            message: "the keys of the token's issuer are missing now: retry with the same token"
+                .to_owned(),
+        }
+    }
+
+    /// How long to wait before the same token is sent again. Returns `None` if it would be refused
+    /// again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        (self.code == ErrorCode::AuthenticationUnavailable).then_some(MISS_INTERVAL)
     }
 }

@@ -1,68 +1,82 @@
 //! Keys that an issuer publishes. One task fetches and stores them.
 //!
-//! Verification uses the keys of the last fetch. If a key is missing, verification sends a request
-//! to the task, which fetches again if the minimum interval has passed. So there is only one fetch
-//! at a time, and a client cannot trigger any number of fetches.
+//! Verification uses the keys of the last successful fetch, for at most `jwks_max_age`. A token whose
+//! key is not among them waits for a fetch that begins after the token has arrived. All such tokens
+//! share one fetch, which begins at the earliest [`MISS_INTERVAL`] after the one before. Made-up key
+//! ids therefore cause no more fetches than one, and delay a key rotation by at most this interval.
+//!
+//! All tokens wait for the first fetch, so that the pages of a bridge that was restarted come back with
+//! it. Later, [`KeyWaits`] limits how many wait.
+//!
+//! A key that such a fetch did not bring is unknown until the next one: tokens with it are refused at
+//! once. While fetches fail, a missing key may exist: tokens with it are refused for now.
 
 mod fetch;
+mod key_waits;
+mod refresh;
+mod snapshot;
+mod unknown_keys;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use bridge_edge::ClientAddress;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
-use crate::verification_key::VerificationKey;
+use crate::verification_key::{KeyLookupError, KeyName, VerificationKey, select_key};
 use fetch::JwksSource;
+use refresh::run_refresh;
+use snapshot::JwksSnapshot;
+use unknown_keys::UnknownKeys;
 
-/// The minimum interval of fetches that are triggered by tokens with unknown keys.
-const MISS_REFRESH_INTERVAL: Duration = Duration::from_secs(30);
+pub use key_waits::KeyWaits;
+pub use snapshot::MISS_INTERVAL;
 
-/// The minimum interval of fetches as long as none has succeeded.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
-
-/// The capacity of the channel for requests for a fetch. When it is full, senders wait.
-const MISS_QUEUE_CAPACITY: usize = 64;
-
-/// The keys of the last successful fetch, with the number of attempts so far.
-#[derive(Clone, Debug, Default)]
-pub struct JwksSnapshot {
-    pub keys: Arc<[Arc<VerificationKey>]>,
-    attempts: u64,
-    succeeded: bool,
-}
-
-/// A request for a fetch after the given attempt, in which a key was missing. It is dropped when
-/// the fetch is done.
-struct KeyMiss {
-    attempts: u64,
-    _done: oneshot::Sender<()>,
-}
+/// How long a token waits for a fetch. A page waits 10 s for the answer to `authenticate`.
+pub const KEY_WAIT_LIMIT: Duration = Duration::from_secs(8);
 
 /// The keys at a URL. They are fetched when they are first used, and refreshed from then on.
 #[derive(Debug)]
 pub struct Jwks {
     source: Arc<JwksSource>,
     refresh_interval: Duration,
+    max_age: Duration,
     refresher: OnceLock<JwksRefresher>,
 }
 
 impl Jwks {
-    /// Creates a set of keys that is fetched again after each `refresh` interval.
-    pub fn new(url: &str, refresh: Duration) -> Result<Self, String> {
+    /// Creates a set of keys that is fetched again after each `refresh` interval. Its keys are used
+    /// until `max_age` after the last successful fetch.
+    pub fn new(url: &str, refresh: Duration, max_age: Duration) -> Result<Self, String> {
+        if max_age < refresh {
+            return Err(
+                "`jwks_max_age` is shorter than `jwks_refresh`: keys would be dropped before they \
+                 are fetched again"
+                    .to_owned(),
+            );
+        }
         Ok(Self {
             source: Arc::new(JwksSource::new(url)?),
             refresh_interval: refresh,
+            max_age,
             refresher: OnceLock::new(),
         })
+    }
+
+    /// Whether another set is fetched from the same address, as often, and used as long.
+    pub fn is_same_source(&self, other: &Self) -> bool {
+        self.source == other.source
+            && self.refresh_interval == other.refresh_interval
+            && self.max_age == other.max_age
     }
 
     /// Starts the task that fetches, unless it is running. Must be called within a Tokio runtime.
     pub fn refresher(&self) -> &JwksRefresher {
         self.refresher.get_or_init(|| {
             let source = Arc::clone(&self.source);
-            JwksRefresher::spawn(self.refresh_interval, move || {
+            JwksRefresher::spawn(self.refresh_interval, self.max_age, move || {
                 let source = Arc::clone(&source);
                 async move { source.fetch_or_warn().await }
             })
@@ -74,42 +88,153 @@ impl Jwks {
 #[derive(Debug)]
 pub struct JwksRefresher {
     snapshot: watch::Receiver<JwksSnapshot>,
-    misses: mpsc::Sender<KeyMiss>,
+    /// The number of the latest fetch that a token waits for.
+    wanted: watch::Sender<u64>,
+    unknown_keys: Mutex<UnknownKeys>,
+    max_age: Duration,
+    started_at: Instant,
     task: JoinHandle<()>,
 }
 
 impl JwksRefresher {
     /// Spawns the task that calls `fetch`, which logs the reason when it fails.
-    fn spawn<F>(refresh: Duration, fetch: impl Fn() -> F + Send + 'static) -> Self
+    fn spawn<F>(
+        refresh: Duration,
+        max_age: Duration,
+        fetch: impl Fn() -> F + Send + 'static,
+    ) -> Self
     where
         F: Future<Output = Option<Vec<Arc<VerificationKey>>>> + Send + 'static,
     {
         let (snapshot_tx, snapshot) = watch::channel(JwksSnapshot::default());
-        let (misses, misses_rx) = mpsc::channel(MISS_QUEUE_CAPACITY);
-        let task = tokio::spawn(run_refresh(snapshot_tx, misses_rx, refresh, fetch));
+        let (wanted, wanted_rx) = watch::channel(0);
+        let task = tokio::spawn(run_refresh(snapshot_tx, wanted_rx, refresh, fetch));
         Self {
             snapshot,
-            misses,
+            wanted,
+            unknown_keys: Mutex::default(),
+            max_age,
+            started_at: Instant::now(),
             task,
         }
     }
 
-    /// The keys of the last fetch, without waiting.
-    pub fn snapshot(&self) -> JwksSnapshot {
-        self.snapshot.borrow().clone()
+    /// Waits for the first fetch, and returns whether there are keys then.
+    pub async fn is_fetched(&self) -> bool {
+        let mut snapshot = self.snapshot.clone();
+        let _ = snapshot.wait_for(|it| it.ended > 0).await;
+        self.has_keys()
     }
 
-    /// The keys after the next fetch, or the current ones when it is too early to fetch again.
-    pub async fn refresh_after(&self, previous: &JwksSnapshot) -> JwksSnapshot {
-        let (_done, done) = oneshot::channel();
-        let miss = KeyMiss {
-            attempts: previous.attempts,
-            _done,
+    /// Fetches the keys again, as soon as a token with an unknown key could cause it.
+    pub fn refetch(&self) {
+        self.want_next_fetch(&self.snapshot.borrow());
+    }
+
+    /// Whether the key is among the keys that are used now.
+    pub fn contains(&self, key: &Arc<VerificationKey>) -> bool {
+        let snapshot = self.snapshot.borrow();
+        let mut keys = snapshot.usable_keys(self.max_age).iter();
+        keys.any(|own| Arc::ptr_eq(own, key))
+    }
+
+    /// Whether there are keys now.
+    pub fn has_keys(&self) -> bool {
+        !self.snapshot.borrow().usable_keys(self.max_age).is_empty()
+    }
+
+    /// The time since the last successful fetch or, if there was none, since the start.
+    pub fn age(&self) -> Duration {
+        let fetched_at = self.snapshot.borrow().fetched_at;
+        fetched_at.unwrap_or(self.started_at).elapsed()
+    }
+
+    /// The number of fetches that have failed.
+    pub fn failures(&self) -> u64 {
+        self.snapshot.borrow().failures
+    }
+
+    /// Finds the key of a token among the configured and the fetched ones. Waits for a fetch if there
+    /// is none: at most [`KEY_WAIT_LIMIT`]. After the first fetch, it waits only if `waits` has a place
+    /// for the client.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyLookupError::Unavailable`] if the key may exist, but the keys could not be fetched.
+    pub async fn find_key(
+        &self,
+        name: KeyName<'_>,
+        configured: &[Arc<VerificationKey>],
+        waits: &KeyWaits,
+        client: ClientAddress,
+    ) -> Result<Arc<VerificationKey>, KeyLookupError> {
+        let select = |snapshot: &JwksSnapshot| {
+            let fetched = snapshot.usable_keys(self.max_age);
+            select_key(configured.iter().chain(fetched), name)
         };
-        if self.misses.send(miss).await.is_ok() {
-            let _ = done.await;
+        let begun = {
+            let snapshot = self.snapshot.borrow();
+            match select(&snapshot) {
+                Err(KeyLookupError::NotFound) => {}
+                found => return found,
+            }
+            self.want_next_fetch(&snapshot);
+            if snapshot.last_failed {
+                return Err(KeyLookupError::Unavailable);
+            }
+            if snapshot.is_recent() && self.unknown_keys().contains(snapshot.ended, name) {
+                return Err(KeyLookupError::NotFound);
+            }
+            snapshot.begun
+        };
+        let mut snapshots = self.snapshot.clone();
+        let search = async {
+            let mut place = None;
+            loop {
+                {
+                    let snapshot = snapshots.borrow_and_update();
+                    match select(&snapshot) {
+                        Err(KeyLookupError::NotFound) => {}
+                        found => return found,
+                    }
+                    if snapshot.last_failed {
+                        return Err(KeyLookupError::Unavailable);
+                    }
+                    if snapshot.ended > begun {
+                        self.unknown_keys().insert(snapshot.ended, name);
+                        return Err(KeyLookupError::NotFound);
+                    }
+                    self.want_next_fetch(&snapshot);
+                    if snapshot.ended > 0 && place.is_none() {
+                        let free = waits.try_acquire(client);
+                        place = Some(free.ok_or(KeyLookupError::Unavailable)?);
+                    }
+                }
+                if snapshots.changed().await.is_err() {
+                    return Err(KeyLookupError::Unavailable);
+                }
+            }
+        };
+        let found = tokio::time::timeout(KEY_WAIT_LIMIT, search).await;
+        found.unwrap_or(Err(KeyLookupError::Unavailable))
+    }
+
+    /// Requests another fetch, unless one is under way: its keys may be enough.
+    fn want_next_fetch(&self, snapshot: &JwksSnapshot) {
+        if snapshot.begun == snapshot.ended {
+            let next = snapshot.begun + 1;
+            self.wanted.send_if_modified(|wanted| {
+                let is_later = *wanted < next;
+                *wanted = next.max(*wanted);
+                is_later
+            });
         }
-        self.snapshot()
+    }
+
+    fn unknown_keys(&self) -> MutexGuard<'_, UnknownKeys> {
+        self.unknown_keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,141 +244,5 @@ impl Drop for JwksRefresher {
     }
 }
 
-async fn run_refresh<F>(
-    snapshot: watch::Sender<JwksSnapshot>,
-    mut misses: mpsc::Receiver<KeyMiss>,
-    refresh: Duration,
-    fetch: impl Fn() -> F,
-) where
-    F: Future<Output = Option<Vec<Arc<VerificationKey>>>>,
-{
-    let mut next_miss_refresh = Instant::now();
-    let mut pending_miss = None;
-    loop {
-        let keys = fetch().await;
-        snapshot.send_modify(|snapshot| {
-            snapshot.attempts += 1;
-            snapshot.succeeded |= keys.is_some();
-            if let Some(keys) = keys {
-                snapshot.keys = keys.into();
-            }
-        });
-        let refresh_at = Instant::now() + refresh;
-        if !snapshot.borrow().succeeded {
-            next_miss_refresh = Instant::now() + RETRY_DELAY;
-        }
-        let attempts = snapshot.borrow().attempts;
-        drop(pending_miss.take());
-        pending_miss = loop {
-            let misses = tokio::select! {
-                () = sleep_until(refresh_at) => break None,
-                misses = misses.recv() => match misses {
-                    Some(misses) => misses,
-                    None => return,
-                },
-            };
-            if misses.attempts == attempts && next_miss_refresh <= Instant::now() {
-                next_miss_refresh = Instant::now() + MISS_REFRESH_INTERVAL;
-                break Some(misses);
-            }
-        };
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-
-    const REFRESH: Duration = Duration::from_secs(600);
-
-    /// An issuer with configurable keys that counts the fetches.
-    #[derive(Clone, Default)]
-    struct FakeIssuer(Arc<Mutex<(Option<usize>, usize)>>);
-
-    impl FakeIssuer {
-        fn set_keys(&self, keys: Option<usize>) {
-            self.0.lock().unwrap().0 = keys;
-        }
-
-        fn fetch_count(&self) -> usize {
-            self.0.lock().unwrap().1
-        }
-
-        fn spawn_refresher(&self) -> JwksRefresher {
-            let issuer = self.clone();
-            JwksRefresher::spawn(REFRESH, move || {
-                let issuer = issuer.clone();
-                async move {
-                    tokio::time::advance(Duration::from_millis(1)).await;
-                    let mut state = issuer.0.lock().unwrap();
-                    state.1 += 1;
-                    let secret = [7; 32];
-                    let key = || Arc::new(VerificationKey::from_secret(None, &secret).unwrap());
-                    state.0.map(|keys| (0..keys).map(|_| key()).collect())
-                }
-            })
-        }
-    }
-
-    async fn keys_after_miss(refresher: &JwksRefresher) -> usize {
-        let former = refresher.snapshot();
-        refresher.refresh_after(&former).await.keys.len()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn key_misses_refetch_at_most_every_30_s_and_keep_known_keys() {
-        let issuer = FakeIssuer::default();
-        issuer.set_keys(Some(1));
-        let refresher = issuer.spawn_refresher();
-        // The first miss waits for the first fetch.
-        assert_eq!(keys_after_miss(&refresher).await, 1);
-        assert_eq!(issuer.fetch_count(), 1);
-        issuer.set_keys(Some(2));
-        assert_eq!(keys_after_miss(&refresher).await, 2);
-        issuer.set_keys(Some(3));
-        assert_eq!(keys_after_miss(&refresher).await, 2);
-        assert_eq!(issuer.fetch_count(), 2);
-        tokio::time::advance(MISS_REFRESH_INTERVAL).await;
-        issuer.set_keys(None);
-        assert_eq!(keys_after_miss(&refresher).await, 2);
-        assert_eq!(issuer.fetch_count(), 3);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn keys_are_refetched_after_the_refresh_interval() {
-        let issuer = FakeIssuer::default();
-        issuer.set_keys(Some(1));
-        let mut refresher = issuer.spawn_refresher();
-        refresher.snapshot.changed().await.unwrap();
-        issuer.set_keys(Some(2));
-        refresher.snapshot.changed().await.unwrap();
-        assert_eq!(refresher.snapshot().keys.len(), 2);
-        assert_eq!(issuer.fetch_count(), 2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_failed_first_fetch_is_retried_on_a_key_miss() {
-        let issuer = FakeIssuer::default();
-        let refresher = issuer.spawn_refresher();
-        assert_eq!(keys_after_miss(&refresher).await, 0);
-        assert_eq!(keys_after_miss(&refresher).await, 0);
-        assert_eq!(issuer.fetch_count(), 1);
-        issuer.set_keys(Some(1));
-        tokio::time::advance(RETRY_DELAY).await;
-        assert_eq!(keys_after_miss(&refresher).await, 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn concurrent_key_misses_cause_one_fetch() {
-        let issuer = FakeIssuer::default();
-        issuer.set_keys(Some(1));
-        let refresher = issuer.spawn_refresher();
-        keys_after_miss(&refresher).await;
-        let fetches = issuer.fetch_count();
-        let all = (0..2 * MISS_QUEUE_CAPACITY).map(|_| keys_after_miss(&refresher));
-        futures_util::future::join_all(all).await;
-        assert_eq!(issuer.fetch_count(), fetches + 1);
-    }
-}
+mod tests;

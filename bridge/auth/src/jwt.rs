@@ -1,8 +1,8 @@
 //! Verification of signed tokens: JSON Web Tokens (RFC 7519), by the recommendations of RFC 8725.
 
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use bridge_edge::ClientAddress;
 use jsonwebtoken::Validation;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -10,69 +10,139 @@ use serde_json::{Map, Value};
 
 use crate::algorithm::Algorithm;
 use crate::base64url::decode_base64url;
-use crate::claims::ClaimRules;
+use crate::claims::unknown_issuer;
 use crate::error::AuthError;
-use crate::jwk::parse_jwk_set;
-use crate::jwks::Jwks;
+use crate::jwks::KeyWaits;
 use crate::jwt_settings::JwtSettings;
 use crate::principal::Principal;
-use crate::scopes::{Scope, Scopes};
-use crate::verification_key::{KeyLookupError, VerificationKey, select_key};
-use crate::verified_cache::VerifiedTokenCache;
+use crate::trusted_issuer::TrustedIssuer;
+use crate::verification_key::{KeyLookupError, KeyName};
+use crate::verified_cache::{DEFAULT_CACHE_BYTES, VerifiedTokenCache};
 
-/// Verifies signed tokens.
+/// Verifies the signed tokens of all configured issuers.
 #[derive(Debug)]
 pub struct SignedTokens {
-    claim_rules: ClaimRules,
-    configured_keys: Vec<Arc<VerificationKey>>,
-    jwks: Option<Jwks>,
+    issuers: Vec<TrustedIssuer>,
     verified_cache: VerifiedTokenCache,
+    key_waits: KeyWaits,
+}
+
+/// The state of the published keys of an issuer.
+#[derive(Clone, Copy, Debug)]
+pub struct KeySetStatus {
+    /// The number of the issuer in the order of the settings, from 1.
+    pub issuer: usize,
+    /// The time since the last successful fetch or, if there was none, since the start.
+    pub age: Duration,
+    /// The number of fetches that have failed.
+    pub failed_fetches: u64,
 }
 
 impl SignedTokens {
-    /// Returns `None` when no key is configured.
-    pub fn new(settings: &JwtSettings) -> Result<Option<Self>, String> {
-        let mut configured_keys = Vec::new();
-        if let Some(secret) = &settings.secret {
-            let key = VerificationKey::from_secret(None, secret.expose().as_bytes());
-            configured_keys.push(Arc::new(key.map_err(|why| format!("`jwt_secret`: {why}"))?));
-        }
-        if let Some(path) = &settings.key_file {
-            let file_error = |why| format!("`jwt_keys` {}: {why}", path.display());
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| file_error(format!("it cannot be read: {error}")))?;
-            configured_keys.extend(parse_key_file(&text).map_err(file_error)?);
-        }
-        if configured_keys.is_empty() && settings.jwks_url.is_none() {
-            return if settings.issuer.is_some() || !settings.audience.is_empty() {
-                Err(NO_VERIFICATION_KEYS.to_owned())
-            } else {
-                Ok(None)
+    /// Returns `None` when no issuer is configured.
+    ///
+    /// # Errors
+    ///
+    /// Describes the error in the settings and what to change.
+    pub fn new(settings: &[JwtSettings]) -> Result<Option<Self>, String> {
+        let mut issuers: Vec<TrustedIssuer> = Vec::new();
+        for (index, settings_of_issuer) in settings.iter().enumerate() {
+            let number = match settings {
+                [_] => String::new(),
+                _ => format!("issuer {}: ", index + 1),
             };
+            let issuer = TrustedIssuer::new(settings_of_issuer);
+            let issuer = issuer.map_err(|why| format!("{number}{why}"))?;
+            let name = &issuer.claim_rules.issuer;
+            if issuers.iter().any(|own| own.claim_rules.issuer == *name) {
+                return Err(format!(
+                    "{number}`jwt_issuer` is {name:?}, which another issuer has: give one all keys \
+                     and audiences"
+                ));
+            }
+            issuers.push(issuer);
         }
-        let rules = claim_rules(settings)?;
-        let jwks = settings.jwks_url.as_deref();
-        let jwks = jwks
-            .map(|url| Jwks::new(url, settings.jwks_refresh))
-            .transpose()?;
-        Ok(Some(Self {
-            claim_rules: rules,
-            configured_keys,
-            jwks,
-            verified_cache: VerifiedTokenCache::default(),
+        Ok((!issuers.is_empty()).then(|| Self {
+            issuers,
+            verified_cache: VerifiedTokenCache::new(DEFAULT_CACHE_BYTES),
+            key_waits: KeyWaits::default(),
         }))
     }
 
-    /// Starts the task that fetches published keys.
+    /// Sets the maximum size of the cache of verified tokens, which is empty afterwards.
+    pub fn set_cache_bytes(&mut self, max_bytes: usize) {
+        self.verified_cache = VerifiedTokenCache::new(max_bytes);
+    }
+
+    /// Starts the tasks that fetch published keys.
     pub fn start(&self) {
-        if let Some(published) = &self.jwks {
-            published.refresher();
+        for issuer in &self.issuers {
+            issuer.refresher();
         }
     }
 
-    /// Verifies the signature and the claims of a token. Waits only if keys must be fetched.
-    pub async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
-        let is_trusted = |key: &Arc<VerificationKey>| self.is_trusted_key(key);
+    /// Takes over the published keys of former rules, where their address is the same. Those of other
+    /// addresses are fetched now.
+    ///
+    /// # Errors
+    ///
+    /// When there are no keys at another address.
+    pub async fn take_over(&mut self, former: Option<&Self>) -> Result<(), String> {
+        let mut others = Vec::new();
+        for issuer in &mut self.issuers {
+            let mut known = former.into_iter().flat_map(|former| &former.issuers);
+            if !known.any(|known| issuer.share_published_keys(known)) {
+                // All are fetched at the same time.
+                issuer.refresher();
+                others.push(&*issuer);
+            }
+        }
+        for issuer in others {
+            if let Some(published) = issuer.refresher()
+                && !published.is_fetched().await
+            {
+                let name = &issuer.claim_rules.issuer;
+                return Err(format!(
+                    "the keys of {name:?} cannot be fetched: check `jwks_url`"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches published keys again, unless they were fetched a moment ago.
+    pub fn refetch(&self) {
+        for published in self.issuers.iter().filter_map(TrustedIssuer::refresher) {
+            published.refetch();
+        }
+    }
+
+    /// Whether the tokens of any issuer can be verified now.
+    pub fn has_keys(&self) -> bool {
+        self.issuers.iter().any(TrustedIssuer::has_keys)
+    }
+
+    /// The published keys, for metrics.
+    pub fn key_sets(&self) -> impl Iterator<Item = KeySetStatus> {
+        let issuers = self.issuers.iter().enumerate();
+        issuers.filter_map(|(index, issuer)| {
+            let published = issuer.refresher()?;
+            Some(KeySetStatus {
+                issuer: index + 1,
+                age: published.age(),
+                failed_fetches: published.failures(),
+            })
+        })
+    }
+
+    /// Verifies the signature and the claims of a token that a client has sent from this address.
+    /// Waits only if keys must be fetched.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the token is refused.
+    pub async fn verify(&self, token: &str, client: ClientAddress) -> Result<Principal, AuthError> {
+        let is_trusted = |key: &_| self.issuers.iter().any(|issuer| issuer.trusts(key));
         if let Some(principal) = self
             .verified_cache
             .get(token, SystemTime::now(), is_trusted)
@@ -80,7 +150,13 @@ impl SignedTokens {
             return Ok(principal);
         }
         let header = JwtHeader::parse(token)?;
-        let key = self.find_key(&header).await?;
+        let issuer = self.issuer_of(token)?;
+        let name = KeyName {
+            kid: header.kid.as_deref(),
+            algorithm: header.algorithm,
+        };
+        let key = issuer.find_key(name, &self.key_waits, client).await;
+        let key = key.map_err(key_error)?;
         let mut validation = Validation::new(key.algorithm.to_jsonwebtoken());
         // `ClaimRules` validates the claims, because its errors are more precise.
         validation.required_spec_claims.clear();
@@ -89,94 +165,37 @@ impl SignedTokens {
         let decoded =
             jsonwebtoken::decode::<Map<String, Value>>(token, &key.decoding_key, &validation);
         let claims = decoded.map_err(|_| invalid_token("its signature does not fit"))?;
-        let principal = self
-            .claim_rules
-            .validate(&claims.claims, SystemTime::now())?;
-        self.verified_cache.insert(token, &principal, key);
+        let now = SystemTime::now();
+        let principal = issuer.claim_rules.validate(&claims.claims, now)?;
+        self.verified_cache.insert(token, now, &principal, key);
         Ok(principal)
     }
 
-    /// Whether the key is still trusted: a published key may have been withdrawn.
-    fn is_trusted_key(&self, key: &Arc<VerificationKey>) -> bool {
-        let contains = |keys: &[Arc<VerificationKey>]| keys.iter().any(|own| Arc::ptr_eq(own, key));
-        let snapshot = || self.jwks.as_ref().map(|it| it.refresher().snapshot());
-        contains(&self.configured_keys)
-            || snapshot().is_some_and(|snapshot| contains(&snapshot.keys))
-    }
-
-    async fn find_key(&self, header: &JwtHeader) -> Result<Arc<VerificationKey>, AuthError> {
-        let select = |refresher: &[Arc<VerificationKey>]| {
-            let keys = self.configured_keys.iter().chain(refresher);
-            select_key(keys, header.kid.as_deref(), header.algorithm)
-        };
-        let selected = match &self.jwks {
-            None => select(&[]),
-            Some(refresher) => {
-                let refresher = refresher.refresher();
-                let snapshot = refresher.snapshot();
-                match select(&snapshot.keys) {
-                    Err(KeyLookupError::NotFound) => {
-                        select(&refresher.refresh_after(&snapshot).await.keys)
-                    }
-                    found => found,
-                }
-            }
-        };
-        selected.map_err(|why| {
-            invalid_token(match why {
-                KeyLookupError::NotFound => "no key of this bridge fits its `kid` and `alg`",
-                KeyLookupError::AlgorithmMismatch => "its `alg` is not that of the key it names",
-                KeyLookupError::Ambiguous => "it names no key (`kid`), and several fit its `alg`",
-            })
-        })
+    /// Returns the issuer that a token names. It is not verified yet, so it only selects the keys. A
+    /// token of another issuer causes no fetch.
+    fn issuer_of(&self, token: &str) -> Result<&TrustedIssuer, AuthError> {
+        #[derive(Deserialize)]
+        struct Fields {
+            iss: Option<Value>,
+        }
+        let claims = token.split('.').nth(1).unwrap_or_default();
+        let claims = decode_base64url("", claims).ok();
+        let fields: Option<Fields> = claims.and_then(|it| serde_json::from_slice(&it).ok());
+        let fields = fields.ok_or_else(|| invalid_token("its claims are not a JSON object"))?;
+        let name = fields.iss.as_ref().and_then(Value::as_str);
+        let mut issuers = self.issuers.iter();
+        issuers
+            .find(|own| name == Some(&own.claim_rules.issuer))
+            .ok_or_else(unknown_issuer)
     }
 }
 
-const NO_VERIFICATION_KEYS: &str = "`jwt_issuer` or `jwt_audience` is set, but nothing to check signed tokens with: set \
-     `jwt_secret` (MCP_WEB_JWT_SECRET), `jwt_keys` (MCP_WEB_JWT_KEYS) or `jwks_url` \
-     (MCP_WEB_JWKS_URL)";
-
-/// Loads the keys of a file, all of which must be valid because the operator has chosen them.
-fn parse_key_file(text: &str) -> Result<Vec<Arc<VerificationKey>>, String> {
-    if text.trim_start().starts_with("-----BEGIN") {
-        return Ok(vec![Arc::new(VerificationKey::from_pem(text)?)]);
-    }
-    let set = parse_jwk_set(text)?;
-    match set.errors.first() {
-        Some(error) => Err(error.clone()),
-        None if set.keys.is_empty() => Err("it has no keys for signatures".to_owned()),
-        None => Ok(set.keys),
-    }
-}
-
-fn claim_rules(settings: &JwtSettings) -> Result<ClaimRules, String> {
-    let issuer = settings.issuer.clone().filter(|iss| !iss.is_empty());
-    let issuer = issuer.ok_or(
-        "signed tokens are configured without an issuer: set `jwt_issuer` (MCP_WEB_JWT_ISSUER) to \
-         the `iss` of their issuer",
-    )?;
-    let mut audience = settings.audience.clone();
-    audience.retain(|own| !own.is_empty());
-    if audience.is_empty() {
-        return Err(
-            "signed tokens are configured without an audience: set `jwt_audience` \
-             (MCP_WEB_JWT_AUDIENCE) to the `aud` of tokens that are meant for this bridge"
-                .to_owned(),
-        );
-    }
-    let scopes = settings.default_scopes.iter();
-    let scopes = scopes.map(|name| {
-        Scope::from_name(name).ok_or_else(|| {
-            let all = Scope::ALL.map(Scope::as_str).join(", ");
-            format!("`jwt_default_scopes` has {name:?}: allowed are {all}")
-        })
-    });
-    Ok(ClaimRules {
-        issuer,
-        audience,
-        leeway: settings.leeway,
-        roles_claim: settings.roles_claim.clone(),
-        default_scopes: scopes.collect::<Result<Scopes, _>>()?,
+fn key_error(error: KeyLookupError) -> AuthError {
+    invalid_token(match error {
+        KeyLookupError::Unavailable => return AuthError::unavailable(),
+        KeyLookupError::NotFound => "no key of this bridge fits its `kid` and `alg`",
+        KeyLookupError::AlgorithmMismatch => "its `alg` is not that of the key it names",
+        KeyLookupError::Ambiguous => "it names no key (`kid`), and several fit its `alg`",
     })
 }
 

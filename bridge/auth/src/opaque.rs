@@ -26,14 +26,31 @@ impl OpaqueTokens {
         )
     }
 
+    /// Whether the token of this realm is valid.
+    pub fn allows(&self, realm: &RealmId) -> bool {
+        match self {
+            Self::AnyToken => true,
+            Self::Allowed(listed) => listed.contains(realm),
+        }
+    }
+
+    /// The number of tokens of this list that are not in another one.
+    pub(crate) fn count_missing_in(&self, other: &Self) -> usize {
+        match self {
+            Self::AnyToken => 0,
+            Self::Allowed(listed) => listed.iter().filter(|it| !other.allows(it)).count(),
+        }
+    }
+
+    /// Whether no token is valid.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Allowed(listed) if listed.is_empty())
+    }
+
     /// The principal of a valid token. An opaque token grants all scopes and does not expire.
     pub fn principal(&self, token: &str) -> Option<Principal> {
         let realm = RealmId::from_token(token);
-        let valid = match self {
-            Self::AnyToken => true,
-            Self::Allowed(listed) => listed.contains(&realm),
-        };
-        valid.then(|| Principal {
+        self.allows(&realm).then(|| Principal {
             realm,
             sub: None,
             roles: Vec::new(),

@@ -1,6 +1,6 @@
 //! Identifiers of realms.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
 
@@ -43,6 +43,28 @@ impl RealmId {
         encode_base64url(&hash.finalize())
     }
 
+    /// The hash in hexadecimal digits. That of an opaque token is its SHA-256.
+    pub fn to_hex(self) -> String {
+        let mut hex = String::with_capacity(2 * self.0.len());
+        for byte in self.0 {
+            // Writing into a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        hex
+    }
+
+    /// The realm with this hash in hexadecimal digits.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if hex.len() != 2 * bytes.len() || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * index..2 * index + 2], 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
     /// The bytes of the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -75,6 +97,26 @@ mod tests {
         }
         let again = RealmId::from_subject("https://a", "bc");
         assert_eq!(again, realms[0]);
+    }
+
+    #[test]
+    fn the_hash_of_a_token_in_digits_is_its_sha_256() {
+        let realm = RealmId::from_token("abc");
+        let hex = realm.to_hex();
+        // FIPS 180-2, appendix B.1.
+        let sha_256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex, sha_256);
+        assert_eq!(RealmId::from_hex(&hex.to_uppercase()), Some(realm));
+        assert!(hex.starts_with(&format!("{realm:?}")));
+        for other in [
+            "",
+            &hex[1..],
+            &format!("{hex}0"),
+            &"+f".repeat(32),
+            &"é".repeat(32),
+        ] {
+            assert_eq!(RealmId::from_hex(other), None, "{other}");
+        }
     }
 
     #[test]

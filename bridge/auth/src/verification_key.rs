@@ -160,14 +160,22 @@ pub enum KeyLookupError {
     AlgorithmMismatch,
     /// Several keys match.
     Ambiguous,
+    /// The keys of the issuer could not be fetched, so that the key may exist.
+    Unavailable,
+}
+
+/// The key that the header of a token names.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyName<'a> {
+    pub kid: Option<&'a str>,
+    pub algorithm: Algorithm,
 }
 
 /// Selects the key with the `kid` of the token or, without a `kid`, the only key for its algorithm.
 /// Keys without a `kid` (secrets, PEM files) are used when no key has the `kid` of the token.
 pub fn select_key<'a>(
     keys: impl Iterator<Item = &'a Arc<VerificationKey>> + Clone,
-    kid: Option<&str>,
-    algorithm: Algorithm,
+    KeyName { kid, algorithm }: KeyName<'_>,
 ) -> Result<Arc<VerificationKey>, KeyLookupError> {
     let named = |key: &&Arc<VerificationKey>| kid.is_some() && key.kid.as_deref() == kid;
     let candidates = |key: &&Arc<VerificationKey>| kid.is_none() || key.kid.is_none();
@@ -217,7 +225,7 @@ mod tests {
             key(None, Hs256),
         ];
         let picked = |kid, algorithm| {
-            let key = select_key(keys.iter(), kid, algorithm)?;
+            let key = select_key(keys.iter(), KeyName { kid, algorithm })?;
             Ok(keys.iter().position(|own| Arc::ptr_eq(own, &key)).unwrap())
         };
         assert_eq!(picked(Some("b"), Rs256), Ok(1));
@@ -235,8 +243,12 @@ mod tests {
         assert_eq!(picked(None, Es256), Ok(2));
         assert_eq!(picked(None, EdDsa), Err(KeyLookupError::NotFound));
         let twice = [key(Some("a"), Rs256), key(Some("a"), Rs256)];
+        let name = KeyName {
+            kid: Some("a"),
+            algorithm: Rs256,
+        };
         assert_eq!(
-            select_key(twice.iter(), Some("a"), Rs256).unwrap_err(),
+            select_key(twice.iter(), name).unwrap_err(),
             KeyLookupError::Ambiguous
         );
     }

@@ -18,7 +18,7 @@ const MAX_SET_BYTES: usize = 1024 * 1024;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The URL of a published JWK Set.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct JwksSource(Url);
 
 impl JwksSource {
@@ -45,8 +45,8 @@ impl JwksSource {
             Ok(keys) => Some(keys),
             Err(why) => {
                 tracing::warn!(
-                    "the keys of signed tokens cannot be fetched from {}: {why}. The former ones \
-                     stay; check `jwks_url`",
+                    "the keys of signed tokens cannot be fetched from {}: {why}. Keys from before \
+                     stay valid for `jwks_max_age`; check `jwks_url`",
                     self.redacted_url()
                 );
                 None
