@@ -325,12 +325,16 @@ impl InMemoryBridge {
                 Effect::ResourceUpdated { client, uri } => {
                     outputs.push(BridgeOutput::ResourceUpdated { client, uri });
                 }
+                // Its calls have no traces.
+                Effect::CallReceived { .. } => {}
                 // Dead connections are reported from outside, see [`ABNORMAL_CLOSURE`].
                 Effect::Ping { .. } => {}
                 // Its clients may answer whenever they want.
                 Effect::ClientRequestsExpired { .. } => {}
                 // The bridge has no agent, and refuses the queries of pages.
                 Effect::Agent(_) => {}
+                // It has no log.
+                Effect::Lifecycle(_) => {}
             }
         }
         outputs

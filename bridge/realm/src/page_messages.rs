@@ -228,8 +228,7 @@ fn apply_message(
             realm.resource_updated(id, connection, &updated.uri)
         }
         PageToBridge::CallReceived(receipt) => {
-            realm.call_received(id, connection, &receipt.request_id);
-            Effects::new()
+            realm.call_received(id, connection, &receipt.request_id)
         }
         PageToBridge::CallsCheck(check) => realm.calls_checked(id, connection, check),
         PageToBridge::ClientRequests(asked) => {

@@ -26,6 +26,7 @@ mod catalogue_events;
 mod client_events;
 mod client_request_events;
 mod client_requests;
+mod closing;
 mod conflicts;
 mod connection_events;
 mod deadlines;
@@ -38,8 +39,11 @@ mod former_sessions;
 mod hand_over;
 mod hand_over_events;
 mod heartbeat;
+mod lifecycle;
+mod lifecycle_events;
 mod limits;
 mod overdue_calls;
+mod overview;
 mod page_abilities;
 mod query;
 mod query_events;
@@ -59,7 +63,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use web_time::Instant;
 
-use bridge_protocol::{CallId, CloseCode, ConnectedClient, Kind, QueryId, SessionId};
+use bridge_protocol::{CallId, ConnectedClient, Kind, QueryId, SessionId};
 use indexmap::{IndexMap, IndexSet};
 
 use crate::definition::SharedDefinition;
@@ -79,18 +83,21 @@ pub(crate) use client_requests::{
     MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
 };
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
+pub use closing::RealmEnd;
 pub use effect::{AgentEffect, CallFailure, CallOutcome, CallerEvent, Effect, Effects, PageAnswer};
 pub use event::{ClientId, ConnectionId, Disconnect, Now, Refusal};
 pub use hand_over::{HandOverRequest, HandOverState};
+pub use lifecycle::{Lifecycle, LifecycleEvent};
 pub use limits::{QueryLimits, RealmLimits};
 pub use overdue_calls::ProbeAnswer;
+pub use overview::CallOverview;
 pub use page_abilities::PageAbilities;
 pub use query::{CompletedQuery, QueryPage, QueryPolicy, is_unguessable_id};
 pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
 pub use receipt::Receipt;
 pub use routing::SessionTarget;
 pub use routing_error::{RoutingError, resource_not_found};
-pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
+pub use session::{PageHello, PageOverview, Phase, ResourceMatch, Session, SessionSummary};
 
 /// The state of one principal: its sessions, definitions, calls, queries and MCP clients.
 #[derive(Debug)]
@@ -184,45 +191,6 @@ impl Realm {
         effects
     }
 
-    /// Ends all queries and calls and closes all connections with the code that makes pages
-    /// reconnect.
-    pub fn bridge_stopping(&mut self, now: Now) -> Effects {
-        let mut effects = self.end_all_queries(now);
-        let calls: Vec<_> = self.calls.keys().cloned().collect();
-        for id in calls {
-            if let Some(failure) = self.calls.get(&id).map(RealmCall::bridge_stopping_failure) {
-                effects.extend(self.abort_call(&id, failure, now));
-            }
-        }
-        effects.extend(self.connections().map(|connection| Effect::Close {
-            connection,
-            code: CloseCode::ServiceRestart,
-            reason: "the bridge is shutting down",
-        }));
-        effects
-    }
-
-    /// Ends all queries, calls and sessions, and closes all connections with the code that makes
-    /// pages reconnect later, because other realms need the place of this one.
-    pub fn evicted(&mut self, now: Now) -> Effects {
-        let queries: Vec<_> = self.queries.keys().cloned().collect();
-        let mut effects = Effects::new();
-        for query in queries {
-            effects.extend(self.query_page_gone(&query, now));
-        }
-        effects.extend(self.connections().map(|connection| Effect::Close {
-            connection,
-            code: CloseCode::TryAgainLater,
-            reason: "pages of too many tokens are connected, most of them from this address: \
-                     retry later, or raise `max_realms`",
-        }));
-        let sessions: Vec<_> = self.sessions.keys().cloned().collect();
-        for session in sessions {
-            effects.extend(self.end_session(&session, "the bridge closed the page", now));
-        }
-        effects
-    }
-
     fn connections(&self) -> impl Iterator<Item = ConnectionId> {
         self.sessions
             .values()
@@ -234,6 +202,11 @@ impl Realm {
         self.sessions
             .get_mut(id)
             .filter(|session| session.phase.connection() == Some(connection))
+    }
+
+    /// Whether this session exists, with or without a connection.
+    pub fn has_session(&self, id: &SessionId) -> bool {
+        self.sessions.contains_key(id)
     }
 
     /// The number of running queries.

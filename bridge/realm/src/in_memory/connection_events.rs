@@ -167,6 +167,7 @@ impl InMemoryBridge {
             document: hello.document_id,
             name: hello.session_name,
             origin: None,
+            address: None,
             page_title: hello.page_title,
             app,
             app_description: app_description.flatten(),
@@ -192,7 +193,12 @@ impl InMemoryBridge {
                 outputs.extend(self.perform(effects, now));
                 outputs
             }
-            Err(refusal) if refusal.code == ErrorCode::SessionSuperseded => {
+            Err(refusal)
+                if matches!(
+                    refusal.code,
+                    ErrorCode::SessionSuperseded | ErrorCode::SessionLimitExceeded
+                ) =>
+            {
                 self.close(connection, CloseCode::TryAgainLater, now)
             }
             Err(refusal) => self.reject(connection, refusal.code, refusal.message, now),

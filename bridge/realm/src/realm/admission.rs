@@ -1,18 +1,17 @@
 //! The admission of pages that connect: the limit of sessions, stale connections and the names of
 //! sessions.
 
-use crate::realm::session_events;
 use std::borrow::Cow;
 
-use bridge_protocol::{CallId, ErrorCode, SessionId};
+use bridge_protocol::{CallId, CloseCode, ErrorCode, SessionId};
 
 use super::{
-    CloseCode, ConnectionId, Effect, Effects, Now, PageHello, Phase, Realm, Receipt, Refusal,
+    ConnectionId, Effect, Effects, LifecycleEvent, Now, PageHello, Phase, Realm, Receipt, Refusal,
     Session,
 };
 use crate::policy::{DuplicateNames, SessionLimitPolicy};
 use crate::realm::registration_events::list_changed_effects;
-use crate::realm::session_events::close_effects;
+use crate::realm::session_events::{close_effects, milliseconds_until};
 
 /// The data for a page that has been accepted.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,11 +52,15 @@ impl Realm {
             expires,
             former_items_until: None,
         };
-        if self.sessions.contains_key(&id) {
-            effects.extend(self.resume_session(&id, hello, name.clone(), phase, now));
+        let lifecycle = if self.sessions.contains_key(&id) {
+            let (resumed, away_ms) = self.resume_session(&id, hello, name.clone(), phase, now);
+            effects.extend(resumed);
+            LifecycleEvent::PageReconnected { away_ms }
         } else {
+            let (app, origin) = (hello.app.clone(), hello.origin.clone());
             self.begin_session(hello, name.clone(), phase, now);
-        }
+            LifecycleEvent::PageConnected { app, origin }
+        };
         self.expect_registration(&id, now);
         effects.push(Effect::Send {
             connection,
@@ -66,10 +69,12 @@ impl Realm {
         effects.extend(self.send_unreceived_calls(&id, connection, now));
         effects.extend(self.send_missed_updates(&id, connection, now));
         effects.extend(self.notify_builtin_resources_updated());
+        let session = self.sessions.get(&id);
+        effects.extend(session.map(|session| session.lifecycle(&id, lifecycle)));
         let accepted = SessionAccepted {
             session_name: name,
             awaited: self.received_calls(&id),
-            token_expires_in_ms: expires.map(|at| session_events::milliseconds_until(at, now)),
+            token_expires_in_ms: expires.map(|at| milliseconds_until(at, now)),
         };
         Ok((accepted, effects))
     }
@@ -101,6 +106,8 @@ impl Realm {
         self.sessions.insert(id, session);
     }
 
+    /// Continues a session on a new connection. Returns also how long the session had none, in
+    /// milliseconds; `None` if it had one.
     fn resume_session(
         &mut self,
         id: &SessionId,
@@ -108,14 +115,16 @@ impl Realm {
         name: Option<String>,
         phase: Phase,
         now: Now,
-    ) -> Effects {
+    ) -> (Effects, Option<u64>) {
         let mut effects = self.document_replaced(id, &hello, now);
-        let (former, lists) = self
+        let (former, lists, away_ms) = self
             .update_session(id, |session| {
                 let former = session.phase.connection();
+                let former_phase_ms = session.begin_phase(now);
                 session.resume(hello, name, phase, now);
                 let drop_items = !session.abilities().resumes_sessions;
-                (former, drop_items.then(|| session.take_items()))
+                let lists = drop_items.then(|| session.take_items());
+                (former, lists, former.is_none().then_some(former_phase_ms))
             })
             .unwrap_or_default();
         effects.extend(
@@ -130,7 +139,7 @@ impl Realm {
             close_effects(connection, code, CloseCode::Superseded, reason)
         };
         effects.extend(former.into_iter().flat_map(superseded));
-        effects
+        (effects, away_ms)
     }
 
     /// The calls that the page has acknowledged and not answered.
@@ -156,8 +165,8 @@ impl Realm {
             _ => Err(Refusal {
                 code: ErrorCode::SessionLimitExceeded,
                 message: format!(
-                    "{most} pages are connected with this token, which is the limit: close one \
-                     and reload, or raise `max_sessions`"
+                    "{most} pages have this token, which is the limit: close one, or raise \
+                     `max_sessions`"
                 ),
             }),
         }

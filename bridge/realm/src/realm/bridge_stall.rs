@@ -28,7 +28,7 @@ impl Realm {
         for (id, session) in &mut self.sessions {
             self.deadlines.remove(session.deadline(id));
             match &mut session.phase {
-                Phase::Disconnected { until }
+                Phase::Disconnected { until, .. }
                 | Phase::BetweenDocuments { until }
                 | Phase::Connected {
                     former_items_until: Some(until),

@@ -150,6 +150,11 @@ impl RealmCall {
         receipt_due.map_or(self.expires, |until| until.min(self.expires))
     }
 
+    /// When the call times out, unless its page waits for the client meanwhile.
+    pub(super) fn expires(&self) -> Instant {
+        self.expires
+    }
+
     /// Extends all timeouts by a time in which the bridge itself did not run.
     pub(super) fn extend(&mut self, by: Duration) {
         self.receipt = self.receipt.extended(by);

@@ -66,10 +66,21 @@ impl Realm {
     }
 
     /// The page has acknowledged the call.
-    pub fn call_received(&mut self, id: &SessionId, connection: ConnectionId, call: &CallId) {
-        if self.call_on(id, connection, call).is_some() {
-            self.update_call(call, RealmCall::acknowledge);
+    pub fn call_received(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+    ) -> Effects {
+        let Some(open) = self.call_on(id, connection, call) else {
+            return Effects::new();
+        };
+        let is_traced = open.context.trace.is_some();
+        self.update_call(call, RealmCall::acknowledge);
+        if !is_traced {
+            return Effects::new();
         }
+        Effects::from([Effect::CallReceived { call: call.clone() }])
     }
 
     /// A page that was suspended checks which calls are still alive before it starts them.

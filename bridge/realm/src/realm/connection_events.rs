@@ -5,8 +5,11 @@
 use bridge_protocol::{Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
 use super::session::Session;
-use super::{ConnectionId, Disconnect, Effects, Now, Phase, Realm};
+use super::{ConnectionId, Disconnect, Effects, LifecycleEvent, Now, Phase, Realm};
 use crate::realm::registration_events::list_changed_effects;
+
+/// Why a session continues without a connection, or ends.
+pub(super) const CONNECTION_LOST: &str = "the page lost its connection";
 
 impl Realm {
     /// Notifies subscribers of the built-in resources that list the sessions and their tools.
@@ -32,7 +35,7 @@ impl Realm {
             return self.former_document_gone(id, connection, hands_over, now);
         }
         let hands_over = match disconnect {
-            Disconnect::ConnectionLost => return self.connection_lost(id, now),
+            Disconnect::ConnectionLost => return self.connection_lost(id, CONNECTION_LOST, now),
             Disconnect::DocumentGone => Vec::new(),
             Disconnect::Leaving { hands_over } => hands_over,
         };
@@ -40,17 +43,27 @@ impl Realm {
     }
 
     /// Disconnects the session for the grace period, or ends it if there is no grace period.
-    pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
+    pub(super) fn connection_lost(
+        &mut self,
+        id: &SessionId,
+        reason: &'static str,
+        now: Now,
+    ) -> Effects {
         let abilities = self.sessions.get(id).map(Session::abilities);
         let grace = abilities
             .unwrap_or_default()
             .return_timeout(self.limits.page_grace);
         if grace.is_zero() {
-            return self.document_gone(id, "the page lost its connection", &[], now);
+            return self.document_gone(id, CONNECTION_LOST, &[], now);
         }
-        let until = now.instant + grace;
-        self.update_session(id, |session| session.phase = Phase::Disconnected { until });
-        self.notify_builtin_resources_updated()
+        let since = now.instant;
+        let until = since + grace;
+        let phase = Phase::Disconnected { since, until };
+        let former =
+            self.update_session(id, |session| std::mem::replace(&mut session.phase, phase));
+        let mut effects = self.notify_builtin_resources_updated();
+        effects.extend(former.and_then(|former| self.page_away(id, former, reason, now)));
+        effects
     }
 
     /// The visibility, focus or title of the page has changed.
@@ -97,7 +110,7 @@ impl Realm {
     }
 
     /// Ends a session: its calls fail, and its definitions are removed or moved to the catalogue.
-    pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
+    pub(super) fn end_session(&mut self, id: &SessionId, why: &'static str, now: Now) -> Effects {
         let mut effects = self.detach_queries(id, now);
         let removed = self.add_to_catalogue(id, now);
         let Some(session) = self.sessions.get(id) else {
@@ -108,15 +121,18 @@ impl Realm {
         for call in calls {
             effects.extend(self.page_gone(&call, why, now));
         }
-        if let Some(session) = self.sessions.shift_remove(id) {
+        let ended = self.sessions.shift_remove(id).map(|session| {
             self.record_former_session(id.clone(), &session, now);
-        }
+            let (reason, ms) = (why, session.age_ms(now));
+            session.lifecycle(id, LifecycleEvent::PageGone { reason, ms })
+        });
         let mut changed: Vec<_> = removed.into_keys().collect();
         if self.limits.notify_every_change {
             changed.push(Kind::Tool);
         }
         effects.extend(list_changed_effects(changed));
         effects.extend(self.notify_builtin_resources_updated());
+        effects.extend(ended);
         effects
     }
 }

@@ -19,7 +19,7 @@ impl Realm {
     pub(super) fn document_gone(
         &mut self,
         id: &SessionId,
-        why: &str,
+        why: &'static str,
         hands_over: &[CallId],
         now: Now,
     ) -> Effects {
@@ -48,11 +48,12 @@ impl Realm {
             return effects;
         };
         effects.extend(self.detach_queries(id, now));
-        self.update_session(id, |session| {
-            session.phase = Phase::BetweenDocuments { until };
+        let former = self.update_session(id, |session| {
             session.mark_responsive();
+            std::mem::replace(&mut session.phase, Phase::BetweenDocuments { until })
         });
         effects.extend(self.notify_builtin_resources_updated());
+        effects.extend(former.and_then(|former| self.page_away(id, former, why, now)));
         effects
     }
 

@@ -7,6 +7,7 @@ use bridge_raw_json::RawJson;
 use serde_json::value::RawValue;
 
 use super::event::{ClientId, ConnectionId};
+use super::lifecycle::Lifecycle;
 use super::query::QueryPage;
 
 /// The effects of one event, in the order in which the hub performs them.
@@ -40,6 +41,8 @@ pub enum Effect {
     CompleteCall { call: CallId, outcome: CallOutcome },
     /// Report progress or a log message to the caller. It is dropped if the caller is too slow.
     EmitEvent { call: CallId, event: CallerEvent },
+    /// Notify a caller that its page has acknowledged the call, for the trace of the call.
+    CallReceived { call: CallId },
     /// Notify a caller that its page has requests for the client.
     ClientRequestsPending { call: CallId },
     /// Notify a caller that its call was handed over, so that the requests of its handler to the
@@ -57,6 +60,8 @@ pub enum Effect {
     ResourceUpdated { client: ClientId, uri: String },
     /// An action on the agent that answers queries.
     Agent(AgentEffect),
+    /// Log what happens to a session or a query.
+    Lifecycle(Box<Lifecycle>),
 }
 
 impl Effect {

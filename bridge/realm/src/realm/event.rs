@@ -11,6 +11,14 @@ pub struct Now {
     pub unix_ms: u64,
 }
 
+impl Now {
+    /// The time since an earlier event in milliseconds, whatever happens to the clock of the host.
+    pub(super) fn ms_since(self, earlier: Instant) -> u64 {
+        let elapsed = self.instant.saturating_duration_since(earlier);
+        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
 /// Identifies a socket. The numbers increase and are never reused while the bridge runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);

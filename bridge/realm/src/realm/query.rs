@@ -99,6 +99,7 @@ pub(super) struct RunningQuery {
     /// only when the page cancels the query.
     pub(super) cancel_agent_on_end: bool,
     expires: Instant,
+    began: Instant,
     /// Whether the agent answers with a stream of events.
     pub(super) is_streaming: bool,
     /// Whether the response tool was called, so that only the rest of the stream is awaited.
@@ -126,10 +127,16 @@ impl RunningQuery {
             approvals: Approvals::default(),
             cancel_agent_on_end,
             expires: now.instant + policy.effective_timeout(limits.timeout),
+            began: now.instant,
             policy,
             is_streaming: false,
             has_response: false,
         }
+    }
+
+    /// How long the query has been running, in milliseconds.
+    pub(super) fn age_ms(&self, now: Now) -> u64 {
+        now.ms_since(self.began)
     }
 
     /// Stores progress of the agent for the page.

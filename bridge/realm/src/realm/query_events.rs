@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::deadlines::Deadline;
 use super::query::{self, PagePresence, QueryOrigin, QueryPolicy, RunningQuery};
-use super::{AgentEffect, ConnectionId, Effect, Effects, Now, QueryPage, Realm};
+use super::{AgentEffect, ConnectionId, Effect, Effects, LifecycleEvent, Now, QueryPage, Realm};
 
 pub(super) use ending::QueryOutcome;
 pub use errors::{QueryError, ReportRejected};
@@ -61,19 +61,20 @@ impl Realm {
             }]);
         }
         let origin = QueryOrigin::Page(abilities);
-        self.begin_query(
+        let begun = self.begin_query(
             query.uuid.clone(),
             QueryPolicy::from_query(&query),
             session,
             origin,
             now,
         );
-        Effects::from([Effect::Agent(AgentEffect::Start {
+        let start = AgentEffect::Start {
             query: Box::new(query),
             with_token: abilities.has_controllable_agent
                 || !self.limits.queries.query_ids_are_credentials,
             page: Box::new(query_page),
-        })])
+        };
+        Effects::from([Effect::Agent(start), begun])
     }
 
     /// A page asks a query whose fields are invalid. The page keeps its socket, its tools and its
@@ -108,13 +109,14 @@ impl Realm {
         session: &SessionId,
         terms: QueryPolicy,
         now: Now,
-    ) -> Result<Duration, QueryError> {
+    ) -> Result<(Duration, Effects), QueryError> {
         self.check_new_query(session, id)?;
         let time = terms.effective_timeout(self.limits.queries.timeout);
-        self.begin_query(id.clone(), terms, session, QueryOrigin::Frontend, now);
-        Ok(time)
+        let begun = self.begin_query(id.clone(), terms, session, QueryOrigin::Frontend, now);
+        Ok((time, Effects::from([begun])))
     }
 
+    /// Begins a query. Returns the effect that logs it.
     fn begin_query(
         &mut self,
         id: QueryId,
@@ -122,11 +124,12 @@ impl Realm {
         session: &SessionId,
         origin: QueryOrigin,
         now: Now,
-    ) {
+    ) -> Effect {
         let query = RunningQuery::new(policy, session.clone(), origin, &self.limits.queries, now);
         self.deadlines
             .insert(query.deadline(), Deadline::Query(id.clone()));
-        self.queries.insert(id, query);
+        self.queries.insert(id.clone(), query);
+        self.query_lifecycle(session, LifecycleEvent::QueryBegun { query: id })
     }
 
     fn is_running_for(&self, session: &SessionId, id: &QueryId) -> bool {

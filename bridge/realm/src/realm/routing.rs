@@ -151,7 +151,8 @@ fn disambiguate<T>(
                 None => sessions.iter().filter_map(found).collect(),
             };
             if holders.len() > 1
-                && let Some(index) = preferred_session(&holders, policy)
+                && let Some(index) =
+                    successor(&holders).or_else(|| preferred_session(&holders, policy))
             {
                 holders = vec![holders.swap_remove(index)];
             }
@@ -182,6 +183,29 @@ pub(super) fn find_session<'a>(
         let mut sessions = sessions.iter();
         sessions.find(|(_, session)| session.is_named(id.as_str()))
     })
+}
+
+/// The session that a request means which names none: the only one, or the successor of all others.
+pub(super) fn only_session(sessions: &SessionMap) -> Option<&SessionId> {
+    let all: Vec<_> = sessions.iter().map(|(id, it)| (id, it, ())).collect();
+    match all.as_slice() {
+        [(only, ..)] => Some(*only),
+        all => successor(all).map(|index| all[index].0),
+    }
+}
+
+/// The index of the only connected session, if it began after all others had lost their connection: a
+/// page that died and was opened again is one page, although its former session waits for
+/// `page_grace`. A tab that was open beside another one may come back, and one between two documents
+/// will, so that a call must name one of them.
+fn successor<T>(holders: &[(&SessionId, &Session, T)]) -> Option<usize> {
+    let is_connected =
+        |(_, session, _): &(&SessionId, &Session, T)| session.phase.connection().is_some();
+    let index = holders.iter().position(is_connected)?;
+    let (_, connected, _) = &holders[index];
+    let mut others = holders.iter().enumerate().filter(|(it, _)| *it != index);
+    let was_lost = others.all(|(_, (_, other, _))| other.was_lost_before(connected));
+    was_lost.then_some(index)
 }
 
 /// The index of the session that the policy of the operator prefers.

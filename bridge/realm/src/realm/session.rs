@@ -7,9 +7,11 @@
 
 mod item_map;
 mod items;
+mod overview;
 mod summary;
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use web_time::Instant;
@@ -29,6 +31,7 @@ use bridge_protocol::Subject;
 use item_map::ItemMap;
 pub use items::ResourceMatch;
 pub(super) use items::{ListHashes, hash_lists};
+pub use overview::PageOverview;
 pub use summary::SessionSummary;
 
 /// The data of a page that connects, from its first message, its token and its socket.
@@ -41,6 +44,8 @@ pub struct PageHello {
     pub name: Option<String>,
     /// The `Origin` header, which pages outside a browser do not send.
     pub origin: Option<String>,
+    /// The address of the page, for the log.
+    pub address: Option<IpAddr>,
     pub page_title: Option<String>,
     /// The name of the app that the page belongs to.
     pub app: Option<String>,
@@ -121,8 +126,8 @@ pub enum Phase {
         /// this connection. `None` if there are none.
         former_items_until: Option<Instant>,
     },
-    /// The connection was lost. Until `until` the tools stay listed and calls wait.
-    Disconnected { until: Instant },
+    /// The connection was lost at `since`. Until `until` the tools stay listed and calls wait.
+    Disconnected { since: Instant, until: Instant },
     /// The document is gone, and calls wait for the next one until `until`. The tools stay listed.
     BetweenDocuments { until: Instant },
 }
@@ -147,7 +152,7 @@ impl Phase {
                 let others = [*expires, *former_items_until].into_iter().flatten();
                 others.fold(*heartbeat_due, Instant::min)
             }
-            Phase::Disconnected { until } | Phase::BetweenDocuments { until } => *until,
+            Phase::Disconnected { until, .. } | Phase::BetweenDocuments { until } => *until,
         }
     }
 }
@@ -160,6 +165,7 @@ struct SessionInfo {
     subject: Option<Arc<Subject>>,
     document: Option<Box<str>>,
     origin: Option<Box<str>>,
+    address: Option<IpAddr>,
     page_title: Option<Box<str>>,
     app: Option<Box<str>>,
     app_description: Option<Box<str>>,
@@ -174,6 +180,7 @@ impl From<PageHello> for SessionInfo {
             subject: hello.subject,
             document: hello.document.map(Into::into),
             origin: hello.origin.map(Into::into),
+            address: hello.address,
             page_title: hello.page_title.map(Into::into),
             app: hello.app.map(Into::into),
             app_description: hello.app_description.map(Into::into),
@@ -212,7 +219,10 @@ pub struct Session {
     pub(super) last_probe: (u64, Option<Instant>),
     /// Everything that had arrived before this ping has been read.
     pub(super) last_read_probe: u64,
+    began: Instant,
     connected_at_ms: u64,
+    /// When the session got or lost its connection the last time.
+    phase_since: Instant,
     pub(super) last_activity_ms: u64,
 }
 
@@ -236,7 +246,9 @@ impl Session {
             last_part_at: None,
             last_probe: (0, None),
             last_read_probe: 0,
+            began: now.instant,
             connected_at_ms: now.unix_ms,
+            phase_since: now.instant,
             last_activity_ms: now.unix_ms,
         }
     }
@@ -259,6 +271,17 @@ impl Session {
         self.last_probe.1 = None;
         self.last_read_probe = 0;
         self.mark_responsive();
+    }
+
+    /// Records that the session gets or loses its connection. Returns how long it was as before, in
+    /// milliseconds.
+    pub(super) fn begin_phase(&mut self, now: Now) -> u64 {
+        now.ms_since(std::mem::replace(&mut self.phase_since, now.instant))
+    }
+
+    /// How long the session has existed, in milliseconds.
+    pub(super) fn age_ms(&self, now: Now) -> u64 {
+        now.ms_since(self.began)
     }
 
     /// Records that the scripts of the page are running.
@@ -314,6 +337,16 @@ impl Session {
         self.info.origin.as_deref()
     }
 
+    /// The address of the page.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.info.address
+    }
+
+    /// The subject of the page's token.
+    pub(super) fn subject(&self) -> Option<Arc<Subject>> {
+        self.info.subject.clone()
+    }
+
     /// The title of the page, if it has sent one.
     pub(super) fn page_title(&self) -> Option<&str> {
         self.info.page_title.as_deref()
@@ -323,6 +356,11 @@ impl Session {
     /// earlier one.
     pub(super) fn items_are_former(&self) -> bool {
         self.items_are_former
+    }
+
+    /// Whether the page lost its connection before another session began, and has not come back.
+    pub(super) fn was_lost_before(&self, other: &Session) -> bool {
+        matches!(self.phase, Phase::Disconnected { since, .. } if since <= other.began)
     }
 
     /// Whether this is the current document of the session, so that its calls can continue.

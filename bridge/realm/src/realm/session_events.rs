@@ -8,6 +8,7 @@ use bridge_protocol::{
     BridgeToPage, CloseCode, ErrorCode, Renewed, SessionClosed, SessionId, Subject,
 };
 
+use super::connection_events::CONNECTION_LOST;
 use super::session::Session;
 use super::{ConnectionId, Effect, Effects, Now, Phase, Realm};
 
@@ -79,9 +80,7 @@ impl Realm {
             return self.close_session(id, ErrorCode::SessionExpired, reason, now);
         }
         match session.phase {
-            Phase::Disconnected { .. } => {
-                self.document_gone(id, "the page lost its connection", &[], now)
-            }
+            Phase::Disconnected { .. } => self.document_gone(id, CONNECTION_LOST, &[], now),
             Phase::BetweenDocuments { .. } => {
                 self.document_gone(id, "the page was closed or left", &[], now)
             }
@@ -122,7 +121,7 @@ impl Realm {
     /// Closes the connection but not the session: the page can reconnect with a new token.
     fn token_expired(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
         let reason = "the token has expired";
-        let mut effects = self.connection_lost(id, now);
+        let mut effects = self.connection_lost(id, reason, now);
         effects.extend(close_for_another_token(connection, reason));
         effects
     }

@@ -5,6 +5,7 @@ mod asking;
 mod calls;
 mod connections;
 mod hand_over;
+mod lifecycle;
 mod many;
 mod queries;
 mod schedules;
@@ -77,6 +78,7 @@ pub(super) fn page_hello(session: &str) -> PageHello {
         document: Some("document".to_owned()),
         name: None,
         origin: None,
+        address: None,
         page_title: None,
         app: None,
         app_description: None,
@@ -188,7 +190,9 @@ impl Harness {
         scene
     }
 
-    fn apply(&mut self, effects: Effects) -> &mut Self {
+    /// Stores the effects, except those for the log.
+    fn apply(&mut self, mut effects: Effects) -> &mut Self {
+        effects.retain(|effect| !matches!(effect, Effect::Lifecycle(_)));
         self.effects = effects;
         self.realm.check_invariants();
         self

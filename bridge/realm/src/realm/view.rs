@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::{Kind, SessionId};
 
-use super::routing::{SessionTarget, find_session};
+use super::routing::{self, SessionTarget, find_session};
 use super::session::ResourceMatch;
 use super::{Realm, Session};
 use crate::definition::tool::SharedTool;
@@ -14,6 +14,12 @@ impl Realm {
     /// All sessions, in order of connection.
     pub fn iter_sessions(&self) -> impl ExactSizeIterator<Item = (&SessionId, &Session)> {
         self.sessions.iter()
+    }
+
+    /// The session that a request means which names none, if there is only one, or if it is the page
+    /// that was opened after all others had died.
+    pub fn only_session(&self) -> Option<&SessionId> {
+        routing::only_session(&self.sessions)
     }
 
     /// Whether any page has registered its definitions.

@@ -1,6 +1,6 @@
 //! The report of an agent that has completed a query.
 
-use bridge_protocol::QueryToolCall;
+use bridge_protocol::{QueryToolCall, QueryUsage, TokenUsage};
 use serde_json::value::RawValue;
 
 /// The largest report of what a query has used, in bytes of JSON.
@@ -24,6 +24,15 @@ impl CompletedQuery {
         let usage = self.usage.take()?;
         let is_valid = usage.get().starts_with('{') && usage.get().len() <= MAX_USAGE_BYTES;
         is_valid.then_some(usage)
+    }
+
+    /// The tokens of all models, if the agent has reported them.
+    pub(in crate::realm) fn tokens(&self) -> Option<TokenUsage> {
+        let usage = self.usage.as_ref().map(|usage| usage.get());
+        let usage = usage.filter(|usage| usage.len() <= MAX_USAGE_BYTES)?;
+        let usage: QueryUsage = serde_json::from_str(usage).ok()?;
+        let models = usage.models.into_values();
+        models.reduce(TokenUsage::saturating_add)
     }
 }
 

@@ -10,8 +10,8 @@ use super::{QueryError, ReportRejected};
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, EndedQueryState, PagePresence, QueryOrigin, RunningQuery};
 use crate::realm::{
-    AgentEffect, CallFailure, CompletedQuery, ConnectionId, Effect, Effects, Now, QueryLimits,
-    Realm,
+    AgentEffect, CallFailure, CompletedQuery, ConnectionId, Effect, Effects, LifecycleEvent, Now,
+    QueryLimits, Realm,
 };
 
 /// How long the stream of an agent is read after the call of the response tool, because it may
@@ -75,6 +75,33 @@ impl QueryOutcome {
             | QueryOutcome::PageGone
             | QueryOutcome::BridgeStopping => query.cancel_agent_on_end,
             _ => false,
+        }
+    }
+
+    /// The event for the log.
+    fn lifecycle(&self, id: &QueryId, query: &RunningQuery, now: Now) -> LifecycleEvent {
+        let (outcome, code) = match self {
+            QueryOutcome::Completed(_) => ("ok", None),
+            QueryOutcome::Failed(error) | QueryOutcome::AgentLost(error) => {
+                ("failed", Some(error.code))
+            }
+            QueryOutcome::Refused(error) => ("refused", Some(error.code)),
+            QueryOutcome::Cancelled(_) => ("cancelled by the agent", None),
+            QueryOutcome::PageCancelled => ("cancelled by the page", None),
+            QueryOutcome::PageGone => ("the page is gone", Some(ErrorCode::PageGone)),
+            QueryOutcome::TimedOut => ("timed out", Some(ErrorCode::QueryTimeout)),
+            QueryOutcome::BridgeStopping => ("the bridge stops", Some(ErrorCode::BridgeStopping)),
+        };
+        let tokens = match self {
+            QueryOutcome::Completed(result) => result.tokens(),
+            _ => None,
+        };
+        LifecycleEvent::QueryEnded {
+            query: id.clone(),
+            outcome,
+            code,
+            ms: query.age_ms(now),
+            tokens,
         }
     }
 
@@ -260,6 +287,7 @@ impl Realm {
         };
         let deadline = Deadline::Query(id.clone());
         self.deadlines.remove((query.deadline(), deadline));
+        let lifecycle = self.query_lifecycle(&query.session, outcome.lifecycle(id, &query, now));
         let limits = &self.limits.queries;
         let must_cancel_agent = outcome.must_cancel_agent(&query);
         let state = outcome.ended_state(&query, limits, now);
@@ -292,6 +320,7 @@ impl Realm {
             AgentEffect::Revoke { query }
         }));
         effects.extend(self.record_ended_query(id, ended));
+        effects.push(lifecycle);
         effects
     }
 

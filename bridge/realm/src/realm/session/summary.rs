@@ -44,7 +44,7 @@ impl Session {
     }
 }
 
-fn owned_text(text: &Option<Box<str>>) -> Option<String> {
+pub(super) fn owned_text(text: &Option<Box<str>>) -> Option<String> {
     text.as_deref().map(str::to_owned)
 }
 
@@ -75,7 +75,7 @@ pub struct SessionSummary {
 }
 
 /// Formats a time as RFC 3339 with milliseconds, in UTC.
-fn iso_8601(unix_ms: u64) -> String {
+pub(super) fn iso_8601(unix_ms: u64) -> String {
     i64::try_from(unix_ms)
         .ok()
         .and_then(DateTime::from_timestamp_millis)

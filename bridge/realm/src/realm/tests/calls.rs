@@ -1,5 +1,7 @@
 //! The lifecycle of a single call.
 
+use bridge_protocol::TraceContext;
+
 use super::*;
 
 #[test]
@@ -41,6 +43,29 @@ fn an_acknowledged_call_lives_until_its_own_deadline() {
         scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::CallTimeout))]
     );
+}
+
+#[test]
+fn the_receipt_of_a_call_is_reported_for_its_trace_only() {
+    let mut scene = Harness::with_page();
+    scene.call("plain").unwrap();
+    let mut traced = new_call("traced", tool("t"));
+    traced.context.trace = Some(Arc::new(TraceContext {
+        traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".to_owned(),
+        tracestate: None,
+        baggage: None,
+    }));
+    let effects = scene.realm.call_requested(&TAB.into(), traced, scene.now);
+    scene.apply(effects.unwrap());
+    for (call, expected) in [("plain", 0), ("traced", 1), ("unknown", 0)] {
+        let receive = scene
+            .realm
+            .call_received(&TAB.into(), FIRST_CONNECTION, &call.into());
+        assert_eq!(receive.len(), expected, "{call}");
+        let is_receipt =
+            |it: &Effect| matches!(it, Effect::CallReceived { call: id } if id.as_str() == call);
+        assert!(receive.iter().all(is_receipt), "{receive:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use bridge_protocol::{Query as Asked, QueryId, QueryTool};
 
 use super::*;
 
-const QUERY: &str = "q";
+pub(super) const QUERY: &str = "q";
 
 pub(super) fn id(text: &str) -> QueryId {
     QueryId::from(text)

@@ -458,6 +458,19 @@ impl ScheduleRun {
                 self.realm.deadline_passed(self.now)
             }
             Step::Stop => self.realm.bridge_stopping(self.now),
+            Step::Close { is_final: true } => {
+                let effects = self.realm.closed(RealmEnd::TokenRevoked, self.now);
+                assert_eq!(self.realm.session_count(), 0);
+                effects
+            }
+            Step::Close { is_final: false } => {
+                self.realm.closed(RealmEnd::ServiceRestart, self.now)
+            }
+            Step::ExpireTokens => {
+                let effects = self.realm.tokens_expired(self.now);
+                assert_eq!(self.realm.connected_session_count(), 0);
+                effects
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 mod expiry;
 mod overdue;
 mod resuming;
+mod successor;
 mod suspended;
 
 use bridge_protocol::{PageState, Visibility, limits};

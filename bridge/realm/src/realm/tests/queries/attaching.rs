@@ -194,7 +194,7 @@ fn a_frontend_query_sends_nothing_to_the_page_and_reattaches_by_itself() {
     let opened = scene
         .realm
         .query_opened(&id(QUERY), &TAB.into(), terms, scene.now);
-    assert_eq!(opened.unwrap(), TEST_LIMITS.queries.timeout);
+    assert_eq!(opened.unwrap().0, TEST_LIMITS.queries.timeout);
     scene.accept();
     scene.progress("one").unwrap();
     assert!(scene.effect_log().is_empty());

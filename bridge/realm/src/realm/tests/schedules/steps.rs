@@ -129,6 +129,10 @@ pub(super) enum Step {
         seconds: u8,
     },
     Stop,
+    Close {
+        is_final: bool,
+    },
+    ExpireTokens,
 }
 
 /// Returns steps of all kinds.
@@ -175,5 +179,7 @@ pub(super) fn any_step() -> impl Strategy<Value = Step> {
         12 => any_query_step().prop_map(Step::Query),
         3 => (0..30u8).prop_map(|seconds| Step::Wait { seconds }),
         1 => Just(Step::Stop),
+        1 => any::<bool>().prop_map(|is_final| Step::Close { is_final }),
+        1 => Just(Step::ExpireTokens),
     ]
 }
