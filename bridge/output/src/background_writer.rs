@@ -10,6 +10,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tracing::Level;
+
+use crate::line::{LineOutput, own_line};
+
 /// The memory of the lines that wait to be written: some thousands, which a burst logs before the
 /// thread has written them. Further lines are dropped.
 const MAX_WAITING_BYTES: usize = 1024 * 1024;
@@ -51,14 +55,14 @@ struct Queue {
 }
 
 impl BackgroundWriter {
-    /// Starts a thread that writes to `output`.
-    pub fn new(output: impl Write + Send + 'static) -> Self {
+    /// Starts a thread that writes to `output`. `lines` is how lines about the log itself are written.
+    pub(crate) fn new(output: impl Write + Send + 'static, lines: LineOutput) -> Self {
         let shared = Arc::<Shared>::default();
         let writer = Self(Arc::clone(&shared));
         // A process that cannot have this thread cannot have its others either, and reports that.
         let _ = thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || shared.write_lines(output));
+            .spawn(move || shared.write_lines(output, lines));
         writer
     }
 
@@ -111,13 +115,14 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_lines(&self, mut output: impl Write) {
+    fn write_lines(&self, mut output: impl Write, lines: LineOutput) {
         loop {
             let (line, dropped) = self.next_line();
             let mut reported = 0;
             let mut written = Ok(());
             if dropped > 0 {
-                let report = format!("{dropped} lines of the log could not be written\n");
+                let report = format!("{dropped} lines of the log could not be written");
+                let report = own_line(lines, Level::WARN, &report);
                 written = write_all(&mut output, report.as_bytes());
                 if written.is_ok() {
                     reported = dropped;
@@ -167,6 +172,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
+    use crate::line::LogFormat;
 
     /// An output that reports each write, and waits until the test decides how it ends.
     struct ControlledOutput {
@@ -195,7 +201,8 @@ mod tests {
         fn new() -> (BackgroundWriter, Self) {
             let (writes, test_writes) = channel();
             let (test_results, results) = channel();
-            let writer = BackgroundWriter::new(ControlledOutput { writes, results });
+            let output = ControlledOutput { writes, results };
+            let writer = BackgroundWriter::new(output, LogFormat::Text.into());
             let control = Self {
                 writes: test_writes,
                 results: test_results,

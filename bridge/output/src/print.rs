@@ -6,7 +6,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use tracing::Level;
+
 use crate::background_writer::FlushGuard;
+use crate::journal;
 
 /// How long a server waits until its announcement is written. A reader that does not read must not
 /// delay it for long.
@@ -42,7 +45,12 @@ pub fn print(result: &str) -> u8 {
 
 /// Prints the reason why a program ends to stderr.
 pub fn print_error(error: impl Display) {
-    print_to_stderr(format_args!("error: {error}"));
+    let mut text = format!("error: {error}\n");
+    if journal::is_stderr() {
+        text = journal::with_priority(Level::ERROR, &text);
+    }
+    // One write, so that the lines stay together.
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 /// Prints a line to stderr.
