@@ -77,6 +77,14 @@ impl BuiltResult {
         }
     }
 
+    /// Adds a member to the error of a failure, beside its code. Any other result is unchanged.
+    pub fn add_to_error(&mut self, key: &str, value: Value) {
+        let meta = self.meta.as_mut().filter(|_| self.is_error);
+        if let Some(Value::Object(error)) = meta.and_then(|meta| meta.get_mut(ERROR_META)) {
+            error.insert(key.to_owned(), value);
+        }
+    }
+
     /// The code of a failure. `None` for other results, and for a failure without a code.
     pub fn error_code(&self) -> Option<ErrorCode> {
         let error = self

@@ -21,6 +21,10 @@ use bridge_raw_json::escape::escape_content;
 /// until the kernel copies it, and large enough for few system calls.
 const ESCAPE_CHUNK_BYTES: usize = 256 * 1024;
 
+/// The longest part of other JSON that a connection takes at once. It takes the next part when it has
+/// written most of this one, so that it is known how much of a large result has arrived.
+const VERBATIM_CHUNK_BYTES: usize = 1024 * 1024;
+
 /// JSON that is ready to be sent.
 #[derive(Debug)]
 pub enum EncodedBody {
@@ -96,6 +100,13 @@ impl Body for EncodedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let chunk = match &mut *self {
             EncodedBody::Buffer(json) if json.is_empty() => None,
+            EncodedBody::Buffer(json) if json.len() > VERBATIM_CHUNK_BYTES => {
+                let mut segments = Segments::default();
+                segments.push(std::mem::take(json).into());
+                let first = segments.next_chunk();
+                *self = EncodedBody::Segments(segments);
+                first
+            }
             EncodedBody::Buffer(json) => Some(std::mem::take(json).into()),
             EncodedBody::Segments(segments) => segments.next_chunk(),
         };
@@ -128,7 +139,13 @@ impl Segments {
 
     fn next_chunk(&mut self) -> Option<Bytes> {
         let next = match self.segments.pop_front()? {
-            Segment::Verbatim(bytes) => bytes,
+            Segment::Verbatim(mut bytes) => {
+                let chunk = bytes.split_to(bytes.len().min(VERBATIM_CHUNK_BYTES));
+                if !bytes.is_empty() {
+                    self.segments.push_front(Segment::Verbatim(bytes));
+                }
+                chunk
+            }
             Segment::Escaped(mut text) => {
                 let chunk = text.split_to(text.len().min(ESCAPE_CHUNK_BYTES));
                 if !text.is_empty() {

@@ -196,6 +196,13 @@ impl CallToolResult {
         matches!(self, Self::Built(built) if built.is_error)
     }
 
+    /// Adds a member to the error of a failure, as [`BuiltResult::add_to_error`].
+    pub fn add_to_error(&mut self, key: &str, value: Value) {
+        if let Self::Built(built) = self {
+            built.add_to_error(key, value);
+        }
+    }
+
     /// Whether the result is a failure with this code.
     pub fn has_error_code(&self, code: ErrorCode) -> bool {
         self.error_code() == Some(code)

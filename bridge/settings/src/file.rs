@@ -10,12 +10,28 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{LocatedError, SettingsFileError, unknown_key_message};
 use crate::setting::{Setting, SettingValue, settings};
-use crate::toml_values::{invalid_value_message, setting_value};
+use crate::toml_values::checked_value;
 
-/// The tables that a program has in its file besides settings. `()` means none.
+/// The tables that a program has in its file besides settings. `()` means none, and a pair means two
+/// kinds of tables.
 pub trait FileTables: Default {
     /// The key of the tables, if there are any.
     const KEY: Option<&'static str>;
+
+    /// The keys of all kinds of tables.
+    fn keys() -> Vec<&'static str> {
+        Self::KEY.into_iter().collect()
+    }
+
+    /// Parses the value of one of the keys.
+    ///
+    /// # Errors
+    ///
+    /// When the value is invalid.
+    fn insert(&mut self, _key: &str, value: &Spanned<DeValue<'_>>) -> Result<(), LocatedError> {
+        *self = Self::parse(value)?;
+        Ok(())
+    }
 
     /// Parses the value of [`FileTables::KEY`].
     ///
@@ -30,6 +46,26 @@ impl FileTables for () {
 
     fn parse(_value: &Spanned<DeValue<'_>>) -> Result<Self, LocatedError> {
         Ok(())
+    }
+}
+
+impl<A: FileTables, B: FileTables> FileTables for (A, B) {
+    const KEY: Option<&'static str> = None;
+
+    fn keys() -> Vec<&'static str> {
+        [A::keys(), B::keys()].concat()
+    }
+
+    fn insert(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<(), LocatedError> {
+        if A::keys().contains(&key) {
+            self.0.insert(key, value)
+        } else {
+            self.1.insert(key, value)
+        }
+    }
+
+    fn parse(_value: &Spanned<DeValue<'_>>) -> Result<Self, LocatedError> {
+        Ok(Self::default())
     }
 }
 
@@ -82,22 +118,22 @@ impl<T: FileTables> ConfigFile<T> {
         command: &Command,
     ) -> Result<(), LocatedError> {
         let name: &str = key.get_ref();
-        if T::KEY == Some(name) {
-            self.tables = T::parse(value)?;
-            return Ok(());
+        let table_keys = T::keys();
+        if table_keys.contains(&name) {
+            return self.tables.insert(name, value);
         }
         let Some(setting) = settings(command).find(|setting| setting.name() == name) else {
-            let known = settings(command).map(Setting::name).chain(T::KEY);
+            let known = settings(command).map(Setting::name);
+            let known = known.chain(table_keys.iter().copied());
+            // The message encloses the text in brackets.
+            let tables = table_keys.join("]] and [[");
+            let tables = (!tables.is_empty()).then_some(tables.as_str());
             return Err(LocatedError {
                 offset: key.span().start,
-                problem: unknown_key_message(name, known, value.get_ref(), T::KEY),
+                problem: unknown_key_message(name, known, value.get_ref(), tables),
             });
         };
-        let parsed = setting_value(setting, value)?;
-        setting.validate(&parsed).map_err(|allowed| LocatedError {
-            offset: value.span().start,
-            problem: invalid_value_message(setting, value.get_ref(), &allowed),
-        })?;
+        let parsed = checked_value(setting, value)?;
         self.settings.insert(name.to_owned(), parsed);
         Ok(())
     }

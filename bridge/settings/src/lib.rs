@@ -17,14 +17,16 @@ mod load;
 mod print;
 mod secret;
 mod setting;
+mod settings_table;
 mod toml_values;
 pub mod values;
 
 pub use error::{LocatedError, SettingsFileError, unknown_key_message};
 pub use file::{ConfigFile, FileTables};
-pub use file_permissions::warning_if_open_to_all;
+pub use file_permissions::{warning_if_open_to_all, warning_if_open_to_others};
 pub use load::{LoadError, LoadedSettings};
 pub use print::may_have_credentials;
 pub use secret::{Secret, parse_credential, parse_key};
 pub use setting::{SettingKind, SettingValue};
+pub use settings_table::SettingsTable;
 pub use toml_values::flag_text;

@@ -2,6 +2,7 @@
 //! file, and that over the default.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -9,7 +10,7 @@ use clap::{ArgMatches, Command};
 
 use crate::error::SettingsFileError;
 use crate::file::{ConfigFile, FileTables};
-use crate::setting::{Setting, arg_for_value, redact_secret, settings};
+use crate::setting::{Setting, redact_secret, settings, with_default};
 
 /// The settings of a program, and the source of each.
 #[derive(Debug)]
@@ -27,6 +28,19 @@ pub enum LoadError {
     Arguments(clap::Error),
     /// The file is invalid.
     File(SettingsFileError),
+}
+
+/// The error in one line, for a program that is running.
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Arguments(error) => {
+                let text = error.to_string();
+                f.write_str(text.lines().next().unwrap_or_default())
+            }
+            LoadError::File(error) => error.fmt(f),
+        }
+    }
 }
 
 /// The source of the value of a setting.
@@ -62,10 +76,8 @@ impl<T: FileTables> LoadedSettings<T> {
                 file: None,
             });
         };
-        let matches = parse_arguments(
-            &with_file_defaults(&file, command.clone(), &matches),
-            &arguments,
-        )?;
+        let with_defaults = with_file_defaults(&file, command.clone(), &matches);
+        let matches = parse_arguments(&with_defaults, &arguments)?;
         Ok(Self {
             command,
             matches,
@@ -73,9 +85,36 @@ impl<T: FileTables> LoadedSettings<T> {
         })
     }
 
+    /// Returns the names of the settings whose values differ from those of an earlier load of the same
+    /// program. Tables are not compared.
+    pub fn changed_settings(&self, former: &Self) -> Vec<String> {
+        let values = |loaded: &Self, name: &str| {
+            let values = loaded.matches.get_raw(name)?;
+            Some(values.map(ToOwned::to_owned).collect::<Vec<OsString>>())
+        };
+        let names = settings(&self.command).map(Setting::name);
+        let changed = names.filter(|name| values(self, name) != values(former, name));
+        changed.map(str::to_owned).collect()
+    }
+
+    /// Returns the path of the configuration file, if there is one.
+    pub fn file_path(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(|file| file.path.clone())
+    }
+
     /// Returns the tables of the file, if there is one.
     pub fn tables(&self) -> Option<&T> {
         self.file.as_ref().map(ConfigFile::tables)
+    }
+
+    /// Whether the file sets a secret, apart from its tables.
+    pub fn has_secrets_in_file(&self) -> bool {
+        let is_in_file = |name| {
+            self.file
+                .as_ref()
+                .is_some_and(|file| file.get(name).is_some())
+        };
+        settings(&self.command).any(|key| key.is_secret() && is_in_file(key.name()))
     }
 
     /// The source of the value of a setting.
@@ -118,9 +157,7 @@ fn with_file_defaults<T: FileTables>(
             continue;
         }
         if let Some(value) = file.get(&name) {
-            command = command.mut_arg(&name, |arg| {
-                arg_for_value(arg, value).default_values(value.entries().to_vec())
-            });
+            command = with_default(command, &name, value);
         }
     }
     command

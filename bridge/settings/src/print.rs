@@ -8,7 +8,7 @@ use toml::Value;
 
 use crate::file::FileTables;
 use crate::load::{LoadedSettings, SettingSource};
-use crate::setting::{Setting, SettingKind, settings};
+use crate::setting::{Setting, SettingKind, SettingValue, settings};
 
 impl<T: FileTables> LoadedSettings<T> {
     /// The settings as TOML. Secrets are replaced by a comment.
@@ -68,10 +68,7 @@ impl<T: FileTables> LoadedSettings<T> {
         let texts: Option<Vec<&str>> = values.map(|text| text.to_str()).collect();
         match texts {
             None => DisplayedValue::NotUtf8,
-            Some(texts) if texts.iter().any(|text| may_have_credentials(text)) => {
-                DisplayedValue::Redacted
-            }
-            Some(texts) => DisplayedValue::Value(toml_value(key.kind(), &texts)),
+            Some(texts) => displayed_texts(key, &texts),
         }
     }
 
@@ -91,6 +88,27 @@ fn config_env_var(command: &Command) -> Option<String> {
         .get_arguments()
         .find(|arg| arg.get_id() == "config")?;
     Some(argument.get_env()?.to_string_lossy().into_owned())
+}
+
+/// The line of a setting in a table of a file.
+pub(crate) fn table_line(key: Setting<'_>, given: &SettingValue) -> String {
+    let name = key.name();
+    let texts: Vec<&str> = match (key.kind(), given) {
+        (SettingKind::List, SettingValue::Text(text)) => text.split(',').collect(),
+        _ => given.entries().iter().map(String::as_str).collect(),
+    };
+    match displayed_texts(key, &texts) {
+        DisplayedValue::Value(value) => format!("{name} = {value}"),
+        _ => format!("# {name} is set and not shown"),
+    }
+}
+
+/// The printed value of a setting with these texts.
+fn displayed_texts(key: Setting<'_>, texts: &[&str]) -> DisplayedValue {
+    if key.is_secret() || texts.iter().any(|text| may_have_credentials(text)) {
+        return DisplayedValue::Redacted;
+    }
+    DisplayedValue::Value(toml_value(key.kind(), texts))
 }
 
 /// The printed value of a setting.

@@ -171,11 +171,18 @@ impl<'a> Setting<'a> {
 }
 
 /// An argument that splits at commas only if the file has a text for the list.
-pub(crate) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
+fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
     match given {
         SettingValue::Text(_) => arg,
         SettingValue::List(_) => arg.value_delimiter(None),
     }
+}
+
+/// The command with the value of a file as a default. It goes through the parser of its flag.
+pub(crate) fn with_default(command: Command, name: &str, given: &SettingValue) -> Command {
+    command.mut_arg(name, |arg| {
+        arg_for_value(arg, given).default_values(given.entries().to_vec())
+    })
 }
 
 /// Removes an invalid secret from an error of the command line.

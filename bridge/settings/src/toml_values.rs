@@ -7,8 +7,21 @@ use toml::de::DeValue;
 use crate::error::LocatedError;
 use crate::setting::{Setting, SettingKind, SettingValue};
 
+/// The value for the flag, if the flag accepts it.
+pub(crate) fn checked_value(
+    setting: Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<SettingValue, LocatedError> {
+    let parsed = setting_value(setting, value)?;
+    setting.validate(&parsed).map_err(|allowed| LocatedError {
+        offset: value.span().start,
+        problem: invalid_value_message(setting, value.get_ref(), &allowed),
+    })?;
+    Ok(parsed)
+}
+
 /// The value for the flag, if it has the right type.
-pub(crate) fn setting_value(
+fn setting_value(
     key: Setting<'_>,
     value: &Spanned<DeValue<'_>>,
 ) -> Result<SettingValue, LocatedError> {
@@ -64,11 +77,7 @@ fn type_error(name: &str, kind: SettingKind, value: &Spanned<DeValue<'_>>) -> Lo
 }
 
 /// The message for a value that the flag does not accept.
-pub(crate) fn invalid_value_message(
-    key: Setting<'_>,
-    value: &DeValue<'_>,
-    allowed: &str,
-) -> String {
+fn invalid_value_message(key: Setting<'_>, value: &DeValue<'_>, allowed: &str) -> String {
     let name = key.name();
     match value {
         _ if key.is_secret() => format!("`{name}` has a wrong value: {allowed}"),

@@ -11,7 +11,9 @@ const SESSION_LIMIT_REASON: &str = "Session limit exceeded";
 pub(super) fn similar_code(code: ErrorCode) -> ErrorCode {
     use ErrorCode as Code;
     match code {
-        Code::TokenExpired | Code::InsufficientScope => Code::InvalidAuthentication,
+        Code::TokenExpired | Code::InsufficientScope | Code::AccessDenied => {
+            Code::InvalidAuthentication
+        }
         Code::RealmLimitExceeded | Code::MemoryLimitExceeded => Code::SessionLimitExceeded,
         Code::SessionSuperseded | Code::ProtocolViolation => Code::InvalidSession,
         Code::DefinitionInvalid | Code::DefinitionLimitExceeded | Code::ToolNameReserved => {
