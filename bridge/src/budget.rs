@@ -41,6 +41,9 @@
 //! answer (`Hub::lease_answer`). It cannot acquire everything when it begins, because the length of
 //! its answer is not known then.
 //!
+//! Limits on numbers follow from the host unless they are set: [`SharedLimits`]. Refusals are final or
+//! temporary: [`RefusalKind::retry`].
+//!
 //! Limits of one token alone (`max_calls`, `max_sessions`, `max_clients` and others) are part of its
 //! [realm](bridge_realm::realm::RealmLimits). Limits of one socket, such as its rate of frames, are in
 //! the module that reads it.
@@ -61,7 +64,10 @@ mod work_order;
 
 use std::sync::Arc;
 
-use crate::config::Config;
+use bridge_auth::AuthError;
+use bridge_edge::ClientAddress;
+
+use crate::config::{Config, HostResources, SharedLimits};
 use auth_failures::AuthFailures;
 use conversation_permits::ConversationPermits;
 use cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
@@ -80,13 +86,15 @@ pub(crate) use pending_pages::PendingPagePermit;
 pub(crate) use pool::{Evictable, PoolPermit, PoolUse, SharedPool};
 pub(crate) use realm_slots::{RealmClass, RealmPermit};
 pub(crate) use refusals::{RefusalKind, RefusalLog, RefusalRecord};
-pub(crate) use unread_answers::{AnswerBody, AnswerLease, UnreadAnswers};
+pub(crate) use unread_answers::{AnswerBody, AnswerLease, Delivery, UnreadAnswers};
 pub(crate) use work_order::{INLINE_LIMIT, WorkLength, WorkOrder};
 
 /// The budgets of a bridge, except for those of its connections, its MCP sessions and its stores,
 /// which hold their own.
 #[derive(Debug)]
 pub(crate) struct Budgets {
+    /// The limits on numbers, as far as they follow from the host.
+    pub(crate) limits: SharedLimits,
     /// Counts the refused tokens of each address.
     pub(crate) auth_failures: AuthFailures,
     /// Limits the sockets of pages that have not authenticated yet.
@@ -108,13 +116,16 @@ pub(crate) struct Budgets {
 }
 
 impl Budgets {
-    /// Creates the budgets of a configuration, whose memory is divided first.
+    /// Creates the budgets of a configuration, whose memory is divided first. Requires a runtime.
     pub(crate) fn new(config: &mut Config) -> Self {
-        let memory = ByteBudget::new(config.divide_memory());
+        let host = HostResources::detect();
+        let limits = config.shared_limits(&host);
+        let memory = ByteBudget::new(config.divide_memory(&host));
         Self {
+            limits,
             auth_failures: AuthFailures::new(config.identity.max_refused_tokens),
-            pending_pages: PendingPages::new(config.page_limits.max_pending_pages),
-            realms: RealmSlots::new(config),
+            pending_pages: PendingPages::new(limits.pending_pages),
+            realms: RealmSlots::new(&limits),
             catalogues: ByteBudget::new(config.page_limits.max_catalogue_bytes),
             memory,
             unread_answers: UnreadAnswers::new(config.results.max_unread_bytes),
@@ -122,6 +133,19 @@ impl Budgets {
             cpu_pool: CpuPool::new(),
             conversations: ConversationPermits::default(),
             refusals: Arc::default(),
+        }
+    }
+
+    /// Counts a refused token for the address of its client, and logs it.
+    pub(crate) fn record_refused_token(
+        &self,
+        address: ClientAddress,
+        route: &'static str,
+        error: &AuthError,
+    ) {
+        self.auth_failures.record(address, error);
+        if let Some(kind) = RefusalKind::from_code(error.code) {
+            self.refusals.record(kind, address, route, &error.message);
         }
     }
 }

@@ -12,6 +12,8 @@
 //!    it to the limits of the client.
 //! 4. A client that does not wait for a long call gets a handle ([`background`]), and fetches the
 //!    result with the tool [`get_result`].
+//!
+//! [`call_record`] counts and logs each round of a call, and [`call_trace`] has its spans.
 
 mod audit;
 mod background;
@@ -19,6 +21,7 @@ pub(crate) mod builtin_resources;
 pub(crate) mod builtin_tools;
 mod call_record;
 mod call_request;
+mod call_trace;
 mod client_channel;
 mod completion;
 mod delivery_limits;
@@ -39,7 +42,9 @@ mod truncate;
 mod validation;
 
 pub(crate) use bridge_mcp_results::arguments::Arguments;
+pub(crate) use call_record::{CallRecord, Recorded};
 pub(crate) use call_request::{CallOptions, CallRequest, ClientTimeout, DeliveryLimits};
+pub(crate) use call_trace::RequestTrace;
 pub(crate) use client_channel::{ClientChannel, DETACHED_CLIENT, SilentClient};
 pub(crate) use completion::{CompletionRequest, complete};
 pub(crate) use delivery_limits::enforce_contents_limit;

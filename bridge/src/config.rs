@@ -2,15 +2,20 @@
 //! of settings has a file, where its flags, defaults and parsers are. The doc comments of the fields
 //! are the text of `--help`.
 
+mod admin;
 mod agent;
 mod bridge_info;
 mod calls;
+mod cgroup;
 mod client_name;
 mod client_profiles;
 mod client_tables;
 mod compat;
+mod file_tables;
+mod host;
 mod http_timeouts;
 mod identity;
+mod issuer_tables;
 mod mcp_sessions;
 mod memory;
 mod monitoring;
@@ -19,20 +24,28 @@ mod page_limits;
 mod page_timings;
 mod result_text_limit;
 mod results;
+mod shared_limits;
 mod state;
 mod tabs;
+mod tls;
 mod tokens;
+mod traces;
 
 use bridge_edge::LOOPBACK;
 use bridge_protocol::limits;
+use bridge_settings::LoadedSettings;
 use clap::Parser;
 
+pub use admin::AdminSettings;
 pub use agent::{Agent, AgentUrl};
 pub use bridge_info::BridgeInfo;
 pub use calls::CallSettings;
+#[cfg(test)]
+pub(crate) use cgroup::CgroupLimit;
 pub use client_profiles::{ClientProfile, Profile, Profiles};
-pub(crate) use client_tables::{ClientTables, profiles, to_toml};
 pub use compat::{Compat, Compatibility};
+pub(crate) use file_tables::{BridgeFileTables, to_toml};
+pub(crate) use host::HostResources;
 pub use http_timeouts::HttpTimeouts;
 pub use identity::Identity;
 pub use mcp_sessions::McpSessionLimits;
@@ -44,9 +57,13 @@ pub use page_limits::PageLimits;
 pub use page_timings::PageTimings;
 pub(crate) use result_text_limit::{TextLimit, TextLimitRule, TextUnit};
 pub use results::Results;
+use shared_limits::ConfiguredLimits;
+pub(crate) use shared_limits::{SharedLimits, max_open_connections};
 pub use state::StateSettings;
 pub use tabs::Tabs;
+pub use tls::TlsSettings;
 pub use tokens::Tokens;
+pub use traces::BridgeTraces;
 
 /// Settings of a bridge.
 ///
@@ -57,6 +74,10 @@ pub struct Config {
     /// Where the bridge listens, and who may connect from where.
     #[command(flatten)]
     pub network: Network,
+
+    /// Encryption without a proxy.
+    #[command(flatten)]
+    pub tls: TlsSettings,
 
     /// How long clients may take for requests and responses.
     #[command(flatten)]
@@ -114,6 +135,14 @@ pub struct Config {
     #[command(flatten)]
     pub monitoring: Monitoring,
 
+    /// Traces.
+    #[command(flatten)]
+    pub traces: BridgeTraces,
+
+    /// Administration of the running bridge.
+    #[command(flatten)]
+    pub admin: AdminSettings,
+
     /// Compatibility with other projects.
     #[command(flatten)]
     pub compatibility: Compatibility,
@@ -124,6 +153,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// Adds the tables of the configuration file to the settings.
+    pub(crate) fn add_tables(&mut self, loaded: &LoadedSettings<BridgeFileTables>) {
+        if let Some((clients, issuers)) = loaded.tables() {
+            self.profiles = clients.profiles();
+            self.identity.issuers = issuers.issuers().cloned().collect();
+        }
+    }
+
     /// Whether the bridge accepts any token and any loopback origin, as that of mcp-web 0.1 does. It
     /// never does so if other machines could connect.
     pub(crate) fn allows_compat_anonymous_access(&self) -> bool {
@@ -139,15 +176,28 @@ impl Config {
         allowed.chain(loopback).collect()
     }
 
+    /// Returns the limits that all clients share, which follow from the host where they are not set.
+    pub(crate) fn shared_limits(&self, host: &HostResources) -> SharedLimits {
+        let configured = ConfiguredLimits {
+            connections: self.network.max_connections,
+            pending_pages: self.page_limits.max_pending_pages,
+            realms: self.tokens.max_realms,
+            catalogues: self.page_limits.max_catalogues,
+            mcp_sessions: self.mcp_sessions.max_mcp_sessions,
+        };
+        SharedLimits::new(configured, self.memory.max_bytes(host), host)
+    }
+
     /// Lowers the limits of what is stored to their parts of the memory, and returns what is left for
     /// requests and messages, in bytes.
-    pub(crate) fn divide_memory(&mut self) -> usize {
-        self.memory.divide(StoredLimits {
+    pub(crate) fn divide_memory(&mut self, host: &HostResources) -> usize {
+        let stored = StoredLimits {
             unread: &mut self.results.max_unread_bytes,
             kept: &mut self.results.max_kept_bytes,
             replay: &mut self.mcp_sessions.max_replay_bytes,
             catalogue: &mut self.page_limits.max_catalogue_bytes,
-        })
+        };
+        Memory::divide(self.memory.max_bytes(host), stored)
     }
 
     /// Whether the uuid of a query of an mcp-web 0.1 page is enough to report on it, without a token.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use bridge_settings::{LoadError, LoadedSettings};
 use clap::Command;
 
-use crate::config::{ClientTables, to_toml};
+use crate::config::{BridgeFileTables, to_toml};
 
 /// Loads the settings of a program around a bridge, and prints them as `--print-config` does.
 ///
@@ -13,7 +13,7 @@ use crate::config::{ClientTables, to_toml};
 ///
 /// The message that the program would print before it exits.
 pub fn print_config(command: Command, arguments: &[OsString]) -> Result<String, String> {
-    match LoadedSettings::<ClientTables>::load(command, arguments.iter().cloned()) {
+    match LoadedSettings::<BridgeFileTables>::load(command, arguments.iter().cloned()) {
         Ok(loaded) => Ok(to_toml(&loaded)),
         Err(LoadError::Arguments(error)) => Err(error.to_string()),
         Err(LoadError::File(error)) => Err(error.to_string()),

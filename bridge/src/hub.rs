@@ -7,6 +7,7 @@ mod call_channel;
 mod calls;
 mod client_notifications;
 mod clients;
+mod close_realm;
 pub(crate) mod limits;
 mod outbox;
 mod party;
@@ -18,11 +19,12 @@ mod usage;
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bridge_auth::RealmId;
+use bridge_auth::{AuthError, DenyList, RealmId};
+use bridge_edge::ClientAddress;
 use bridge_protocol::{BridgeId, BridgeToPage, CallId, ErrorCode, SessionId};
 use bridge_realm::definition::{DefinitionCheck, DefinitionRegistry};
 use bridge_realm::fast_hash::FastHash;
@@ -31,12 +33,14 @@ use bridge_realm::realm::{
     RealmLimits, Refusal,
 };
 use bridge_realm::{PageMessageLimits, page_messages};
+use bridge_traces::Traces;
 use dashmap::DashMap;
 use tokio::sync::Notify;
 
 use crate::budget::{Budgets, ByteLease, PageParty, Party, RealmClass, RealmPermit};
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::lifecycle::{LINE_INTERVAL, LifecycleLog};
 use crate::result_store::ResultStore;
 use call_channel::CallSender;
 use outbox::OutboxSender;
@@ -57,8 +61,11 @@ pub(crate) struct Hub {
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
     pub(crate) counters: Counters,
+    pub(crate) lifecycle: Arc<LifecycleLog>,
     /// The limits that the realms share.
     pub(crate) budgets: Budgets,
+    /// The principals that may not enter their realms.
+    pub(crate) denied: Arc<DenyList>,
     /// The entries are boxed because the tables have spare capacity and move their entries as they
     /// grow.
     realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
@@ -67,10 +74,13 @@ pub(crate) struct Hub {
     /// The session ids that are shared by all tokens.
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
+    traces: OnceLock<Traces>,
     agent: Arc<dyn AgentPort>,
     bridge_id: BridgeId,
     started_at: Instant,
     next_id: AtomicU64,
+    client_sessions: Mutex<Vec<Weak<dyn ClientSessions>>>,
+    draining: AtomicBool,
     stopping: AtomicBool,
 }
 
@@ -80,6 +90,15 @@ pub(crate) trait AgentPort: Debug + Send + Sync {
     /// Performs one effect. The caller holds the lock of the realm, so an implementation must
     /// neither block nor call the hub.
     fn perform(&self, realm: RealmId, effect: AgentEffect);
+}
+
+/// The sessions of clients, which are above the hub and end with their realm.
+pub(crate) trait ClientSessions: Send + Sync {
+    /// The realms with sessions.
+    fn realms(&self) -> Vec<RealmId>;
+
+    /// Ends all sessions of a realm.
+    fn end_of_realm(&self, realm: RealmId);
 }
 
 /// A realm and the senders of the channels that its effects go to.
@@ -98,6 +117,9 @@ struct RealmEntry {
     next_registration: Option<Arc<Notify>>,
 }
 
+/// Why pages lose their connections while the bridge stops.
+const STOPPING: &str = "the bridge is shutting down";
+
 /// Why a page or a client is refused while others use the memory.
 pub(crate) const NO_MEMORY_FOR_NEWCOMERS: &str = "the memory of the bridge is in use: retry \
     later, or raise `max_memory_bytes`";
@@ -113,22 +135,38 @@ impl Hub {
         let hub = Arc::new(Self {
             session_id_leases: Arc::default(),
             counters: Counters::default(),
+            lifecycle: Arc::new(LifecycleLog::new(&config)),
             budgets,
+            denied: Arc::default(),
             definitions: DefinitionRegistry::new(check, limits::definition_limits(&config)),
             result_store: ResultStore::new(&config.results),
             realms: DashMap::default(),
             page_limits: limits::page_message_limits(&config),
             realm_limits: Arc::new(limits::realm_limits(&config)),
             timer: Timer::default(),
+            traces: OnceLock::new(),
             agent,
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             started_at: tokio::time::Instant::now().into_std(),
             next_id: AtomicU64::new(1),
+            client_sessions: Mutex::default(),
+            draining: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             config,
         });
         hub.timer.start(Arc::downgrade(&hub));
         hub
+    }
+
+    /// Records traces from now on. Without them, they are off.
+    pub(crate) fn set_traces(&self, traces: Traces) {
+        let _ = self.traces.set(traces);
+    }
+
+    /// Returns the traces of the bridge.
+    #[inline]
+    pub(crate) fn traces(&self) -> &Traces {
+        self.traces.get_or_init(Traces::default)
     }
 
     /// Adds an authenticated page to a realm. The returned outbox contains its first message.
@@ -159,6 +197,7 @@ impl Hub {
             });
         }
         self.apply_or_create(realm, RealmClass::Pages, party, |entry, now| {
+            self.check_not_denied(realm)?;
             let (accepted, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping(now));
@@ -178,6 +217,13 @@ impl Hub {
         })
         .unwrap_or_else(|| Err(self.too_many_realms(party)))?;
         Ok((connection, outbox))
+    }
+
+    /// Checks, with the lock of its realm, that a principal was not denied since its token was checked:
+    /// a denial closes the realm only once.
+    fn check_not_denied(&self, realm: RealmId) -> Result<(), Refusal> {
+        let checked = self.denied.check(realm);
+        checked.map_err(|AuthError { code, message }| Refusal { code, message })
     }
 
     /// Removes the connection of a page whose socket has closed.
@@ -256,10 +302,20 @@ impl Hub {
     fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
         let mut ends_waits = self.is_stopping();
         for effect in effects {
-            if let Effect::Send { message, .. } = &effect {
-                ends_waits |= matches!(message, BridgeToPage::Registered(_));
-                let address = || entry.permit.party().address;
-                self.budgets.refusals.record_message(message, address);
+            match &effect {
+                Effect::Send {
+                    connection,
+                    message,
+                } => {
+                    ends_waits |= matches!(message, BridgeToPage::Registered(_));
+                    let address = || entry.address_of(*connection);
+                    self.budgets.refusals.record_message(message, address);
+                }
+                Effect::Lifecycle(lifecycle) => {
+                    let stopping = self.is_stopping().then_some(STOPPING);
+                    self.lifecycle.log(id, lifecycle, stopping);
+                }
+                _ => {}
             }
             entry.perform(id, effect, &*self.agent);
         }
@@ -283,6 +339,36 @@ impl Hub {
         for realm in realms {
             self.apply(realm, |realm, now| ((), realm.bridge_stopping(now)));
         }
+    }
+
+    /// Refuses pages that have no session from now on, and lets everything else continue.
+    pub(crate) fn drain(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the bridge will shut down soon.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Whether no call and no query is running. Realms are locked one after another, until one of them
+    /// has any.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.realms.iter().all(|entry| {
+            let realm = &entry.realm;
+            realm.call_count() == 0 && realm.query_count() == 0
+        })
+    }
+
+    /// Logs how many events of bursts have no lines: of all bursts if the bridge is shutting down, and
+    /// else of those that are over.
+    pub(crate) fn log_suppressed(&self) {
+        let mut now = tokio::time::Instant::now();
+        if self.is_stopping() {
+            now += LINE_INTERVAL;
+        }
+        self.lifecycle.log_suppressed(now);
+        self.budgets.refusals.log_suppressed(now);
     }
 
     /// Whether the bridge is shutting down, and so accepts nothing new.
@@ -337,7 +423,7 @@ impl TimerHandler for Hub {
     }
 
     /// Compacts the definitions: drops the parsed form of those that were not used since the last
-    /// run, and all those that no page uses any more.
+    /// run, and all those that no page uses any more. Logs the ends of bursts of lines.
     fn on_housekeeping(&self) {
         // Realms are locked one after another, so that calls in other realms of a shard do not wait
         // for all of them.
@@ -349,6 +435,7 @@ impl TimerHandler for Hub {
             }
         }
         self.definitions.remove_unused();
+        self.log_suppressed();
     }
 }
 
@@ -374,6 +461,12 @@ impl RealmEntry {
             catalogue,
             next_registration: None,
         }
+    }
+
+    /// The address of the page with this connection, or of the realm's first page or client.
+    fn address_of(&self, connection: ConnectionId) -> ClientAddress {
+        let address = self.realm.connection_address(connection);
+        address.map_or_else(|| self.permit.party().address, ClientAddress::from)
     }
 
     fn perform(&mut self, realm: RealmId, effect: Effect, agent: &dyn AgentPort) {
@@ -406,6 +499,11 @@ impl RealmEntry {
                     sender.send_event(event);
                 }
             }
+            Effect::CallReceived { call } => {
+                if let Some(sender) = self.call_senders.get(&call) {
+                    sender.report_receipt();
+                }
+            }
             Effect::ClientRequestsPending { call } => {
                 if let Some(sender) = self.call_senders.get(&call) {
                     sender.request_client();
@@ -432,6 +530,8 @@ impl RealmEntry {
                 }
             }
             Effect::Agent(effect) => agent.perform(realm, effect),
+            // The hub has logged it.
+            Effect::Lifecycle(_) => {}
         }
     }
 

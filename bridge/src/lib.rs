@@ -12,6 +12,7 @@
 //!
 //! To run a bridge inside another process, see [`serve`].
 
+mod admin;
 mod agent_queries;
 mod budget;
 mod calls;
@@ -26,6 +27,7 @@ mod hub;
 #[cfg(feature = "in-memory")]
 #[doc(hidden)]
 pub mod in_memory;
+mod lifecycle;
 mod mcp;
 mod program;
 mod result_store;
@@ -33,14 +35,19 @@ mod server;
 mod web;
 mod websocket;
 
-pub use bridge_edge::TrustedProxy;
+pub use admin::AdminArguments;
+pub use bridge_edge::connections::{TlsAcceptor, TlsError};
+pub use bridge_edge::{ForwardedHeader, TrustedProxy};
+pub use bridge_output::LogFormat;
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub use bridge_settings::Secret;
 pub use config::{
-    Agent, AgentUrl, Audit, BridgeInfo, CallSettings, ClientProfile, Compat, Compatibility, Config,
-    HttpTimeouts, Identity, McpSessionLimits, Memory, Monitoring, Network, PageLimits, PageTimings,
-    Profile, Profiles, Results, StateSettings, Tabs, Tokens,
+    AdminSettings, Agent, AgentUrl, Audit, BridgeInfo, BridgeTraces, CallSettings, ClientProfile,
+    Compat, Compatibility, Config, HttpTimeouts, Identity, McpSessionLimits, Memory, Monitoring,
+    Network, PageLimits, PageTimings, Profile, Profiles, Results, StateSettings, Tabs, TlsSettings,
+    Tokens,
 };
 pub use http::MountedApp;
-pub use program::{ProgramSettings, parse_arguments, run};
+pub use program::{ProgramSettings, administer, parse_arguments, run};
 pub use server::{ServerHandle, StartError, serve};
+pub use web::current_request_id;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use bridge::{MountedApp, ProgramSettings};
-use clap::Parser;
+use bridge::{AdminArguments, MountedApp, ProgramSettings};
+use clap::{Parser, Subcommand};
 
 /// jemalloc returns the memory that a burst of requests has used to the system within 15 s, also if
 /// nothing happens afterwards. glibc keeps all of it, and so does mimalloc until other allocations
@@ -24,11 +24,25 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 struct Arguments {
     #[command(flatten)]
     settings: ProgramSettings,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Administer the running bridge that has `admin_socket` set: list users, pages, clients and calls,
+    /// end them, and deny access. Not on Windows.
+    Admin(AdminArguments),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { settings } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
+    let Arguments { settings, command } =
+        bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
+    if let Some(Command::Admin(arguments)) = command {
+        return bridge::administer(settings, arguments).await;
+    }
     let listening = |server: &bridge::ServerHandle| format!("listening on {}", server.url());
     bridge::run(settings, MountedApp::default(), listening).await
 }

@@ -15,7 +15,8 @@
 //! `ended_ids`); `sessions` finds and ends them. `standalone_stream` sends the changes
 //! to a client (`notifier`, `change_log`), and `event_log` stores the streams of calls, so that a client
 //! can resume them. `tools_list` lists tools. `rmcp_handler` serves the other methods, with the
-//! `request_context`. `requesting_client` describes the client of a request.
+//! `request_context`. `requesting_client` describes the client of a request, and `operator` the sessions
+//! to the operator.
 
 // SEP-2577 deprecates logging, sampling, roots and subscriptions by method, which current clients
 // still use.
@@ -29,6 +30,7 @@ mod capabilities;
 mod change_log;
 mod checked_request;
 mod client_cache;
+mod client_overview;
 mod client_questions;
 mod ended_ids;
 mod endpoint;
@@ -44,6 +46,7 @@ mod large_body;
 mod list_page;
 mod message_reader;
 mod notifier;
+mod operator;
 mod page_call;
 mod param_headers;
 mod prompts_and_resources;

@@ -1,23 +1,40 @@
 //! The steps of every program around a bridge: load settings, log, serve, announce the address, and
 //! shut down on a signal.
 
+mod reload;
 mod startup_summary;
 
+use std::future::pending;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use bridge_output::{LogFilter, announce, log_to_stderr, print, print_error};
-use bridge_settings::{LoadError, LoadedSettings};
+use bridge_edge::connections::{Listener, TlsAcceptor};
+use bridge_edge::{
+    ProcessSignal, ProcessSignals, ServiceState, notify_service_manager, service_manager,
+    stdin_closed,
+};
+use bridge_output::{LineStyle, LogFilter, announce, log_to_stderr, print, print_error};
+use bridge_settings::{LoadError, LoadedSettings, warning_if_open_to_others};
 use clap::{Args, Parser};
+use futures_util::future::OptionFuture;
 use tracing::{Level, Metadata};
 
+use crate::admin::{self, AdminArguments};
 use crate::agent_queries::{fill_in_credential, warn_of_exposed_credential};
-use crate::config::{ClientTables, Config, profiles, to_toml};
+use crate::config::{BridgeFileTables, Config, HostResources, to_toml};
 use crate::http::MountedApp;
-use crate::server::{CheckedConfig, ServerHandle, serve};
+use crate::server::{CheckedConfig, ServerHandle, StartError, config_warnings, serve_on};
+use crate::web::current_request_id;
+use reload::{ProgramLoad, ReloadCause, Reloader, SettingsSource};
 
-/// The exit code when settings are wrong.
-const EXIT_INVALID_SETTINGS: i32 = 2;
+/// The exit code when settings are wrong: a start that is repeated would fail again.
+const EXIT_INVALID_SETTINGS: u8 = 2;
+
+/// The exit code when the port or the state folder is in use, `EX_TEMPFAIL` of sysexits(3): a
+/// supervisor starts the program again.
+const EXIT_RETRY: u8 = 75;
 
 /// The heading of a program's own settings in the help.
 const PROGRAM: &str = "Program";
@@ -29,7 +46,7 @@ pub struct ProgramSettings {
     bridge: Config,
 
     /// TOML file with settings, under the names of the flags with _ in place of -, and with
-    /// [[clients]]. Flags and variables take precedence over it.
+    /// [[clients]] and [[issuers]]. Flags and variables take precedence over it.
     #[arg(long, env = "MCP_WEB_CONFIG", help_heading = PROGRAM, value_name = "PATH")]
     config: Option<PathBuf>,
 
@@ -38,7 +55,8 @@ pub struct ProgramSettings {
     #[arg(long, help_heading = PROGRAM)]
     print_config: bool,
 
-    /// Check the configuration as a start would, print a summary, and do not start.
+    /// Check the configuration as a start would, print a summary with warnings of contradictions, and
+    /// do not start.
     #[arg(long, conflicts_with = "print_config", help_heading = PROGRAM)]
     check_config: bool,
 
@@ -58,9 +76,17 @@ pub struct ProgramSettings {
     )]
     log: LogFilter,
 
+    /// The configuration file, if it has secrets.
+    #[arg(skip)]
+    secrets_file: Option<PathBuf>,
+
     /// Whether an event must not be logged.
     #[arg(skip)]
     excluded_from_log: Option<fn(&Metadata<'_>) -> bool>,
+
+    /// Where the settings come from.
+    #[arg(skip)]
+    source: Option<SettingsSource>,
 }
 
 impl ProgramSettings {
@@ -97,31 +123,65 @@ impl ProgramSettings {
 /// bridge::run(settings, bridge::MountedApp::default(), listening).await
 /// # }
 /// ```
-pub fn parse_arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
-    let loaded = match LoadedSettings::<ClientTables>::load(A::command(), std::env::args_os()) {
-        Ok(loaded) => loaded,
+pub fn parse_arguments<A: Parser + 'static>(
+    settings: impl Fn(&mut A) -> &mut ProgramSettings + Send + Sync + 'static,
+) -> A {
+    let (mut arguments, loaded) = match load_arguments(&settings) {
+        Ok(parsed) => parsed,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
             print_error(error);
-            std::process::exit(EXIT_INVALID_SETTINGS);
+            std::process::exit(EXIT_INVALID_SETTINGS.into());
         }
     };
-    let mut arguments = match A::from_arg_matches(&loaded.matches) {
-        Ok(arguments) => arguments,
-        Err(error) => error.exit(),
-    };
-    let settings = settings(&mut arguments);
-    settings.bridge.profiles = profiles(&loaded);
-    if settings.print_config {
+    let program = settings(&mut arguments);
+    let mut issuers = program.bridge.identity.issuers.iter();
+    let has_secrets =
+        loaded.has_secrets_in_file() || issuers.any(|issuer| issuer.jwt_secret.is_some());
+    program.secrets_file = program.config.clone().filter(|_| has_secrets);
+    if program.print_config {
         std::process::exit(print(&to_toml(&loaded)).into());
     }
+    let settings = Arc::new(settings);
+    let settings_of = Arc::clone(&settings);
+    let load_again = move || {
+        let loaded = load_arguments(&*settings_of);
+        let (mut arguments, loaded) = loaded.map_err(|error| error.to_string())?;
+        let program = settings_of(&mut arguments);
+        Ok(ProgramLoad {
+            loaded,
+            bridge: std::mem::take(&mut program.bridge),
+            log: std::mem::take(&mut program.log),
+        })
+    };
+    settings(&mut arguments).source = Some(SettingsSource {
+        load: Box::new(load_again),
+        loaded,
+    });
     arguments
 }
 
-/// Serves until the process receives a shutdown signal. Once it listens, it prints the announcement as
-/// the only line on stdout, for people and for scripts that wait for it. A bridge that cannot start
-/// logs the error to stderr, and the exit code is 2. With `--check-config` it only checks the
-/// configuration, and prints to stdout if it is valid.
+fn load_arguments<A: Parser>(
+    settings: &impl Fn(&mut A) -> &mut ProgramSettings,
+) -> Result<(A, LoadedSettings<BridgeFileTables>), LoadError> {
+    let loaded = LoadedSettings::<BridgeFileTables>::load(A::command(), std::env::args_os())?;
+    let mut arguments = A::from_arg_matches(&loaded.matches).map_err(LoadError::Arguments)?;
+    settings(&mut arguments).bridge.add_tables(&loaded);
+    Ok((arguments, loaded))
+}
+
+/// Serves until the process is requested to stop. Once it listens, it prints the announcement as the only
+/// line on stdout, for people and for scripts that wait for it.
+///
+/// - SIGHUP, and a change of a file of the settings, load the settings again.
+/// - SIGTERM lets running calls end first, see [`ServerHandle::drain`]. Ctrl-C, a second SIGTERM and the end
+///   of stdin, if that counts, end them at once.
+/// - The sockets of a service manager are used in place of `bind` (systemd: `LISTEN_FDS`), and it is
+///   notified of the state (`NOTIFY_SOCKET`).
+///
+/// A bridge that cannot start logs the error to stderr. The exit code is 75 if a later start may succeed,
+/// because a port or folder is in use, and otherwise 2. With `--check-config` it only checks the
+/// configuration, and prints to stdout if it is valid, with warnings of what contradicts itself.
 ///
 /// # Panics
 ///
@@ -132,56 +192,144 @@ pub async fn run(
     announcement: impl FnOnce(&ServerHandle) -> String,
 ) -> ExitCode {
     if settings.check_config {
-        return check_config(&settings.bridge);
+        return check_config(&settings);
     }
     let is_excluded = settings.excluded_from_log;
-    let log = log_to_stderr(settings.log, move |event| {
+    let style = LineStyle {
+        format: settings.bridge.monitoring.log_format,
+        request_id: current_request_id,
+    };
+    let log = log_to_stderr(settings.log, style, move |event| {
         logs_frames(event) || is_excluded.is_some_and(|it| it(event))
     });
     fill_in_credential(&mut settings.bridge);
     warn_of_exposed_credential(&settings.bridge);
+    let secrets_file = settings.secrets_file.as_deref();
+    if let Some(warning) = secrets_file.and_then(warning_if_open_to_others) {
+        tracing::warn!("{warning}");
+    }
     bridge_edge::raise_open_file_limit();
-    let signal = bridge_edge::shutdown_signal();
-    let shutdown = async move {
-        if settings.until_stdin_ends {
-            tokio::select! {
-                () = signal => {}
-                () = bridge_edge::stdin_closed() => {}
+    let signals = ProcessSignals::listen();
+    let stdin_closed = OptionFuture::from(settings.until_stdin_ends.then(stdin_closed));
+    let config = settings.bridge.clone();
+    let server = match Listener::from_service_manager() {
+        Ok(passed) => serve_on(passed, settings.bridge, app).await,
+        Err(error) => Err(StartError::PassedSockets(error)),
+    };
+    let server = match server {
+        Ok(server) => server,
+        Err(error) => {
+            // An error of a file shows its lines.
+            for line in error.to_string().lines() {
+                tracing::error!("{line}");
             }
-        } else {
-            signal.await;
+            return ExitCode::from(if error.is_temporary() {
+                EXIT_RETRY
+            } else {
+                EXIT_INVALID_SETTINGS
+            });
         }
     };
-    match serve(settings.bridge, app).await {
-        Ok(server) => {
-            announce(&announcement(&server), &log);
-            shutdown.await;
-            server.shutdown().await;
-            ExitCode::SUCCESS
+    let source = settings.source;
+    let reloader = source.map(|source| Reloader::start(source, config, &server));
+    let (address, version) = (server.local_addr(), env!("CARGO_PKG_VERSION"));
+    tracing::info!(%address, version, "the bridge listens");
+    announce(&announcement(&server), &log);
+    notify_service_manager(ServiceState::Ready);
+    let _watchdog = service_manager::start_watchdog();
+    serve_until_stopped(&server, reloader, signals, stdin_closed).await;
+    tracing::info!("the bridge stops");
+    server.shutdown().await;
+    tracing::info!("the bridge has stopped");
+    ExitCode::SUCCESS
+}
+
+/// Completes when the bridge must shut down.
+async fn serve_until_stopped(
+    server: &ServerHandle,
+    mut reloader: Option<Reloader>,
+    mut signals: ProcessSignals,
+    stdin_closed: OptionFuture<impl Future<Output = ()>>,
+) {
+    let mut stdin_closed = pin!(stdin_closed);
+    let drains = loop {
+        let cause = tokio::select! {
+            signal = signals.recv() => match signal {
+                ProcessSignal::Interrupt => break false,
+                ProcessSignal::Terminate => break true,
+                ProcessSignal::Hangup => ReloadCause::Signal,
+            },
+            Some(()) = &mut stdin_closed => break false,
+            cause = file_changed(&mut reloader) => cause,
+        };
+        let Some(reloader) = &mut reloader else {
+            continue;
+        };
+        // A server with new keys may take long to respond.
+        tokio::select! {
+            () = reloader.reload(cause) => {}
+            signal = signals.recv_stop() => break signal == ProcessSignal::Terminate,
+            Some(()) = &mut stdin_closed => break false,
         }
-        Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::from(2)
+    };
+    // A change of the settings does not matter any more.
+    drop(reloader);
+    notify_service_manager(ServiceState::Stopping);
+    if drains {
+        tokio::select! {
+            () = server.drain() => {}
+            _ = signals.recv_stop() => {}
+            Some(()) = &mut stdin_closed => {}
         }
     }
 }
 
-fn check_config(config: &Config) -> ExitCode {
+async fn file_changed(reloader: &mut Option<Reloader>) -> ReloadCause {
+    match reloader {
+        Some(reloader) => reloader.file_changed().await,
+        None => pending().await,
+    }
+}
+
+/// Runs the command `admin` against the running bridge whose socket the settings or the arguments name.
+/// It prints the answer to stdout. The exit code is 1 if the bridge does not do what was requested.
+pub async fn administer(settings: ProgramSettings, arguments: AdminArguments) -> ExitCode {
+    let socket = settings.bridge.admin.admin_socket;
+    admin::command::run(arguments, socket.as_deref()).await
+}
+
+fn check_config(settings: &ProgramSettings) -> ExitCode {
+    let config = &settings.bridge;
     match CheckedConfig::new(config) {
-        Ok(_) => {
-            let summary = startup_summary::describe(config);
-            ExitCode::from(print(&format!("configuration is good\n{summary}")))
+        Ok(checked) => {
+            let host = HostResources::detect();
+            let summary = startup_summary::describe(config, &host);
+            let mut warnings = config_warnings(config, &host);
+            let secrets_file = settings.secrets_file.as_deref();
+            warnings.extend(secrets_file.and_then(warning_if_open_to_others));
+            let tls = checked.tls.as_ref();
+            warnings.extend(tls.and_then(TlsAcceptor::expiry_warning));
+            let verdict = match warnings.len() {
+                0 => "configuration is good".to_owned(),
+                1 => "configuration can be used, with 1 warning".to_owned(),
+                count => format!("configuration can be used, with {count} warnings"),
+            };
+            let warnings: String = warnings
+                .iter()
+                .map(|it| format!("warning: {it}\n"))
+                .collect();
+            ExitCode::from(print(&format!("{verdict}\n{summary}{warnings}")))
         }
         Err(error) => {
             print_error(error);
-            ExitCode::from(2)
+            ExitCode::from(EXIT_INVALID_SETTINGS)
         }
     }
 }
 
-/// rmcp logs the end of each request, and logs a cancelled one as an error. A filter that names rmcp
-/// turns that on.
-const RMCP_OFF_DIRECTIVE: &str = "rmcp::service=off";
+/// rmcp logs the end of each request and of what it takes for sessions, and logs a cancelled request as
+/// an error. The bridge logs these itself. A filter that names rmcp turns its lines on.
+const RMCP_OFF_DIRECTIVE: &str = "rmcp=off";
 
 fn log_filter(text: &str) -> Result<LogFilter, String> {
     if text.contains("rmcp") {

@@ -202,6 +202,11 @@ impl ResultStore {
         self.update(|retention, now| retention.find(realm, handle, now).cloned())
     }
 
+    /// Removes everything that is stored for a realm.
+    pub(crate) fn remove_realm(&self, realm: RealmId) {
+        self.lock().remove_owner(realm);
+    }
+
     /// The bytes of all results.
     pub(crate) fn bytes(&self) -> usize {
         self.lock().bytes()

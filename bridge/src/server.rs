@@ -1,41 +1,57 @@
 //! Starts and stops a bridge.
 
+mod config_warnings;
+mod drain;
 mod preflight;
+mod reload;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge_edge::StateFolder;
+use arc_swap::ArcSwapOption;
 use bridge_edge::connections::{
-    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, Listener, WhenFull,
+    self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, Listener, ServerStop, TlsAcceptor,
+    WhenFull,
 };
+use bridge_edge::credential_file::CredentialFileError;
+use bridge_edge::{StateFolder, TokenHash, TrustedProxies};
+use bridge_traces::Traces;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::admin::{AdminServer, Administration, StoredDenials};
 use crate::agent_queries::AgentQueries;
 use crate::compat::CompatService;
-use crate::config::Config;
+use crate::config::{Config, HostResources};
 use crate::http::{self, MountedApp};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService, SessionIds};
 use crate::web::AppState;
 
+pub(crate) use config_warnings::config_warnings;
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;
+pub(crate) use reload::LiveSettings;
 
 /// How long open connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The name of the bridge in traces.
+const SERVICE_NAME: &str = "mcp-web-bridge";
+
+/// The version of the bridge in traces.
+const SERVICE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The response to a connection that exceeds `max_connections`.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-    content-type: text/plain\r\nconnection: close\r\ncontent-length: 84\r\n\r\n\
+    content-type: text/plain\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 84\r\n\r\n\
     the bridge serves as many connections as it may: retry, or raise `max_connections`.\n";
 
 /// The response to a connection of an address that has as many of them as it may have.
 const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-    content-type: text/plain\r\nconnection: close\r\ncontent-length: 159\r\n\r\n\
+    content-type: text/plain\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 159\r\n\r\n\
     this address has as many connections as one address may have of `max_connections`: close \
     some, raise it, or name your proxy in `trusted_proxies`, if it is one\n";
 
@@ -58,7 +74,23 @@ const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 /// # });
 /// ```
 pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, StartError> {
+    serve_on(None, config, app).await
+}
+
+/// Starts a bridge on sockets of the service manager, or else on `bind`.
+pub(crate) async fn serve_on(
+    passed: Option<Listener>,
+    mut config: Config,
+    app: MountedApp,
+) -> Result<ServerHandle, StartError> {
+    if let Some(passed) = &passed {
+        // It decides who can connect, and so whether tokens are needed.
+        config.network.bind = passed.local_addr().map_err(StartError::PassedSockets)?;
+    }
     let checked = CheckedConfig::new(&config)?;
+    for warning in config_warnings(&config, &HostResources::detect()) {
+        tracing::warn!("{warning}");
+    }
     let bind_error = |error| StartError::Bind {
         address: config.network.bind,
         error,
@@ -69,7 +101,13 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
     let state_key = config.state.state_key.as_ref().or(folder_key).cloned();
     let session_ids = SessionIds::load(state_key.as_ref(), state_folder.as_ref());
     let session_ids = session_ids.map_err(StartError::StateFolder)?;
-    let listener = Listener::bind(config.network.bind).map_err(bind_error)?;
+    let traces = Traces::start(&config.traces.settings(), SERVICE_NAME, SERVICE_VERSION);
+    let traces = traces.map_err(StartError::Traces)?;
+    let listener = match passed {
+        Some(passed) => passed,
+        None => Listener::bind(config.network.bind).map_err(bind_error)?,
+    };
+    let listener = listener.with_tls(checked.tls.clone());
     let address = listener.local_addr().map_err(bind_error)?;
 
     if state_key.is_none() {
@@ -80,66 +118,98 @@ pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, Star
     }
     checked.authenticator.start();
     let tokens_are_self_made = !checked.authenticator.has_configured_tokens();
-    let agent_queries = Arc::new(AgentQueries::new(&config, tokens_are_self_made));
+    let agent_queries = Arc::new(AgentQueries::new(
+        &config,
+        checked.agent_credential,
+        tokens_are_self_made,
+    ));
     let hub = Hub::new(
         config,
         mcp::check_definition,
         Arc::clone(&agent_queries) as _,
     );
+    hub.set_traces(traces);
     agent_queries.set_hub(&hub);
-    if hub.config.agent.run_agent {
-        agent_queries.start_agent(address);
-    }
+    let denials = StoredDenials::load(&hub.denied, state_folder.as_ref())?;
     let stopping = CancellationToken::new();
-    let authenticator = Arc::new(checked.authenticator);
+    let authenticator = checked
+        .authenticator
+        .with_deny_list(Arc::clone(&hub.denied));
+    let authenticator = Arc::new(authenticator);
     let compat = hub.config.compatibility.compat.map(|_| {
-        let service = CompatService::new(&hub, &agent_queries, &authenticator);
-        Arc::new(service)
+        let service = Arc::new(CompatService::new(&hub, &agent_queries, &authenticator));
+        let sessions = Arc::downgrade(&service);
+        hub.register_client_sessions(sessions);
+        service
     });
+    let metrics_token = hub.config.monitoring.metrics_token.as_ref();
+    let metrics_token = metrics_token.map(|token| TokenHash::from_token(token.expose()));
+    let trusted_proxies = hub.config.network.trusted_proxies.clone();
     let state = AppState {
+        trusted_proxies: TrustedProxies::new(trusted_proxies),
+        metrics_token: Arc::new(ArcSwapOption::from_pointee(metrics_token)),
         policy: Arc::new(checked.policy),
         authenticator,
         protected_resource: Arc::new(checked.protected_resource),
+        tls: checked.tls.clone(),
         page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),
         hub: Arc::clone(&hub),
         agent_queries: Arc::clone(&agent_queries),
     };
-    let limits = connection_limits(&hub);
+    let limits = connection_limits(&hub, state.trusted_proxies.clone());
+    let live_settings = LiveSettings::new(&state);
     let sockets = state.page_sockets.clone();
     let mcp = McpService::new(state.clone(), state_key.as_ref(), session_ids);
+    let administration = Administration {
+        hub: Arc::clone(&hub),
+        mcp: mcp.clone(),
+        denials,
+        authenticator: Arc::clone(&state.authenticator),
+    };
+    let admin_socket = hub.config.admin.admin_socket.as_deref();
+    let admin = match admin_socket {
+        Some(path) => AdminServer::start(path, administration, stopping.clone())
+            .await
+            .map(Some)
+            .map_err(StartError::AdminSocket)?,
+        None => None,
+    };
+    if hub.config.agent.run_agent {
+        let tls = checked.tls.as_ref();
+        let url = tls.and(hub.config.identity.public_url.clone());
+        agent_queries.start_agent(address, url);
+    }
     let handler = http::request_handler(state, mcp, compat, &limits, app);
     let handler = Arc::new(handler);
     let respond = move |request, peer| {
         let handler = Arc::clone(&handler);
         async move { handler.handle(request, peer).await }
     };
-    let server = tokio::spawn(connections::serve(
-        listener,
-        respond,
-        limits,
-        stopping.clone(),
-    ));
+    let stop = ServerStop::from(stopping.clone());
+    let serving = connections::serve(listener, respond, limits, stop.clone());
+    let server = tokio::spawn(serving);
     Ok(ServerHandle {
         address,
         hub,
         agent_queries,
         stopping,
+        stop,
         sockets,
         server,
+        admin,
+        tls: checked.tls,
         state_folder,
+        live_settings,
     })
 }
 
-fn connection_limits(hub: &Hub) -> ConnectionLimits {
+fn connection_limits(hub: &Hub, trusted_proxies: TrustedProxies) -> ConnectionLimits {
     let config = &hub.config;
     let timeouts = config.http_timeouts;
     ConnectionLimits {
-        slots: ConnectionSlots::new(
-            config.network.max_connections,
-            config.network.trusted_proxies.clone(),
-        ),
+        slots: ConnectionSlots::new(hub.budgets.limits.connections, trusted_proxies),
         timeouts: ConnectionTimeouts {
             head: timeouts.request_head_within,
             body_progress: timeouts.request_body_progress_within,
@@ -163,12 +233,21 @@ pub struct ServerHandle {
     hub: Arc<Hub>,
     agent_queries: Arc<AgentQueries>,
     stopping: CancellationToken,
+    stop: ServerStop,
     sockets: TaskTracker,
     server: JoinHandle<()>,
+    admin: Option<AdminServer>,
+    tls: Option<TlsAcceptor>,
     state_folder: Option<StateFolder>,
+    live_settings: LiveSettings,
 }
 
 impl ServerHandle {
+    /// The settings that can be replaced.
+    pub(crate) fn live_settings(&self) -> &LiveSettings {
+        &self.live_settings
+    }
+
     /// The address that the bridge listens on, with the actual port if the configured port is 0.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -176,7 +255,23 @@ impl ServerHandle {
 
     /// The URL of the bridge.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The certificate with which the bridge encrypts, if it does.
+    pub fn tls(&self) -> Option<&TlsAcceptor> {
+        self.tls.as_ref()
+    }
+
+    /// Loads `agent_token_file` again. Queries that are sent from now on carry its first credential.
+    /// Blocks while it reads the file.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialFileError`] when the file cannot be used. The former credential is still sent.
+    pub fn reload_agent_credential(&self) -> Result<(), CredentialFileError> {
+        self.agent_queries.reload_credential(&self.hub.config.agent)
     }
 
     /// Shuts the bridge down gracefully: calls fail with `BridgeStopping`, pages are closed with a
@@ -190,13 +285,38 @@ impl ServerHandle {
             self.hub.result_store.stop().await;
             self.agent_queries.stop().await;
             self.sockets.wait().await;
+            if let Some(admin) = self.admin {
+                admin.stopped().await;
+            }
             let _ = self.server.await;
+            self.hub.traces().stop().await;
         };
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             abort.abort();
         }
+        self.hub.log_suppressed();
         if let Some(folder) = &self.state_folder {
             folder.release();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::budget::RefusalKind;
+
+    #[test]
+    fn refusals_of_connections_are_complete_responses_with_a_time() {
+        let after = RefusalKind::MaxConnections.retry_after().unwrap().as_secs();
+        for response in [super::TOO_MANY_CONNECTIONS, super::TOO_MANY_OF_ADDRESS] {
+            let response = std::str::from_utf8(response).unwrap();
+            let (head, body) = response.split_once("\r\n\r\n").unwrap();
+            for field in [
+                format!("content-length: {}", body.len()),
+                format!("retry-after: {after}"),
+            ] {
+                assert!(head.lines().any(|line| line == field), "{field}: {head}");
+            }
         }
     }
 }

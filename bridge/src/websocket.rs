@@ -104,6 +104,8 @@ pub(crate) struct WebSocket<S> {
     received_bytes: u64,
     /// The number of bytes in memory that belong to messages which were not returned yet.
     unreturned_bytes: usize,
+    /// Whether the connection may hold bytes that it has taken and not sent, as one with TLS does.
+    needs_flush: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
@@ -118,6 +120,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             buffer_grown: false,
             received_bytes: 0,
             unreturned_bytes: 0,
+            needs_flush: false,
         }
     }
 
@@ -295,10 +298,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                 Ok(0) | Err(_) => return Poll::Ready(Err(SocketError::Disconnected)),
                 Ok(sent) => pipe.written += sent,
             }
+            self.needs_flush = true;
         }
         if !pipe.outbound.is_empty() {
             pipe.outbound = Vec::new();
             pipe.written = 0;
+        }
+        if self.needs_flush {
+            let flushed = ready!(Pin::new(&mut self.io).poll_flush(cx));
+            flushed.map_err(|_| SocketError::Disconnected)?;
+            self.needs_flush = false;
         }
         Poll::Ready(Ok(()))
     }

@@ -7,8 +7,11 @@ use std::time::Duration;
 use bridge_auth::query_token::{QueryToken, is_query_token};
 use bridge_auth::{AuthError, Principal, RealmId};
 use bridge_edge::TokenHash;
+use bridge_edge::credential_file::CredentialFileError;
+use bridge_output::LogFormat;
 use bridge_protocol::{ErrorCode, Query, QueryId, Subject};
 use bridge_realm::realm::{AgentEffect, QueryError, QueryPage, is_unguessable_id};
+use bridge_settings::Secret;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -17,7 +20,7 @@ use super::agent_client::{AgentClient, QueryCredentials};
 use super::agent_process;
 use super::query_lifetime::QueryLifetime;
 use super::query_task::QueryTask;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::hub::{AgentPort, Hub};
 
 /// How long an agent may take to end the stream of a query that has ended.
@@ -31,6 +34,7 @@ pub(crate) struct AgentQueries {
     pub(super) tokens: DashMap<TokenHash, QueryId>,
     /// Whether pages generate their tokens themselves.
     pub(super) tokens_are_self_made: bool,
+    log_format: LogFormat,
     tasks: TaskTracker,
     hub: OnceLock<Weak<Hub>>,
     /// The task that runs the bridge's own agent. The process ends with it.
@@ -54,19 +58,42 @@ pub(super) struct ActiveQuery {
 }
 
 impl AgentQueries {
-    /// `tokens_are_self_made` is whether pages generate their tokens themselves.
-    pub(crate) fn new(config: &Config, tokens_are_self_made: bool) -> Self {
+    /// `credential` is the one that the operator has set for the agent. `tokens_are_self_made` is
+    /// whether pages generate their tokens themselves.
+    pub(crate) fn new(
+        config: &Config,
+        credential: Option<Secret>,
+        tokens_are_self_made: bool,
+    ) -> Self {
         Self {
-            agent: AgentClient::from_config(&config.agent).map(Arc::new),
+            agent: AgentClient::from_config(&config.agent, credential).map(Arc::new),
             tokens_are_self_made,
+            log_format: config.monitoring.log_format,
             ..Self::default()
         }
     }
 
-    /// Runs the agent as a child process. `bridge` is the address on which the bridge listens.
-    pub(crate) fn start_agent(&self, bridge: SocketAddr) {
+    /// Loads `agent_token_file` again, if it is set. The agent gets its credential with the next query.
+    pub(crate) fn reload_credential(
+        &self,
+        config: &config::Agent,
+    ) -> Result<(), CredentialFileError> {
+        if config.agent_token_file.is_some()
+            && !config.run_agent
+            && let Some(agent) = &self.agent
+            && let Some(credential) = config.load_credential()?
+        {
+            agent.set_credential(credential);
+        }
+        Ok(())
+    }
+
+    /// Runs the agent as a child process. `bridge` is the address on which the bridge listens, and `url`
+    /// the URL at which the agent reaches it, if that does not follow from the address.
+    pub(crate) fn start_agent(&self, bridge: SocketAddr, url: Option<String>) {
         if let Some(agent) = self.agent.clone() {
-            let task = tokio::spawn(agent_process::supervise(agent, bridge));
+            let process = agent_process::supervise(agent, bridge, url, self.log_format);
+            let task = tokio::spawn(process);
             *self.agent_process() = Some(AbortOnDropHandle::new(task));
         }
     }

@@ -4,7 +4,9 @@ mod event_stream;
 
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, PageToBridge, QUERY_CALLER_HEADER, Query, QueryCaller, QueryId};
+use bridge_protocol::{
+    ErrorCode, PageToBridge, QUERY_CALLER_HEADER, Query, QueryCaller, QueryId, TraceContext,
+};
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
@@ -64,7 +66,8 @@ pub(super) struct QueryCredentials {
 #[derive(Debug)]
 pub(super) struct AgentClient {
     address: watch::Sender<AgentAddress>,
-    credential: Option<Secret>,
+    /// The credential of the requests that begin from now on.
+    credential: watch::Sender<Option<Secret>>,
     timeout: Duration,
     silence_timeout: Duration,
     /// Created at the first query, because loading the root certificates of the system takes time.
@@ -72,21 +75,21 @@ pub(super) struct AgentClient {
 }
 
 impl AgentClient {
-    /// Creates the client for the configured agent, or returns `None` if none is configured. An
-    /// agent that the bridge runs reports its address when it has started, and gets a random
-    /// credential.
-    pub(super) fn from_config(config: &config::Agent) -> Option<Self> {
+    /// Creates the client for the configured agent, or returns `None` if none is configured.
+    /// `credential` is the one that the operator has set. An agent that the bridge runs reports its
+    /// address when it has started, and gets a random credential.
+    pub(super) fn from_config(config: &config::Agent, credential: Option<Secret>) -> Option<Self> {
         let (address, credential) = match &config.agent_url {
             _ if config.run_agent => (AgentAddress::Starting, Some(Secret::random())),
             Some(url) => {
                 let url = Url::parse(url.as_str()).ok()?;
-                (AgentAddress::At(url), config.agent_token.clone())
+                (AgentAddress::At(url), credential)
             }
             None => return None,
         };
         Some(Self {
             address: watch::Sender::new(address),
-            credential,
+            credential: watch::Sender::new(credential),
             timeout: config.agent_timeout,
             silence_timeout: config.agent_silence,
             http: OnceCell::new(),
@@ -99,17 +102,24 @@ impl AgentClient {
     }
 
     /// Returns the credential that authenticates the bridge to the agent.
-    pub(super) fn credential(&self) -> Option<&Secret> {
-        self.credential.as_ref()
+    pub(super) fn credential(&self) -> Option<Secret> {
+        self.credential.borrow().clone()
     }
 
-    /// Sends a query. Any 2xx status accepts it. A response that is an event stream is read until
+    /// Sets the credential of the requests that begin from now on. Queries that run are not affected:
+    /// their agent has accepted the former one.
+    pub(super) fn set_credential(&self, credential: Secret) {
+        self.credential.send_replace(Some(credential));
+    }
+
+    /// Sends a query of a trace. Any 2xx status accepts it. A response that is an event stream is read until
     /// the end of the query. The body of any other response is ignored: such an agent reports with
     /// separate requests.
     pub(super) async fn send_query(
         &self,
         query: Query,
         credentials: QueryCredentials,
+        trace: Option<TraceContext>,
     ) -> Result<AgentResponse, QueryError> {
         let id = query.uuid.clone();
         let body = PageToBridge::Query(Box::new(query)).encode();
@@ -121,6 +131,10 @@ impl AgentClient {
                 Some(token) => request.header(QUERY_TOKEN_HEADER, token.as_str()),
                 None => request,
             };
+            let trace = trace.iter().flat_map(TraceContext::headers);
+            let request = trace.fold(request, |request, (name, value)| {
+                request.header(name, value)
+            });
             request.body(body)
         };
         let response = self
@@ -223,7 +237,7 @@ impl AgentClient {
             let client = self.http.get_or_try_init(|| build_client(&url)).await;
             let client = client.map_err(|error| unreachable(&error))?;
             let mut request = build(client.request(method, build_url(url)));
-            if let Some(credential) = &self.credential {
+            if let Some(credential) = &*self.credential.borrow() {
                 request = request.bearer_auth(credential.expose());
             }
             let response = request.send().await;

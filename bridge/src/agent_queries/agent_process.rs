@@ -11,6 +11,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_output::LogFormat;
 use reqwest::Url;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
@@ -18,8 +19,12 @@ use tokio::time::Instant;
 
 use crate::agent_queries::agent_client::{AgentAddress, AgentClient};
 use bridge_edge::http_client;
+use bridge_edge::service_manager::SERVICE_MANAGER_VARIABLES;
 
 const PROGRAM: &str = "mcp-web-agent";
+
+/// The variable with the format of the agent's log.
+const LOG_FORMAT_VARIABLE: &str = "MCP_WEB_AGENT_LOG_FORMAT";
 
 /// The text that the agent prints before its address.
 const LISTENING_PREFIX: &str = "listening on ";
@@ -32,12 +37,20 @@ const INVALID_SETTINGS_EXIT_CODE: i32 = 2;
 const MIN_RESTART_DELAY: Duration = Duration::from_millis(250);
 const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs the agent for a bridge at this address, and restarts it when it exits, unless its settings
-/// are invalid. Dropping the future ends the process.
-pub(super) async fn supervise(agent: Arc<AgentClient>, bridge: SocketAddr) {
+/// Runs the agent for a bridge at this address, or at a URL that does not follow from it, and restarts it
+/// when it exits, unless its settings are invalid. Dropping the future ends the process.
+///
+/// Its log is part of the bridge's, in the same format unless its environment has another.
+pub(super) async fn supervise(
+    agent: Arc<AgentClient>,
+    bridge: SocketAddr,
+    url: Option<String>,
+    log_format: LogFormat,
+) {
     let process = AgentProcess {
         agent,
-        bridge: reachable_address(bridge),
+        log_format,
+        bridge: url.unwrap_or_else(|| format!("http://{}", reachable_address(bridge))),
         program: find_program().unwrap_or_else(program_file_name),
     };
     let mut delay = Duration::ZERO;
@@ -74,7 +87,9 @@ fn next_delay(delay: Duration) -> Duration {
 /// The parameters for starting the agent.
 struct AgentProcess {
     agent: Arc<AgentClient>,
-    bridge: SocketAddr,
+    log_format: LogFormat,
+    /// The URL of the bridge.
+    bridge: String,
     program: PathBuf,
 }
 
@@ -92,12 +107,20 @@ impl AgentProcess {
 
     fn spawn(&self) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
+        for variable in SERVICE_MANAGER_VARIABLES {
+            command.env_remove(variable);
+        }
         if let Some(credential) = self.agent.credential() {
             command.env("MCP_WEB_AGENT_TOKEN", credential.expose());
+            // It would be a second credential.
+            command.env_remove("MCP_WEB_AGENT_TOKEN_FILE");
+        }
+        if std::env::var_os(LOG_FORMAT_VARIABLE).is_none() {
+            command.env(LOG_FORMAT_VARIABLE, self.log_format.as_str());
         }
         command
             .args(["--bind", "127.0.0.1:0", "--bridge-url"])
-            .arg(format!("http://{}", self.bridge))
+            .arg(&self.bridge)
             // However the bridge ends, the operating system closes the stdin of the agent.
             .env("MCP_WEB_AGENT_UNTIL_STDIN_ENDS", "true")
             .stdin(Stdio::piped())

@@ -9,9 +9,7 @@ use crate::config::Config;
 pub(crate) fn warn_of_exposed_credential(config: &Config) {
     let url = config.agent.agent_url.as_ref();
     let url = url.and_then(|url| url.as_str().parse().ok());
-    if config.agent.agent_token.is_some()
-        && url.is_some_and(|url| http_client::exposes_tokens(&url))
-    {
+    if config.agent.has_credential() && url.is_some_and(|url| http_client::exposes_tokens(&url)) {
         tracing::warn!(
             "`agent_url` sends `agent_token` and the tokens of queries over http:// to another \
              machine, and whoever can read that network can use them: use https://"
@@ -26,7 +24,7 @@ pub(crate) fn fill_in_credential(config: &mut Config) {
     let url = config.agent.agent_url.as_ref();
     let url = url.and_then(|url| url.as_str().parse().ok());
     let is_local = url.is_some_and(|url| http_client::is_loopback(&url));
-    if config.agent.agent_token.is_some() || config.compatibility.compat.is_some() || !is_local {
+    if config.agent.has_credential() || config.compatibility.compat.is_some() || !is_local {
         return;
     }
     match shared_credential::load_or_create() {

@@ -42,10 +42,13 @@ impl AgentQueries {
         let token = self.reserve_id(realm, id, principal.subject())?;
         let opened = hub.apply(realm, |realm, now| {
             let opened = resolve_page(realm, session, principal).and_then(|page| {
-                let timeout = realm.query_opened(id, &page.session, policy, now)?;
-                Ok((timeout, page))
+                let (timeout, effects) = realm.query_opened(id, &page.session, policy, now)?;
+                Ok(((timeout, page), effects))
             });
-            (opened, Vec::new())
+            match opened {
+                Ok((opened, effects)) => (Ok(opened), effects),
+                Err(error) => (Err(error), Vec::new()),
+            }
         });
         match opened.unwrap_or_else(|| Err(no_page_error())) {
             Ok((timeout, page)) => Ok(DirectQuery {
@@ -77,25 +80,24 @@ pub(super) fn resolve_page(
 }
 
 fn resolve_session(realm: &Realm, requested: Option<&SessionId>) -> Result<SessionId, QueryError> {
-    let sessions = realm.session_summaries();
-    let mut ids = sessions.into_iter().map(|session| session.session_id);
     if let Some(requested) = requested {
-        return ids.find(|id| id == requested).ok_or_else(|| {
+        let found = realm.session(requested).map(|(id, _)| id.clone());
+        return found.ok_or_else(|| {
             let error = "There is no page with this `sessionId`";
             let remedy = "name one of `GET /sessions`";
             QueryError::new(ErrorCode::SessionNotFound, error, Some(remedy))
         });
     }
-    match (ids.next(), ids.next()) {
-        (None, _) => Err(no_page_error()),
-        (Some(only), None) => Ok(only),
-        (Some(_), Some(_)) => {
-            let error = "Several pages are connected with this token";
-            let remedy = "name one in `sessionId`";
-            let code = ErrorCode::SessionNotSpecified;
-            Err(QueryError::new(code, error, Some(remedy)))
-        }
+    if let Some(only) = realm.only_session() {
+        return Ok(only.clone());
     }
+    if realm.session_count() == 0 {
+        return Err(no_page_error());
+    }
+    let error = "Several pages are connected with this token";
+    let remedy = "name one in `sessionId`";
+    let code = ErrorCode::SessionNotSpecified;
+    Err(QueryError::new(code, error, Some(remedy)))
 }
 
 pub(super) fn no_page_error() -> QueryError {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::party::{PageOrigin, PageParty};
-use super::pool::{PoolPermit, SharedPool};
+use super::pool::{PoolPermit, PoolUse, SharedPool};
 
 /// Limits the pages that have not authenticated yet. At the limit, the page that has been silent
 /// for longest makes room, of those whose address or origin has the most.
@@ -34,8 +34,12 @@ impl PendingPages {
         Self(SharedPool::new(capacity))
     }
 
-    /// Adds a page. Returns `None` when the limit is reached and no other page makes room.
-    pub(crate) fn try_acquire(&self, party: &PageParty) -> Option<PendingPagePermit> {
+    /// Adds a page.
+    ///
+    /// # Errors
+    ///
+    /// When the limit is reached and no other page makes room: how much of it the party uses.
+    pub(crate) fn try_acquire(&self, party: &PageParty) -> Result<PendingPagePermit, PoolUse> {
         let page = PendingPage {
             connected_at: Instant::now(),
             is_authenticating: Arc::default(),
@@ -47,12 +51,15 @@ impl PendingPages {
         };
         loop {
             if let Some(permit) = self.0.try_acquire(party, page.clone()) {
-                return Some(PendingPagePermit {
+                return Ok(PendingPagePermit {
                     page,
                     _permit: permit,
                 });
             }
-            self.0.evict(party, silent_since)?.evicted.cancel();
+            match self.0.evict(party, silent_since) {
+                Some(silent) => silent.evicted.cancel(),
+                None => return Err(self.0.used_by(party)),
+            }
         }
     }
 
@@ -68,8 +75,11 @@ impl PendingPagePermit {
         self.page.is_authenticating.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until another page needs the place of this one.
+    /// Waits until another page needs the place of this one. A page that has sent its token keeps it.
     pub(crate) async fn evicted(&self) {
         self.page.evicted.cancelled().await;
+        if self.page.is_authenticating.load(Ordering::Relaxed) {
+            std::future::pending().await
+        }
     }
 }

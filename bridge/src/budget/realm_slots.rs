@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::party::{PageOrigin, PageParty};
 use super::pool::{PoolPermit, PoolUse, SharedPool};
-use crate::config::Config;
+use crate::config::SharedLimits;
 
 /// The class of a realm by its content. The most demanding content counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,24 @@ pub(crate) enum RealmClass {
 }
 
 impl RealmClass {
+    /// All classes.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::FormerSessions,
+        Self::CatalogueOnly,
+        Self::Clients,
+        Self::Pages,
+    ];
+
+    /// The name of the class in metrics.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::FormerSessions => "former",
+            Self::CatalogueOnly => "listed",
+            Self::Clients => "clients",
+            Self::Pages => "pages",
+        }
+    }
+
     /// Returns the class of a realm by its current content.
     pub(crate) fn for_realm(realm: &Realm) -> Self {
         // Queries that wait for their page are as demanding as the page.
@@ -67,13 +85,13 @@ pub(crate) struct RealmPermit {
 }
 
 impl RealmSlots {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(limits: &SharedLimits) -> Self {
         Self {
-            former_sessions: SharedPool::new(config.page_limits.max_catalogues),
-            catalogue_only: SharedPool::new(config.page_limits.max_catalogues),
+            former_sessions: SharedPool::new(limits.catalogues),
+            catalogue_only: SharedPool::new(limits.catalogues),
             // A client over the limit is served, so no other one is disconnected for it.
-            clients: SharedPool::with_reserve(config.tokens.max_realms),
-            pages: SharedPool::new(config.tokens.max_realms),
+            clients: SharedPool::with_reserve(limits.realms),
+            pages: SharedPool::new(limits.realms),
             idle: Mutex::default(),
         }
     }

@@ -1,28 +1,30 @@
 //! The log of the bridge's refusals, and their counts.
 //!
 //! A peer that is not authenticated can cause a refusal, so each kind of refusal has at most one
-//! line in [`LINE_INTERVAL`]. A line has the number of earlier refusals of its kind that were not
-//! logged.
+//! line a second, which is a warning unless the kind is ordinary. A line has the number of earlier
+//! refusals of its kind that were not logged. If no other refusal follows a burst,
+//! [`RefusalLog::log_suppressed`] logs their number.
 
 mod kind;
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use bridge_edge::ClientAddress;
 use bridge_edge::connections::{ConnectionObserver, ConnectionRefusal};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use tokio::time::Instant;
+use tracing::field::display;
+
+use crate::lifecycle::LineLimit;
 
 pub(crate) use kind::RefusalKind;
 
 /// The target of the lines, for filters of the log.
 const LOG_TARGET: &str = "bridge::refusals";
 
-/// The time in which at most one refusal of a kind is logged.
-const LINE_INTERVAL: Duration = Duration::from_secs(1);
+/// The maximum number of lines of each kind in a second.
+const MAX_LINES_PER_SECOND: u32 = 1;
 
 /// The maximum length of a reason in the log. Reasons may quote a header of the request.
 const MAX_REASON_CHARS: usize = 256;
@@ -41,22 +43,36 @@ pub(crate) struct RefusalRecord {
 pub(crate) struct RefusalLog([KindLog; RefusalKind::ALL.len()]);
 
 /// The refusals of one kind.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct KindLog {
     count: AtomicU64,
-    lines: Mutex<Lines>,
+    lines: LineLimit,
 }
 
-#[derive(Debug, Default)]
-struct Lines {
-    last: Option<Instant>,
-    /// The refusals since the last line.
-    suppressed: u64,
+impl Default for KindLog {
+    fn default() -> Self {
+        Self {
+            count: AtomicU64::new(0),
+            lines: LineLimit::new(MAX_LINES_PER_SECOND),
+        }
+    }
+}
+
+/// Logs a refusal with the level of its kind.
+macro_rules! log_refusal {
+    ($is_ordinary:expr, $($fields:tt)*) => {
+        if $is_ordinary {
+            tracing::debug!(target: LOG_TARGET, $($fields)*);
+        } else {
+            tracing::warn!(target: LOG_TARGET, $($fields)*);
+        }
+    };
 }
 
 impl RefusalLog {
-    /// Counts a refusal and logs it, unless another one of its kind was logged recently. `reason` is
-    /// a message for the client, which contains no token.
+    /// Counts a refusal and logs it, unless another one of its kind was logged recently. `address` is
+    /// that of the page or client that is refused. `reason` is a message for it, which contains no
+    /// token.
     pub(crate) fn record(
         &self,
         kind: RefusalKind,
@@ -64,12 +80,38 @@ impl RefusalLog {
         route: &'static str,
         reason: &str,
     ) {
+        self.record_for_page(kind, address, None, route, reason);
+    }
+
+    /// Like [`Self::record`], for a client that is refused something of a page, whose address is also
+    /// logged.
+    pub(crate) fn record_for_page(
+        &self,
+        kind: RefusalKind,
+        address: ClientAddress,
+        page_address: Option<ClientAddress>,
+        route: &'static str,
+        reason: &str,
+    ) {
         let log = &self.0[kind as usize];
         log.count.fetch_add(1, Ordering::Relaxed);
-        if let Some(suppressed) = log.next_line(Instant::now()) {
+        if let Some(suppressed) = log.lines.next_line(Instant::now()) {
             let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
-            let kind = kind.as_str();
-            tracing::warn!(target: LOG_TARGET, kind, %address, route, reason, suppressed, "refused");
+            let (is_ordinary, kind) = (kind.is_ordinary(), kind.as_str());
+            let page_address = page_address.map(display);
+            log_refusal!(
+                is_ordinary, kind, %address, page_address, route, reason, suppressed, "refused"
+            );
+        }
+    }
+
+    /// Logs how many refusals have no lines, of each kind whose burst is over at this time.
+    pub(crate) fn log_suppressed(&self, now: Instant) {
+        for kind in RefusalKind::ALL {
+            if let Some(suppressed) = self.0[kind as usize].lines.take_suppressed(now) {
+                let (is_ordinary, kind) = (kind.is_ordinary(), kind.as_str());
+                log_refusal!(is_ordinary, kind, suppressed, "refused: more without lines");
+            }
         }
     }
 
@@ -132,26 +174,14 @@ impl ConnectionObserver for RefusalLog {
     }
 }
 
-impl KindLog {
-    /// Returns the number of refusals without a line before this one, or `None` if this one has no
-    /// line either.
-    fn next_line(&self, now: Instant) -> Option<u64> {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_recent = |last: Instant| now.duration_since(last) < LINE_INTERVAL;
-        if lines.last.is_some_and(is_recent) {
-            lines.suppressed += 1;
-            return None;
-        }
-        lines.last = Some(now);
-        Some(std::mem::take(&mut lines.suppressed))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bridge_output::CapturedLog;
 
     use super::*;
+    use crate::lifecycle::LINE_INTERVAL;
 
     /// Returns the lines since the last call.
     fn take_lines(log: &CapturedLog) -> Vec<String> {
@@ -185,6 +215,7 @@ mod tests {
         record(RefusalKind::MissingToken, &"é".repeat(1000));
         let lines = take_lines(&output);
         assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("DEBUG"), "an ordinary one: {lines:?}");
         assert_eq!(lines[0].matches('é').count(), MAX_REASON_CHARS);
 
         tokio::time::advance(LINE_INTERVAL - Duration::from_millis(1)).await;

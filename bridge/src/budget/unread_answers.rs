@@ -75,9 +75,9 @@ fn too_many_unread(bytes: usize, address: ClientAddress, exceeded: BudgetExceede
     } = exceeded;
     let message = format!(
         "this answer of {bytes} bytes is not sent: {of_token} bytes of answers to clients with \
-         this token and {of_address} of answers to {address} wait to be read, of {max_bytes} that \
-         may wait for all clients (`max_unread_bytes`). Read them first. A call has run \
-         nevertheless: unless its tool only reads, look what has changed before you call it again"
+         this token and {of_address} to clients of pages at {address} wait to be read, of \
+         {max_bytes} that may wait for all clients (`max_unread_bytes`). Read them first. A call has \
+         run nevertheless: unless its tool only reads, look what has changed before you call it again"
     );
     CallFailure::new(ErrorCode::ResultTooLarge, message)
 }
@@ -92,19 +92,31 @@ impl AnswerLease {
     }
 }
 
-/// The body of a response with an answer, and the lease on its bytes if it is counted.
-pub(crate) struct AnswerBody {
-    body: EncodedBody,
-    lease: Option<AnswerLease>,
+/// A value that must know whether a client has got its answer.
+pub(crate) trait Delivery {
+    /// The connection of the client has taken the whole answer. Without it, the value is dropped.
+    fn delivered(self);
 }
 
-impl AnswerBody {
-    pub(crate) fn new(body: EncodedBody, lease: Option<AnswerLease>) -> Self {
-        Self { body, lease }
+/// The body of a response with an answer, the lease on its bytes if it is counted, and what must know
+/// that it was delivered.
+pub(crate) struct AnswerBody<D> {
+    body: EncodedBody,
+    lease: Option<AnswerLease>,
+    delivery: Option<D>,
+}
+
+impl<D> AnswerBody<D> {
+    pub(crate) fn new(body: EncodedBody, lease: Option<AnswerLease>, delivery: Option<D>) -> Self {
+        Self {
+            body,
+            lease,
+            delivery,
+        }
     }
 }
 
-impl Body for AnswerBody {
+impl<D: Delivery + Unpin> Body for AnswerBody<D> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -113,6 +125,11 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
+        if self.body.is_end_stream()
+            && let Some(delivery) = self.delivery.take()
+        {
+            delivery.delivered();
+        }
         match &self.lease {
             Some(lease) => polled.map_ok(|frame| frame.map_data(|data| lease.attach_to(data))),
             None => polled,
@@ -148,7 +165,7 @@ mod tests {
         for part in [
             "100 bytes",
             "5000 bytes",
-            "7000 of answers to 192.0.2.1",
+            "7000 to clients of pages at 192.0.2.1",
             "max_unread_bytes",
             "has run",
         ] {

@@ -2,17 +2,18 @@
 //!
 //! The lines have the target `audit`, so that a filter can select them. They never contain tokens.
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_edge::ClientAddress;
-use bridge_protocol::invisible::{escape_in_json, visible_text};
+use bridge_protocol::invisible::escape_in_json;
 use bridge_protocol::{CallContext, CallerTransport, SessionId};
-use tracing::field::{DisplayValue, display};
 
 use crate::config::Audit;
 use crate::counters::{CallKind, CountedEnd};
+use crate::web::HttpRequestId;
 
 /// The maximum length of each name in a line. Clients choose them.
 const MAX_NAME_CHARS: usize = 256;
@@ -28,11 +29,21 @@ pub(crate) struct AuditEntry {
     client: Option<String>,
     transport: &'static str,
     address: ClientAddress,
+    /// The HTTP request of the call.
+    request: Option<HttpRequestId>,
     /// The name or URI that the client has sent.
     requested: String,
     arguments: Option<String>,
     /// The page that was called, and what in it.
-    called: OnceLock<(SessionId, String)>,
+    called: OnceLock<Called>,
+}
+
+/// The page that was called, and what in it.
+#[derive(Debug)]
+struct Called {
+    session: SessionId,
+    address: Option<ClientAddress>,
+    name: String,
 }
 
 impl AuditEntry {
@@ -64,24 +75,34 @@ impl AuditEntry {
                 Some(CallerTransport::Http) => "http",
             },
             address,
+            request: HttpRequestId::current(),
             requested: shorten_name(requested),
             arguments: arguments.map(|json| shorten_arguments(escape_in_json(&json).into_owned())),
             called: OnceLock::new(),
         }))
     }
 
-    /// Records the page that is called, and what in it.
-    pub(super) fn set_called(&self, session: &SessionId, name: &str) {
+    /// Records the page that is called, with its address, and what in it.
+    pub(super) fn set_called(&self, session: &SessionId, address: Option<IpAddr>, name: &str) {
         // A call is sent to one page, also if it is sent again.
-        let _ = self.called.set((session.clone(), shorten_name(name)));
+        let _ = self.called.set(Called {
+            session: session.clone(),
+            address: address.map(ClientAddress::from),
+            name: shorten_name(name),
+        });
     }
 
-    /// Writes the line.
+    /// Writes the line, as one about the request of the call.
     pub(super) fn log(&self, kind: CallKind, end: CountedEnd, duration: Duration) {
-        let (session, called) = match self.called.get() {
-            Some((session, called)) => (Some(session.0.as_str()), called),
-            None => (None, &self.requested),
-        };
+        match &self.request {
+            Some(request) => request.clone().run(|| self.write_line(kind, end, duration)),
+            None => self.write_line(kind, end, duration),
+        }
+    }
+
+    fn write_line(&self, kind: CallKind, end: CountedEnd, duration: Duration) {
+        let called = self.called.get();
+        let name = called.map_or(&self.requested, |called| &called.name);
         let code = match end {
             CountedEnd::Failed(code) => code.map(|code| code.as_str()),
             _ => None,
@@ -89,25 +110,21 @@ impl AuditEntry {
         tracing::info!(
             target: "audit",
             realm = ?self.realm,
-            subject = self.subject.as_deref().map(quoted),
-            client = self.client.as_deref().map(quoted),
+            subject = self.subject.as_deref(),
+            client = self.client.as_deref(),
             transport = self.transport,
             address = %self.address,
-            session = session.map(quoted),
+            session = called.map(|called| called.session.0.as_str()),
+            page_address = called.and_then(|called| called.address).map(tracing::field::display),
             kind = kind.as_str(),
-            name = quoted(called),
+            name = name.as_str(),
             outcome = end.as_str(),
             code,
             ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            arguments = self.arguments.as_deref().map(quoted),
+            arguments = self.arguments.as_deref(),
             "call"
         );
     }
-}
-
-/// Returns a text in quotes. Invisible characters that `Debug` prints, such as U+3164, are also escaped.
-fn quoted(text: &str) -> DisplayValue<String> {
-    display(visible_text(&format!("{text:?}")).into_owned())
 }
 
 fn shorten_name(name: impl AsRef<str>) -> String {

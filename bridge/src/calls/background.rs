@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, json};
 
 use super::{CallOptions, RoundOutcome, in_flight};
-use crate::budget::WorkOrder;
+use crate::budget::{Delivery, WorkOrder};
 use crate::calls::call_record::CallRecord;
 use crate::calls::client_channel::DETACHED_CLIENT;
 use crate::calls::in_flight::InFlightCall;
@@ -14,6 +14,7 @@ use crate::calls::tool_outcome::finish_result;
 use crate::counters::CountedEnd;
 use crate::hub::Hub;
 use crate::result_store::{BackgroundCall, PendingResult, ResultHandle};
+use crate::web::in_current_request;
 use bridge_auth::RealmId;
 use bridge_mcp_results::built_result::BuiltResult;
 use bridge_mcp_results::encoded_size;
@@ -56,17 +57,18 @@ pub(super) fn continue_in_background(
         audit: caller.audit.clone(),
         ..CallOptions::new(caller.realm, caller.address, &DETACHED_CLIENT)
     };
-    hub.result_store.spawn(async move {
-        let record = CallRecord::begin_in_background(&task_hub, call.started(), &caller);
+    hub.result_store.spawn(in_current_request(async move {
+        let mut record = CallRecord::begin_in_background(&task_hub, call.started(), &caller);
         let outcome = match in_flight::drive(&task_hub, &caller, call).await {
             RoundOutcome::Complete(outcome) => outcome,
             // `DETACHED_CLIENT` does not use `InputRequired`.
             RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
         };
         let result = finish_result(&task_hub, realm, &tool, outcome).await;
-        record.end(CountedEnd::from_result(&result));
+        record.set_answer(CountedEnd::from_result(&result));
+        record.delivered();
         store_result(&task_hub, realm, pending_result, result).await;
-    });
+    }));
 }
 
 /// Stores a result. The number of results that are awaited is limited for each token.

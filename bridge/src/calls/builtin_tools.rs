@@ -119,10 +119,10 @@ async fn list_session_tools(
     let is_requested = requested.is_some();
     let found = hub.with_realm(request.caller.realm, |realm| {
         let sessions = realm.session_summaries();
-        let session = match (requested, &sessions[..]) {
+        let session = match (requested, realm.only_session()) {
             (Some(id), _) => id,
-            (None, [only]) => only.session_id.clone(),
-            (None, _) => return Err(sessions),
+            (None, Some(only)) => only.clone(),
+            (None, None) => return Err(sessions),
         };
         realm.published_by(Kind::Tool, &session).ok_or(sessions)
     });

@@ -11,6 +11,7 @@ use bridge_realm::realm::SessionTarget;
 use tokio::time::Instant;
 
 use super::audit::AuditEntry;
+use super::call_trace::RequestTrace;
 use super::client_channel::ClientChannel;
 use super::media_budget::MediaBudget;
 use super::round_outcome::ResumeToken;
@@ -50,6 +51,8 @@ pub(crate) struct CallOptions<'a> {
     pub(crate) pages_awaited_until: Option<Instant>,
     /// The entry of the call in the audit log. It is created when the call begins.
     pub(crate) audit: Option<Arc<AuditEntry>>,
+    /// The trace that the call belongs to.
+    pub(crate) trace: RequestTrace,
 }
 
 impl<'a> CallOptions<'a> {
@@ -72,6 +75,7 @@ impl<'a> CallOptions<'a> {
             resume_token: None,
             pages_awaited_until: None,
             audit: None,
+            trace: RequestTrace::default(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! The MCP method `completion/complete`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bridge_protocol::{Argument, ErrorCode, Item};
 
-use super::call_record::CallRecord;
+use super::call_record::{CallRecord, Recorded};
 use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::parse_object;
 use crate::counters::{CallKind, CountedEnd};
@@ -23,9 +24,9 @@ pub(crate) struct CompletionRequest<'a> {
 
 /// Requests the completion of an argument from a page.
 pub(crate) async fn complete(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     mut request: CompletionRequest<'_>,
-) -> Result<CompletionValues, RequestError> {
+) -> Recorded<Result<CompletionValues, RequestError>> {
     let CompletionRequest {
         caller,
         reference,
@@ -36,11 +37,10 @@ pub(crate) async fn complete(
     let name = &reference.name;
     let record = CallRecord::begin(hub, CallKind::Completion, caller, name, argument);
     let outcome = run(hub, request).await;
-    record.end(match &outcome {
+    record.of(outcome, |outcome| match outcome {
         Ok(_) => CountedEnd::Completed,
         Err(error) => CountedEnd::Failed(Some(error.code())),
-    });
-    outcome
+    })
 }
 
 async fn run(hub: &Hub, request: CompletionRequest<'_>) -> Result<CompletionValues, RequestError> {

@@ -8,7 +8,7 @@ use bridge_realm::definition::reserved::is_builtin_tool;
 use bridge_realm::realm::{Realm, RoutingError, SessionTarget};
 
 use super::builtin_tools;
-use super::call_record::CallRecord;
+use super::call_record::{CallRecord, Recorded};
 use super::call_request::CallRequest;
 use super::page_wait::wait_for_any_page;
 use super::query_scope;
@@ -23,7 +23,7 @@ use bridge_mcp_results::tool_result::CallToolResult;
 pub(crate) async fn call_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-) -> Result<RoundOutcome<CallToolResult>, RequestError> {
+) -> Recorded<Result<RoundOutcome<CallToolResult>, RequestError>> {
     let CallRequest {
         caller,
         tool,
@@ -33,8 +33,7 @@ pub(crate) async fn call_tool(
         Some(arguments.get().to_owned())
     });
     let outcome = dispatch(hub, request).await;
-    record.end(CountedEnd::from_tool_round(&outcome));
-    outcome
+    record.of(outcome, CountedEnd::from_tool_round)
 }
 
 /// Boxes the futures of both kinds of calls, so that the callers do not move their state.

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_auth::RealmId;
-use bridge_protocol::{CallId, ClientResponse, SessionId};
+use bridge_protocol::{CallId, ClientResponse, ErrorCode, SessionId};
 use bridge_realm::definition::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, CallerEvent, NewCall, PageRequest};
+use bridge_traces::TraceSpan;
+use bridge_traces::attributes::CALL_RECEIVED;
 use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -29,12 +31,14 @@ struct CancelOnDrop<'a> {
     hub: &'a Hub,
     realm: RealmId,
     call: CallId,
+    span: TraceSpan,
     disarmed: bool,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if !self.disarmed {
+            self.span.fail(ErrorCode::CallCancelled.as_str());
             let reason = "the client cancelled or disconnected";
             self.hub.cancel_call(self.realm, &self.call, reason);
         }
@@ -48,6 +52,8 @@ pub(super) struct InFlightCall {
     name: String,
     started: Instant,
     receiver: CallReceiver,
+    /// The span of the time in the page.
+    span: TraceSpan,
 }
 
 impl InFlightCall {
@@ -98,13 +104,15 @@ pub(super) fn begin(
     let name = request.name().to_owned();
     let timeout = effective_timeout(hub, &request);
     if let Some(audit) = &caller.audit {
-        audit.set_called(session, &name);
+        let address = hub.with_realm(caller.realm, |realm| realm.page_address(session));
+        audit.set_called(session, address.flatten(), &name);
     }
     let mut context = std::mem::take(&mut caller.call_context);
     // These two fields are read again while the call runs.
     caller.call_context.progress = context.progress;
     caller.call_context.query_id.clone_from(&context.query_id);
     context.timeout_ms = u64::try_from(timeout.as_millis()).ok();
+    let span = caller.trace.begin_page_call(&call, &request, &mut context);
     let new_call = NewCall {
         id: call.clone(),
         request,
@@ -112,12 +120,14 @@ pub(super) fn begin(
         timeout,
         client_responses: std::mem::take(&mut caller.client_responses),
     };
-    let receiver = hub.start_call(caller.realm, session, new_call)?;
+    let started = hub.start_call(caller.realm, session, new_call);
+    let receiver = started.inspect_err(|failure| span.fail(failure.code.as_str()))?;
     Ok(InFlightCall {
         call,
         name,
         started: Instant::now(),
         receiver,
+        span,
     })
 }
 
@@ -154,11 +164,13 @@ pub(super) fn resume(
     let (request, receiver) = hub
         .resume_call(caller.realm, &call, round, responses)
         .ok_or(RequestError::NothingToResume)?;
+    let span = caller.trace.resume_page_call(&call);
     let call = InFlightCall {
         call,
         name: request.name().to_owned(),
         started: Instant::now(),
         receiver,
+        span,
     };
     Ok((request, call))
 }
@@ -193,6 +205,7 @@ pub(super) async fn drive_until<Detach: Future>(
         name,
         started,
         mut receiver,
+        span,
     } = call;
     let mut driver = CallDriver {
         hub,
@@ -201,6 +214,7 @@ pub(super) async fn drive_until<Detach: Future>(
             hub,
             realm: caller.realm,
             call: call.clone(),
+            span,
             disarmed: false,
         },
         open_requests: None,
@@ -221,8 +235,14 @@ pub(super) async fn drive_until<Detach: Future>(
             biased;
             message = receiver.recv(driver.notification.is_none()) => match message {
                 CallerMessage::Ended(outcome) => {
+                    if let Some(code) = outcome.failure_code() {
+                        driver.cancel_on_drop.span.fail(code.as_str());
+                    }
                     driver.finish(&mut receiver).await;
                     return DriveResult::Finished(RoundOutcome::Complete(outcome));
+                }
+                CallerMessage::Received(time) => {
+                    driver.cancel_on_drop.span.add_event(CALL_RECEIVED, time);
                 }
                 CallerMessage::Event(event) => driver.notify(event),
                 CallerMessage::ClientRequested if driver.client.uses_input_required() => {
@@ -245,8 +265,9 @@ pub(super) async fn drive_until<Detach: Future>(
             }
             left = &mut detach, if patience.is_none() || driver.unanswered.is_empty() => {
                 driver.detach(&mut receiver).await;
+                let span = std::mem::take(&mut driver.cancel_on_drop.span);
                 drop(driver);
-                return DriveResult::Detached(InFlightCall { call, name, started, receiver }, left);
+                return DriveResult::Detached(InFlightCall { call, name, started, receiver, span }, left);
             }
             event = driver.reporter.next_keepalive(&call, !driver.unanswered.is_empty()), if driver.notification.is_none() => {
                 driver.notification = event.map(|event| driver.client.notify(event));

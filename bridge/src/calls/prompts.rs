@@ -1,10 +1,12 @@
 //! The MCP method `prompts/get`.
 
+use std::sync::Arc;
+
 use bridge_protocol::Kind;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::call_record::CallRecord;
+use super::call_record::{CallRecord, Recorded};
 use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_object_limit, parse_list};
 use crate::counters::{CallKind, CountedEnd};
@@ -23,9 +25,9 @@ pub(crate) struct PromptRequest<'a> {
 
 /// Requests a prompt from a page, and returns the page's MCP `GetPromptResult`.
 pub(crate) async fn get_prompt(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     mut request: PromptRequest<'_>,
-) -> Result<RoundOutcome<Map<String, Value>>, RequestError> {
+) -> Recorded<Result<RoundOutcome<Map<String, Value>>, RequestError>> {
     let PromptRequest {
         caller,
         name,
@@ -34,8 +36,7 @@ pub(crate) async fn get_prompt(
     let arguments = || serde_json::to_string(arguments).ok();
     let record = CallRecord::begin(hub, CallKind::Prompt, caller, name, arguments);
     let outcome = run(hub, request).await;
-    record.end(CountedEnd::from_round(&outcome));
-    outcome
+    record.of(outcome, CountedEnd::from_round)
 }
 
 async fn run(

@@ -6,7 +6,7 @@ use bridge_auth::RealmId;
 use bridge_protocol::SessionId;
 use serde_json::value::RawValue;
 
-use super::call_record::CallRecord;
+use super::call_record::{CallRecord, Recorded};
 use super::{Arguments, CallOptions, RoundOutcome, in_flight};
 use crate::calls::tools::validate_input;
 use crate::counters::{CallKind, CountedEnd};
@@ -16,11 +16,11 @@ use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 
 /// Sends a request to a page and returns its outcome.
 pub(crate) async fn call_raw(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     mut caller: CallOptions<'_>,
     session: &SessionId,
     request: PageRequest,
-) -> CallOutcome {
+) -> Recorded<CallOutcome> {
     let kind = match &request {
         PageRequest::Tool { .. } => CallKind::Tool,
         PageRequest::Prompt { .. } => CallKind::Prompt,
@@ -37,8 +37,7 @@ pub(crate) async fn call_raw(
         // The transports that use this function have no clients that use `InputRequired`.
         RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
     };
-    record.end(CountedEnd::from_outcome(&outcome));
-    outcome
+    record.of(outcome, CountedEnd::from_outcome)
 }
 
 /// Validates arguments against the tool's input schema, and returns them.

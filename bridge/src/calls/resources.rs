@@ -1,9 +1,11 @@
 //! The MCP method `resources/read`.
 
+use std::sync::Arc;
+
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
-use super::call_record::CallRecord;
+use super::call_record::{CallRecord, Recorded};
 use super::{CallOptions, RoundOutcome, in_flight};
 use crate::calls::delivery_limits::{enforce_contents_limit, parse_list};
 use crate::counters::{CallKind, CountedEnd};
@@ -15,14 +17,13 @@ use bridge_realm::realm::{CallOutcome, PageRequest, Realm, ResourceMatch, Routin
 /// Requests the contents of a resource from a page, and returns the page's MCP
 /// `ReadResourceResult`.
 pub(crate) async fn read_resource(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     mut caller: CallOptions<'_>,
     uri: String,
-) -> Result<RoundOutcome<Map<String, Value>>, RequestError> {
+) -> Recorded<Result<RoundOutcome<Map<String, Value>>, RequestError>> {
     let record = CallRecord::begin(hub, CallKind::Resource, &mut caller, &uri, || None);
     let outcome = run(hub, caller, uri).await;
-    record.end(CountedEnd::from_round(&outcome));
-    outcome
+    record.of(outcome, CountedEnd::from_round)
 }
 
 async fn run(

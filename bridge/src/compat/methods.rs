@@ -20,9 +20,10 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::lists;
-use crate::budget::{INLINE_LIMIT, ScanTurn, WorkError, WorkOrder};
-use crate::calls;
+use crate::budget::{Delivery, INLINE_LIMIT, ScanTurn, WorkError, WorkOrder};
+use crate::calls::{self, CallRecord, Recorded};
 use crate::compat::service::{CompatRequest, CompatService};
+use crate::counters::CountedEnd;
 use bridge_realm::definition::tool::SharedTool;
 use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
@@ -71,8 +72,16 @@ impl CompatService {
                 return Reply::NoSuchMcpSession;
             }
             Ok(scope) => {
-                let reply = self.dispatch(&scope, &message).await;
-                reply.and_then(|reply| self.lease_reply(scope.realm(), reply))
+                let mut record = None;
+                let reply = self.dispatch(&scope, &message, &mut record).await;
+                let reply = reply.and_then(|reply| self.lease_reply(&scope, reply));
+                if let Some(mut record) = record {
+                    if let Err(RpcError::InvalidRequest(code)) = &reply {
+                        record.set_answer(CountedEnd::Failed(Some(*code)));
+                    }
+                    record.delivered();
+                }
+                reply
             }
             Err(error) => Err(error),
         };
@@ -86,11 +95,14 @@ impl CompatService {
     }
 
     /// Acquires a lease on the bytes of a large reply until the client has read it.
-    fn lease_reply(&self, realm: RealmId, reply: Reply) -> Result<Reply, RpcError> {
+    fn lease_reply(&self, scope: &RequestScope, reply: Reply) -> Result<Reply, RpcError> {
         let Reply::Message { body, mcp_session } = reply else {
             return Ok(reply);
         };
-        let body = match self.hub.lease_answer(realm, body.len()) {
+        let leased = self
+            .hub
+            .lease_answer(scope.realm(), scope.address(), body.len());
+        let body = match leased {
             Ok(Some(lease)) => lease.attach_to(body),
             Ok(None) => body,
             Err(failure) => return Err(RpcError::InvalidRequest(failure.code)),
@@ -134,16 +146,18 @@ impl CompatService {
         }
     }
 
+    /// Answers a request. `record` becomes the record of its call, if it is one.
     async fn dispatch(
         &self,
         scope: &RequestScope,
         message: &CompatMessage<'_>,
+        record: &mut Option<CallRecord>,
     ) -> Result<Reply, RpcError> {
         let (id, params) = (message.id, &message.params);
         let mut out = json_rpc::begin_response(id, 1024);
         let selector = || PageSelector::from_raw(params.meta().session());
         match message.method.as_ref() {
-            "tools/call" => self.call_tool(scope, params, &mut out).await?,
+            "tools/call" => *record = self.call_tool(scope, params, &mut out).await?,
             "tools/list" => {
                 let tools = self.with_pages(scope, |pages| lists::tools(pages, &selector()));
                 let order = match &tools {
@@ -164,7 +178,7 @@ impl CompatService {
                 let items = self.with_pages(scope, |pages| lists::prompts(pages, &selector()));
                 write_list(items, "prompts/list", &mut out, ItemList::write)?;
             }
-            "resources/read" => self.read_resource(scope, params, &mut out).await?,
+            "resources/read" => *record = self.read_resource(scope, params, &mut out).await?,
             _ if self.with_pages(scope, |_| ()).is_none() => {
                 return Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound));
             }
@@ -178,7 +192,7 @@ impl CompatService {
         scope: &RequestScope,
         params: &Params<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
+    ) -> Result<Option<CallRecord>, RpcError> {
         let results = ResultWriter::new(self.hub.config.results.max_result_bytes);
         let name = params.name();
         let bytes = params
@@ -199,25 +213,31 @@ impl CompatService {
             Some(Ok(target)) => target,
             Some(Err(answer)) => {
                 out.extend_from_slice(&answer);
-                return Ok(());
+                return Ok(None);
             }
             None if name.as_deref() == Some(CONNECTION_STATUS) => {
                 results.write_success(&NOT_CONNECTED, out);
-                return Ok(());
+                return Ok(None);
             }
             None => {
                 results.write_no_page(out);
-                return Ok(());
+                return Ok(None);
             }
         };
         let Ok(arguments) = arguments else {
             results.write_error(&CallRejection::invalid_arguments(), out);
-            return Ok(());
+            return Ok(None);
         };
         let results = results.for_page(target.abilities);
-        let outcome = self.run_tool(scope, target, arguments.input).await;
-        self.write_outcome(scope, results, outcome, out).await;
-        Ok(())
+        let (outcome, mut record) = match self.run_tool(scope, target, arguments.input).await {
+            Ok(Recorded { outcome, record }) => (outcome, Some(record)),
+            Err(failure) => (CallOutcome::Failed(failure), None),
+        };
+        let failure = self.write_outcome(scope, results, outcome, out).await;
+        if let (Some(code), Some(record)) = (failure, &mut record) {
+            record.set_answer(CountedEnd::Failed(Some(code)));
+        }
+        Ok(record)
     }
 
     async fn run_tool(
@@ -225,38 +245,38 @@ impl CompatService {
         scope: &RequestScope,
         target: CallTarget<Arc<SharedTool>>,
         input: Box<RawValue>,
-    ) -> CallOutcome {
+    ) -> Result<Recorded<CallOutcome>, CallFailure> {
         let tool = target.item;
-        if let Err(error) = self.hub.parse_tool(scope.realm(), &tool).await {
-            return CallOutcome::Failed(error.into());
-        }
+        self.hub.parse_tool(scope.realm(), &tool).await?;
         let input = if target.abilities.validates_arguments {
             Ok(input)
         } else {
             calls::validate_raw_arguments(&self.hub, scope.realm(), &tool, input).await
         };
-        let input = match input {
-            Ok(input) => input,
-            Err(failure) => return CallOutcome::Failed(failure),
+        let request = PageRequest::Tool {
+            tool,
+            input: input?,
         };
-        let request = PageRequest::Tool { tool, input };
-        calls::call_raw(&self.hub, scope.call_options(), &target.session, request).await
+        let options = scope.call_options();
+        Ok(calls::call_raw(&self.hub, options, &target.session, request).await)
     }
 
-    /// Writes the outcome of a call. A large one is encoded in the CPU pool.
+    /// Writes the outcome of a call. A large one is encoded in the CPU pool. Returns the code of a
+    /// failure that replaces the outcome.
     async fn write_outcome(
         &self,
         scope: &RequestScope,
         results: ResultWriter,
         outcome: CallOutcome,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Option<ErrorCode> {
         let bytes = match &outcome {
             CallOutcome::Answered(answer) => answer.bytes(),
             CallOutcome::Failed(_) => 0,
         };
         if bytes < INLINE_LIMIT {
-            return results.write_outcome(outcome, out);
+            results.write_outcome(outcome, out);
+            return None;
         }
         let order = WorkOrder::for_json(scope.realm(), bytes);
         let mut body = out.clone();
@@ -265,8 +285,16 @@ impl CompatService {
             body
         };
         match self.hub.run_work(order, work).await {
-            Ok(body) => *out = body,
-            Err(error) => results.write_outcome(CallOutcome::Failed(error.after_call()), out),
+            Ok(body) => {
+                *out = body;
+                None
+            }
+            Err(error) => {
+                let failure = error.after_call();
+                let code = failure.code;
+                results.write_outcome(CallOutcome::Failed(failure), out);
+                Some(code)
+            }
         }
     }
 
@@ -275,7 +303,7 @@ impl CompatService {
         scope: &RequestScope,
         params: &Params<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
+    ) -> Result<Option<CallRecord>, RpcError> {
         let uri = params.uri();
         let selector = PageSelector::from_raw(params.meta().session());
         let routed = self.with_pages(scope, |pages| {
@@ -289,15 +317,18 @@ impl CompatService {
             _ => Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound)),
         };
         match routed.map_or_else(no_page, Ok)? {
-            Err(answer) => out.extend_from_slice(&answer),
+            Err(answer) => {
+                out.extend_from_slice(&answer);
+                Ok(None)
+            }
             Ok(target) => {
                 let (session, request) = (target.session, target.item);
-                let outcome =
-                    calls::call_raw(&self.hub, scope.call_options(), &session, request).await;
-                results::write_resource(&outcome, out);
+                let options = scope.call_options();
+                let called = calls::call_raw(&self.hub, options, &session, request).await;
+                results::write_resource(&called.outcome, out);
+                Ok(Some(called.record))
             }
         }
-        Ok(())
     }
 }
 
@@ -338,7 +369,9 @@ mod tests {
         let agent_queries = Arc::<AgentQueries>::default();
         let hub = Hub::new(Config::default(), |_, _| Ok(()), agent_queries.clone());
         let tokens = Authenticator::new(&[], &hub.config.identity.jwt_settings()).unwrap();
-        let principal = tokens.verify(Some("token-of-a-test-0123456789")).await;
+        let address = std::net::IpAddr::from([127, 0, 0, 1]).into();
+        let token = Some("token-of-a-test-0123456789");
+        let principal = tokens.verify(token, address).await;
         let realm = principal.as_ref().unwrap().realm;
         let service = CompatService::new(&hub, &agent_queries, &Arc::new(tokens));
         // All turns are taken, and another text waits for one.

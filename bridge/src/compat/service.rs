@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::agent_queries::AgentQueries;
 use crate::compat::sessions::CompatSessions;
-use crate::hub::Hub;
-use bridge_auth::{Authenticator, Principal};
+use crate::hub::{ClientSessions, Hub};
+use bridge_auth::{Authenticator, Principal, RealmId};
 use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
 
@@ -28,6 +28,16 @@ pub(crate) struct CompatRequest<'a> {
     pub(crate) caller: &'a TokenCheck,
     pub(crate) mcp_session: Option<&'a str>,
     pub(crate) address: ClientAddress,
+}
+
+impl ClientSessions for CompatService {
+    fn realms(&self) -> Vec<RealmId> {
+        self.sessions.realms()
+    }
+
+    fn end_of_realm(&self, realm: RealmId) {
+        self.sessions.end_of_realm(realm);
+    }
 }
 
 impl CompatService {

@@ -13,6 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::budget::Party;
 use crate::hub::{Hub, NotificationQueue};
+use crate::lifecycle::{LoggedClient, OpenMcpSession};
 use crate::mcp::{ClientNotifier, MAX_CLIENT_INFO_CHARS};
 use crate::web::session_pool::{PooledSession, SessionPool};
 use bridge_auth::{Principal, RealmId};
@@ -39,6 +40,7 @@ pub(crate) struct CompatSession {
     /// When the token of the session expires.
     expires_at: Option<Instant>,
     activity: Mutex<Activity>,
+    lines: OpenMcpSession,
     ended: CancellationToken,
 }
 
@@ -73,7 +75,8 @@ impl PooledSession for Arc<CompatSession> {
         is_idle.then(|| activity.last_active + idle)
     }
 
-    fn end(&self) {
+    fn end(&self, reason: &'static str) {
+        self.lines.end(reason);
         self.ended.cancel();
         let notifier = self.activity().notifier.take();
         // Dropping a notifier takes the lock of its realm.
@@ -102,12 +105,11 @@ impl Drop for RequestGuard {
 
 impl CompatSessions {
     pub(super) fn new(hub: &Arc<Hub>) -> Self {
-        let config = &hub.config;
         Self {
             hub: Arc::downgrade(hub),
             pool: SessionPool::start(
-                config.mcp_sessions.max_mcp_sessions,
-                config.mcp_sessions.mcp_session_idle,
+                hub.budgets.limits.mcp_sessions,
+                hub.config.mcp_sessions.mcp_session_idle,
             ),
         }
     }
@@ -145,6 +147,14 @@ impl CompatSessions {
         let notifier = self.pool.evicting_idle(realm, || {
             ClientNotifier::connect(&hub, realm, address, client.clone())
         });
+        let notifier = notifier.map_err(|_| SessionLimitReached)?;
+        let client = LoggedClient {
+            realm,
+            subject: principal.sub.clone(),
+            address,
+            name: client.info.name,
+            mcp_session: None,
+        };
         let session = CompatSession {
             realm,
             expires_at: principal.expires_at(),
@@ -152,8 +162,9 @@ impl CompatSessions {
                 last_active: Instant::now(),
                 requests: 0,
                 stream: None,
-                notifier: notifier.map_err(|_| SessionLimitReached)?,
+                notifier,
             }),
+            lines: hub.lifecycle.open_mcp_session(client, false),
             ended,
         };
         self.pool.insert(slot, Arc::new(session));
@@ -182,9 +193,19 @@ impl CompatSessions {
             .then_some(session)
     }
 
-    /// Ends the session with this id.
+    /// The realms with sessions.
+    pub(super) fn realms(&self) -> Vec<RealmId> {
+        self.pool.realms()
+    }
+
+    /// Ends all sessions of a realm.
+    pub(super) fn end_of_realm(&self, realm: RealmId) {
+        self.pool.end_of_realm(realm);
+    }
+
+    /// Ends the session with this id, because its client does.
     pub(crate) fn end(&self, id: &str) {
-        self.pool.end(id);
+        self.pool.end(id, "its client ended it");
     }
 }
 
@@ -298,7 +319,8 @@ mod tests {
         let sessions = CompatSessions::new(&hub);
         let tokens =
             bridge_auth::Authenticator::new(&[], &hub.config.identity.jwt_settings()).unwrap();
-        let principal = tokens.verify(Some("token-of-a-test-0123456789")).await;
+        let token = Some("token-of-a-test-0123456789");
+        let principal = tokens.verify(token, address()).await;
         (hub, sessions, principal.unwrap())
     }
 

@@ -1,12 +1,14 @@
 //! The settings of the agent that answers queries, and the limits of queries.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
 use http::Uri;
 
+use bridge_edge::credential_file::{CredentialFileError, load_credentials};
 use bridge_settings::{Secret, parse_credential, values};
 
 /// Settings of the agent and of queries.
@@ -35,6 +37,16 @@ pub struct Agent {
         value_parser = parse_credential
     )]
     pub agent_token: Option<Secret>,
+
+    /// File with that credential, instead of `agent_token`. Of several lines, the bridge sends the first,
+    /// and an agent with the same file accepts each.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_TOKEN_FILE",
+        value_name = "PATH",
+        conflicts_with = "agent_token"
+    )]
+    pub agent_token_file: Option<PathBuf>,
 
     /// Timeout for the agent to accept a query, or the end of one.
     #[arg(long, env = "MCP_WEB_AGENT_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration)]
@@ -65,6 +77,20 @@ impl Agent {
     pub(crate) fn is_configured(&self) -> bool {
         self.agent_url.is_some() || self.run_agent
     }
+
+    /// Whether the operator has set a credential for the agent.
+    pub(crate) fn has_credential(&self) -> bool {
+        self.agent_token.is_some() || self.agent_token_file.is_some()
+    }
+
+    /// Loads the credential that the operator has set, if there is one.
+    pub(crate) fn load_credential(&self) -> Result<Option<Secret>, CredentialFileError> {
+        let Some(path) = &self.agent_token_file else {
+            return Ok(self.agent_token.clone());
+        };
+        // The agent accepts the others until the bridge has sent them for the last time.
+        Ok(load_credentials(path)?.into_iter().next())
+    }
 }
 
 impl Default for Agent {
@@ -73,6 +99,7 @@ impl Default for Agent {
             agent_url: None,
             run_agent: false,
             agent_token: None,
+            agent_token_file: None,
             agent_timeout: Duration::from_secs(30),
             agent_silence: Duration::from_secs(45),
             max_queries: 16,

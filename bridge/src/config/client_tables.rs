@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use bridge_settings::values::{parse_count, parse_duration};
-use bridge_settings::{
-    FileTables, LoadedSettings, LocatedError, SettingKind, flag_text, unknown_key_message,
-};
+use bridge_settings::{FileTables, LocatedError, SettingKind, flag_text, unknown_key_message};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
@@ -165,20 +163,15 @@ fn parse_image_edge(text: &str) -> Result<u32, String> {
     u32::try_from(pixels).map_err(|_| format!("allowed are 1 to {}", u32::MAX))
 }
 
-/// Formats the settings and the client profiles as TOML. Secrets are replaced by a comment.
-pub(crate) fn to_toml(loaded: &LoadedSettings<ClientTables>) -> String {
-    let profiles = profiles(loaded);
-    format!("{}{}", loaded.to_toml(), profiles_toml(&profiles))
-}
-
-/// Returns the limits of each AI client.
-pub(crate) fn profiles(loaded: &LoadedSettings<ClientTables>) -> Profiles {
-    let clients = loaded.tables().map(|tables| tables.0.clone());
-    Profiles::new(clients.unwrap_or_default())
+impl ClientTables {
+    /// Returns the limits of each AI client.
+    pub(crate) fn profiles(&self) -> Profiles {
+        Profiles::new(self.0.clone())
+    }
 }
 
 /// The client profiles of the operator, and as comments the built-in ones that follow them.
-fn profiles_toml(profiles: &Profiles) -> String {
+pub(super) fn profiles_toml(profiles: &Profiles) -> String {
     let mut text = String::from("\n# Clients: the first that fits counts\n");
     for client in profiles.configured() {
         let _ = write!(text, "\n{}", profile_table(client));

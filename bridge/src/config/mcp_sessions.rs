@@ -10,8 +10,6 @@ const DEFAULT_MAX_CLIENTS: usize = 64;
 
 const DEFAULT_MAX_SUBSCRIPTIONS: usize = 256;
 
-const DEFAULT_MAX_MCP_SESSIONS: usize = 1_000;
-
 const DEFAULT_MAX_REPLAY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Settings of MCP sessions.
@@ -28,10 +26,9 @@ pub struct McpSessionLimits {
         default_value_t = DEFAULT_MAX_SUBSCRIPTIONS, value_parser = values::parse_count)]
     pub max_subscriptions: usize,
 
-    /// MCP sessions in all. Each costs about 100 KiB.
-    #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N",
-        default_value_t = DEFAULT_MAX_MCP_SESSIONS, value_parser = values::parse_count)]
-    pub max_mcp_sessions: usize,
+    /// MCP sessions in all. Without it, as many as the memory allows: each costs up to 16 KiB.
+    #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N", value_parser = values::parse_count)]
+    pub max_mcp_sessions: Option<usize>,
 
     /// Bytes of answers that are stored for clients whose stream broke, for all MCP sessions
     /// together. One stream can store an eighth of it. Beyond it, the session that stores most loses
@@ -51,7 +48,7 @@ impl Default for McpSessionLimits {
         Self {
             max_clients: DEFAULT_MAX_CLIENTS,
             max_subscriptions: DEFAULT_MAX_SUBSCRIPTIONS,
-            max_mcp_sessions: DEFAULT_MAX_MCP_SESSIONS,
+            max_mcp_sessions: None,
             max_replay_bytes: DEFAULT_MAX_REPLAY_BYTES,
             mcp_session_idle: Duration::from_secs(60 * 60),
         }

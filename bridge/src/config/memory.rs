@@ -2,9 +2,8 @@
 
 use bridge_settings::values;
 use clap::Args;
-use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
-const GIB: u64 = 1024 * 1024 * 1024;
+use super::host::HostResources;
 
 /// The part of the machine's memory that is used if nothing else is set: half of it.
 const DEFAULT_DIVISOR: u64 = 2;
@@ -29,7 +28,7 @@ const CATALOGUE_DIVISOR: usize = 16;
 #[command(next_help_heading = "Memory")]
 pub struct Memory {
     /// Memory that requests, messages, definitions and results may use together, in bytes, at least
-    /// 64 MiB. Without it, half of what the machine or the container has.
+    /// 64 MiB. Without it, half of what the machine has, or its control group.
     #[arg(long, env = "MCP_WEB_MAX_MEMORY_BYTES", value_name = "BYTES", value_parser = parse_memory_bytes)]
     pub max_memory_bytes: Option<usize>,
 }
@@ -52,14 +51,18 @@ pub(super) struct StoredLimits<'a> {
 }
 
 impl Memory {
+    /// Returns the memory that is set, or else the default part of what the host has, in bytes.
+    pub(crate) fn max_bytes(self, host: &HostResources) -> usize {
+        self.max_memory_bytes.unwrap_or_else(|| {
+            let part = host.memory_bytes() / DEFAULT_DIVISOR;
+            let part = usize::try_from(part).unwrap_or(usize::MAX);
+            part.max(MIN_MEMORY_BYTES)
+        })
+    }
+
     /// Divides the memory: lowers the limits of what is stored to their parts of it, and returns
     /// what is left for requests and messages, in bytes.
-    pub(super) fn divide(self, stored: StoredLimits<'_>) -> usize {
-        let max_bytes = self.max_memory_bytes.unwrap_or_else(|| {
-            let available = available_bytes() / DEFAULT_DIVISOR;
-            let available = usize::try_from(available).unwrap_or(usize::MAX);
-            available.max(MIN_MEMORY_BYTES)
-        });
+    pub(super) fn divide(max_bytes: usize, stored: StoredLimits<'_>) -> usize {
         let parts = [
             ("max_unread_bytes", stored.unread, UNREAD_DIVISOR),
             ("max_kept_bytes", stored.kept, KEPT_DIVISOR),
@@ -81,58 +84,60 @@ impl Memory {
     }
 }
 
-/// The memory of the machine, or of the container if that has less, in bytes.
-fn available_bytes() -> u64 {
-    let memory = MemoryRefreshKind::nothing().with_ram();
-    let refreshed = System::new_with_specifics(RefreshKind::nothing().with_memory(memory));
-    // A system that does not report its memory is assumed to have a GiB.
-    let Ok(system) = refreshed else { return GIB };
-    let of_container = system.cgroup_limits().map(|limits| limits.total_memory);
-    let of_container = of_container.filter(|bytes| *bytes > 0);
-    system.total_memory().min(of_container.unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::cgroup::CgroupLimit;
 
     const MIB: usize = 1024 * 1024;
 
     /// Divides a memory of which 256, 128, 64 and 32 MiB are stored. Returns the limits of what is
     /// stored, and the rest.
-    fn divide(max_memory_bytes: Option<usize>) -> ([usize; 4], usize) {
+    fn divide(max_bytes: usize) -> ([usize; 4], usize) {
         let [mut unread, mut kept, mut replay, mut catalogue] =
             [256, 128, 64, 32].map(|mib| mib * MIB);
-        let rest = Memory { max_memory_bytes }.divide(StoredLimits {
+        let stored = StoredLimits {
             unread: &mut unread,
             kept: &mut kept,
             replay: &mut replay,
             catalogue: &mut catalogue,
-        });
+        };
+        let rest = Memory::divide(max_bytes, stored);
         ([unread, kept, replay, catalogue], rest)
     }
 
     #[test]
     fn a_small_memory_lowers_the_limits_of_stored_data() {
-        let (stored, rest) = divide(Some(256 * MIB));
+        let (stored, rest) = divide(256 * MIB);
         assert_eq!(stored, [64, 32, 16, 16].map(|mib| mib * MIB));
         assert_eq!(rest, 128 * MIB);
     }
 
     #[test]
     fn a_large_memory_lowers_nothing() {
-        let (stored, rest) = divide(Some(8192 * MIB));
+        let (stored, rest) = divide(8192 * MIB);
         assert_eq!(stored, [256, 128, 64, 32].map(|mib| mib * MIB));
         assert_eq!(rest, (8192 - 480) * MIB);
     }
 
     #[test]
-    fn without_a_setting_half_of_the_machine_is_divided() {
-        let (stored, rest) = divide(None);
-        let half = usize::try_from(available_bytes() / 2).unwrap();
+    fn without_a_setting_it_is_half_of_what_the_host_has() {
+        let host = |cgroup_mib: Option<u64>| HostResources {
+            machine_bytes: 4096 * MIB as u64,
+            cgroup: cgroup_mib.map(|mib| CgroupLimit {
+                bytes: mib * MIB as u64,
+                file: "memory.max".into(),
+            }),
+            open_files: None,
+        };
+        let default = Memory::default();
+        assert_eq!(default.max_bytes(&host(None)), 2048 * MIB);
+        assert_eq!(default.max_bytes(&host(Some(300))), 150 * MIB);
+        assert_eq!(default.max_bytes(&host(Some(100))), MIN_MEMORY_BYTES);
+        let max_memory_bytes = Some(3000 * MIB);
         assert_eq!(
-            stored.iter().sum::<usize>() + rest,
-            half.max(MIN_MEMORY_BYTES)
+            Memory { max_memory_bytes }.max_bytes(&host(Some(300))),
+            3000 * MIB
         );
     }
 

@@ -1,5 +1,6 @@
-//! The settings of what operators see of a bridge: metrics, and the audit log.
+//! The settings of what operators see of a bridge: metrics, the format of the log, and the audit log.
 
+use bridge_output::LogFormat;
 use bridge_settings::Secret;
 use clap::{Args, ValueEnum};
 
@@ -16,6 +17,15 @@ pub struct Monitoring {
         hide_env_values = true
     )]
     pub metrics_token: Option<Secret>,
+
+    /// Format of the log on stderr: text, or json with one object a line.
+    #[arg(
+        long,
+        env = "MCP_WEB_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "text"
+    )]
+    pub log_format: LogFormat,
 
     /// Whether each call is logged when it ends, with its caller, its target and its outcome.
     #[arg(

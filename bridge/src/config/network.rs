@@ -4,14 +4,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use bridge_edge::host_origin::is_loopback_entry;
-use bridge_edge::{LOOPBACK, TrustedProxy};
+use bridge_edge::{ForwardedHeader, LOOPBACK, TrustedProxy};
 use bridge_settings::values;
 use clap::Args;
 
 /// The address that only programs of this machine can reach, and the port of the bridge.
 const DEFAULT_BIND: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3001);
-
-const DEFAULT_MAX_CONNECTIONS: usize = 20_000;
 
 const DEFAULT_MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 
@@ -46,8 +44,8 @@ pub struct Network {
     )]
     pub allowed_hosts: Vec<String>,
 
-    /// Proxies whose `X-Forwarded-For` or `Forwarded` names the address of their client, under
-    /// which its share of a limit is counted: addresses and networks, such as `10.0.0.0/8`.
+    /// Proxies whose `forwarded_header` names the address of their client, under which its share of
+    /// a limit is counted: addresses and networks, such as `10.0.0.0/8`.
     #[arg(
         long,
         env = "MCP_WEB_TRUSTED_PROXIES",
@@ -56,10 +54,20 @@ pub struct Network {
     )]
     pub trusted_proxies: Vec<TrustedProxy>,
 
-    /// Connections that are open at the same time, including those of pages.
-    #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N",
-        default_value_t = DEFAULT_MAX_CONNECTIONS, value_parser = values::parse_count)]
-    pub max_connections: usize,
+    /// Header in which these proxies name the address of their client: `x-forwarded-for` or
+    /// `forwarded`. The other one is ignored, because a proxy may pass it on as a client sent it.
+    #[arg(
+        long,
+        env = "MCP_WEB_FORWARDED_HEADER",
+        value_name = "HEADER",
+        default_value_t = ForwardedHeader::XForwardedFor
+    )]
+    pub forwarded_header: ForwardedHeader,
+
+    /// Connections that are open at the same time, including those of pages. Without it, as many as
+    /// memory and open files allow.
+    #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N", value_parser = values::parse_count)]
+    pub max_connections: Option<usize>,
 
     /// Largest HTTP request body, in bytes.
     #[arg(long, env = "MCP_WEB_MAX_REQUEST_BYTES", value_name = "BYTES",
@@ -70,7 +78,7 @@ pub struct Network {
 impl Network {
     /// Whether only programs of this machine can connect: the address is a loopback one, and no
     /// proxy may pass on requests under another host name.
-    pub(super) fn is_loopback_only(&self) -> bool {
+    pub(crate) fn is_loopback_only(&self) -> bool {
         let mut hosts = self.allowed_hosts.iter();
         self.bind.ip().is_loopback() && hosts.all(|host| is_loopback_entry(host))
     }
@@ -83,7 +91,8 @@ impl Default for Network {
             allowed_origins: vec![LOOPBACK.to_owned()],
             allowed_hosts: vec![LOOPBACK.to_owned()],
             trusted_proxies: Vec::new(),
-            max_connections: DEFAULT_MAX_CONNECTIONS,
+            forwarded_header: ForwardedHeader::XForwardedFor,
+            max_connections: None,
             max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
         }
     }

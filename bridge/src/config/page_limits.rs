@@ -25,18 +25,19 @@ pub struct PageLimits {
     pub max_definition_bytes: usize,
 
     /// Page sockets that have not authenticated yet. Beyond it, a page is asked to connect again
-    /// later.
-    #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
-    pub max_pending_pages: usize,
+    /// after a second. Without it, half of `max_connections`.
+    #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", value_parser = values::parse_count)]
+    pub max_pending_pages: Option<usize>,
 
     /// Frames per second that one page may send. Above it the bridge reads them later. A page that
     /// reports progress of 256 calls 60 times per second sends 15,360.
     #[arg(long, env = "MCP_WEB_MAX_FRAMES_PER_SECOND", value_name = "N", default_value_t = 20_000, value_parser = values::parse_count)]
     pub max_frames_per_second: usize,
 
-    /// Tokens without any page whose apps' tools stay listed.
-    #[arg(long, env = "MCP_WEB_MAX_CATALOGUES", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
-    pub max_catalogues: usize,
+    /// Tokens without any page whose apps' tools stay listed. Without it, as many as the memory
+    /// allows.
+    #[arg(long, env = "MCP_WEB_MAX_CATALOGUES", value_name = "N", value_parser = values::parse_count)]
+    pub max_catalogues: Option<usize>,
 
     /// Bytes of the definitions of closed apps that stay listed, of all tokens together; one token
     /// has a sixteenth of it.
@@ -58,9 +59,9 @@ impl Default for PageLimits {
             max_sessions: 64,
             max_definitions: 512,
             max_definition_bytes: 1024 * 1024,
-            max_pending_pages: 512,
+            max_pending_pages: None,
             max_frames_per_second: 20_000,
-            max_catalogues: 1_000,
+            max_catalogues: None,
             max_catalogue_bytes: 32 * 1024 * 1024,
         }
     }

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use bridge_settings::values;
 use clap::Args;
 
-const DEFAULT_MAX_REALMS: usize = 1_000;
-
 /// Settings of opaque tokens.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Tokens")]
 pub struct Tokens {
     /// Tokens that are valid, separated by commas. Without any, a page may open a realm with a
@@ -33,10 +31,9 @@ pub struct Tokens {
     pub allow_token_in_url: bool,
 
     /// Tokens that pages can use at the same time, and tokens with which clients can wait for a
-    /// page.
-    #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N",
-        default_value_t = DEFAULT_MAX_REALMS, value_parser = values::parse_count)]
-    pub max_realms: usize,
+    /// page. Without it, as many as memory and connections allow.
+    #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N", value_parser = values::parse_count)]
+    pub max_realms: Option<usize>,
 }
 
 impl Tokens {
@@ -47,17 +44,6 @@ impl Tokens {
             tokens.extend(load_token_file(path)?);
         }
         Ok(tokens)
-    }
-}
-
-impl Default for Tokens {
-    fn default() -> Self {
-        Self {
-            tokens: Vec::new(),
-            token_file: None,
-            allow_token_in_url: false,
-            max_realms: DEFAULT_MAX_REALMS,
-        }
     }
 }
 

@@ -74,10 +74,12 @@ pub(crate) enum CountedEnd {
     Cancelled,
     /// The client gets a failure. A failure that a handler has returned as its result has no code.
     Failed(Option<ErrorCode>),
+    /// The connection of the client was gone before it had taken the answer.
+    Undelivered,
 }
 
 impl CountedEnd {
-    const OUTCOMES: usize = 5;
+    const OUTCOMES: usize = 6;
 
     /// All outcomes, those that have a code without it.
     pub(crate) const ALL: [Self; Self::OUTCOMES] = [
@@ -86,6 +88,7 @@ impl CountedEnd {
         Self::InputRequired,
         Self::Cancelled,
         Self::Failed(None),
+        Self::Undelivered,
     ];
 
     /// The name of the outcome in metrics and logs.
@@ -96,6 +99,7 @@ impl CountedEnd {
             Self::InputRequired => "input_required",
             Self::Cancelled => "cancelled",
             Self::Failed(_) => "failed",
+            Self::Undelivered => "undelivered",
         }
     }
 
@@ -106,6 +110,7 @@ impl CountedEnd {
             Self::InputRequired => 2,
             Self::Cancelled => 3,
             Self::Failed(_) => 4,
+            Self::Undelivered => 5,
         }
     }
 }

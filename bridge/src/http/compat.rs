@@ -9,11 +9,12 @@ use axum::http::request::Parts;
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use bridge_auth::Scope;
+use bridge_auth::{Principal, Scope};
 use bridge_compat::json_rpc::Reply;
 use bridge_edge::ClientAddress;
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -102,7 +103,8 @@ where
     B::Error: Into<axum::BoxError>,
 {
     let token = state.request_token(&parts.headers, parts.uri.query());
-    let caller = service.authenticate(token.as_deref(), address).await;
+    let rules = state.authenticator.generation();
+    let mut caller = service.authenticate(token.as_deref(), address).await;
     let body = match &caller {
         Ok(principal) => {
             let caller = Party::new(address, principal.realm);
@@ -116,6 +118,10 @@ where
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
+    // While the body arrived, the token may have been revoked.
+    if caller.is_ok() && state.authenticator.generation() != rules {
+        caller = service.authenticate(token.as_deref(), address).await;
+    }
     let request = CompatRequest {
         body: &body,
         caller: &caller,
@@ -164,23 +170,24 @@ fn session_not_found() -> Response {
     (StatusCode::NOT_FOUND, Json(error)).into_response()
 }
 
-/// Returns the MCP session that the request may use. On a loopback address no token is needed: the
-/// session id is a secret.
+/// Returns the MCP session that the request may use, and whose token it has. On a loopback address no
+/// token is needed: the session id is a secret.
 async fn find_session(
     state: &AppState,
     service: &CompatService,
     parts: &Parts,
     id: &str,
-) -> Option<Arc<CompatSession>> {
+) -> Option<(Arc<CompatSession>, Option<Principal>)> {
     let token = state.request_token(&parts.headers, parts.uri.query());
     if token.is_none() && state.hub.config.allows_compat_anonymous_access() {
-        return service.sessions.get(None, id);
+        return service.sessions.get(None, id).map(|it| (it, None));
     }
     let address = client_address(&parts.extensions);
     let principal = service.authenticate(token.as_deref(), address).await;
     let principal = principal.ok()?;
     principal.require_scope(Scope::ToolsRead).ok()?;
-    service.sessions.get(Some(principal.realm), id)
+    let session = service.sessions.get(Some(principal.realm), id)?;
+    Some((session, Some(principal)))
 }
 
 /// Serves the event stream of an MCP session.
@@ -190,7 +197,16 @@ async fn serve_events(state: &AppState, service: &CompatService, parts: &Parts) 
         return sse_response(stream::iter([compat::error_event(message)]));
     };
     match find_session(state, service, parts, id).await {
-        Some(session) => sse_response(compat::event_stream(&session, state.stopping.clone())),
+        Some((session, principal)) => {
+            // The token of a query ends with its query, which ends the session.
+            let principal = principal.filter(|principal| principal.query.is_none());
+            let token_end: BoxFuture<'static, ()> = match &principal {
+                Some(principal) => state.token_end(principal),
+                None => Box::pin(std::future::pending::<()>()),
+            };
+            let events = compat::event_stream(&session, state.stopping.clone());
+            sse_response(events.take_until(token_end))
+        }
         None => sse_response(stream::iter([compat::error_event("MCP session not found")])),
     }
 }

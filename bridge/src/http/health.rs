@@ -11,15 +11,24 @@ pub(super) async fn health() -> &'static str {
     "ok"
 }
 
-/// Serves `GET /readyz`: responds with `ready` while the bridge serves, and with 503 while it shuts
-/// down.
-///
-/// New connections are refused as soon as the shutdown begins, so only a connection that was open
-/// before receives the 503.
+/// Serves `GET /readyz`: responds with `ready` while the bridge serves, and with 503 while it drains or
+/// shuts down, or lacks the keys of the only tokens that are valid. While it drains, it still serves what
+/// arrives.
 pub(super) async fn readiness(State(state): State<AppState>) -> Result<&'static str, Problem> {
     if state.hub.is_stopping() {
         let message = "the bridge is shutting down: send requests to another bridge, or retry";
         return Err(Problem::new(ErrorCode::BridgeStopping, message));
+    }
+    if state.hub.is_draining() {
+        let message = "draining: the bridge ends when its calls have ended, send requests to \
+                       another bridge";
+        return Err(Problem::new(ErrorCode::BridgeStopping, message));
+    }
+    if state.authenticator.lacks_keys() {
+        let message = "the keys of signed tokens have not been fetched yet, and no other tokens \
+                       are valid: the log says why, check `jwks_url`";
+        let problem = Problem::new(ErrorCode::AuthenticationUnavailable, message);
+        return Err(problem.uncounted());
     }
     Ok("ready")
 }

@@ -24,7 +24,7 @@ use crate::budget::RefusalRecord;
 use crate::compat::CompatService;
 use crate::mcp::{self, McpService};
 use crate::web::public_url::with_path;
-use crate::web::{AppState, ProtectedResource, guard};
+use crate::web::{AppState, HttpRequestIds, REQUEST_ID, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.
 pub(crate) struct RequestHandler {
@@ -32,6 +32,7 @@ pub(crate) struct RequestHandler {
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
     router: Router,
+    request_ids: HttpRequestIds,
 }
 
 /// A route that is served without the router.
@@ -55,11 +56,30 @@ impl RequestHandler {
             mcp,
             compat,
             router,
+            request_ids: HttpRequestIds::new(),
         }
     }
 
-    /// Responds to a request from this address.
-    pub(crate) async fn handle<B>(&self, mut request: Request<B>, peer: IpAddr) -> Response
+    /// Responds to a request from this address, with the id of the request in a header.
+    pub(crate) async fn handle<B>(&self, request: Request<B>, peer: IpAddr) -> Response
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let trusted = &self.state.trusted_proxies;
+        let id = self
+            .request_ids
+            .of_request(peer, request.headers(), &trusted.load());
+        let header = id.to_header();
+        let mut response = id.scope(self.respond(request, peer)).await;
+        // The responses of mcp-web 0.1 have no such header.
+        if self.compat.is_none() {
+            response.headers_mut().insert(REQUEST_ID, header);
+        }
+        response
+    }
+
+    async fn respond<B>(&self, mut request: Request<B>, peer: IpAddr) -> Response
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
@@ -74,8 +94,12 @@ impl RequestHandler {
         if request.uri().path() == "/mcp/" {
             *request.uri_mut() = with_path(request.uri(), "/mcp");
         }
-        let trusted_proxies = &self.state.hub.config.network.trusted_proxies;
-        let address = ClientAddress::from_request(peer, request.headers(), trusted_proxies);
+        let address = ClientAddress::from_request(
+            peer,
+            request.headers(),
+            &self.state.trusted_proxies.load(),
+            self.state.hub.config.network.forwarded_header,
+        );
         let route = route_name(request.uri().path());
         let mut response = match self.fast_route(&request) {
             Some(route) => self.handle_fast(route, request, address).await,
@@ -83,7 +107,7 @@ impl RequestHandler {
             None => Box::pin(self.handle_with_router(request.map(Body::new), address)).await,
         };
         if let Some(metadata_url) = metadata_url {
-            ProtectedResource::complete_challenge(&metadata_url, &mut response);
+            resource.complete_challenge(&metadata_url, &mut response);
         }
         if let Some(refusal) = response.extensions_mut().remove::<RefusalRecord>() {
             let RefusalRecord { kind, reason } = refusal;

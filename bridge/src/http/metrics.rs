@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_auth::{AuthError, bearer_token};
@@ -14,6 +15,7 @@ use bridge_edge::connections::ConnectionLimits;
 use bridge_protocol::ErrorCode;
 use http::header::CONTENT_TYPE;
 
+use super::{compat, rest};
 use crate::compat::CompatService;
 use crate::mcp::McpService;
 use crate::web::{AppState, Problem, client_address};
@@ -22,35 +24,49 @@ use bridge_metrics::BridgeMetrics;
 /// The state of the route.
 struct MetricsRoute {
     state: AppState,
-    /// The hash of `metrics_token`. A comparison of hashes takes no time that depends on how much of
-    /// a token is right.
-    token: TokenHash,
     metrics: BridgeMetrics,
+    compat: Option<Arc<CompatService>>,
 }
 
-/// Returns the route, or no routes if `metrics_token` is not set.
+/// Returns the route. A reload can set `metrics_token` later, so the route exists also without it.
 pub(super) fn routes(
     state: &AppState,
     mcp: &McpService,
-    compat: Option<&Arc<CompatService>>,
+    compat_service: Option<&Arc<CompatService>>,
     connections: &ConnectionLimits,
 ) -> Router {
-    let Some(token) = &state.hub.config.monitoring.metrics_token else {
-        return Router::new();
-    };
-    let route = MetricsRoute {
+    let route = Arc::new(MetricsRoute {
         state: state.clone(),
-        token: TokenHash::from_token(token.expose()),
         metrics: BridgeMetrics::new(
             state.clone(),
             mcp.clone(),
-            compat.cloned(),
+            compat_service.cloned(),
             connections.clone(),
         ),
-    };
+        compat: compat_service.cloned(),
+    });
+    let only_with_token = from_fn_with_state(Arc::clone(&route), only_with_token);
     Router::new()
-        .route("/metrics", get(metrics_text))
-        .with_state(Arc::new(route))
+        .route("/metrics", get(metrics_text).layer(only_with_token))
+        .with_state(route)
+}
+
+/// Responds as if the route did not exist while `metrics_token` is not set.
+async fn only_with_token(
+    State(route): State<Arc<MetricsRoute>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if route.state.metrics_token.load().is_some() {
+        return next.run(request).await;
+    }
+    match &route.compat {
+        Some(service) => {
+            let (state, service) = (route.state.clone(), Arc::clone(service));
+            compat::endpoint(state, service, request).await
+        }
+        None => rest::not_found(request.uri()).into_response(),
+    }
 }
 
 /// Serves `GET /metrics` in the text format of OpenMetrics.
@@ -61,7 +77,7 @@ async fn metrics_text(
     let headers = request.headers();
     let token = bearer_token(headers, None, false);
     match token.as_deref().map(TokenHash::from_token) {
-        Some(token) if token == route.token => {
+        Some(token) if route.state.metrics_token.load().as_deref() == Some(&token) => {
             let content_type = [(CONTENT_TYPE, bridge_metrics::CONTENT_TYPE)];
             Ok((content_type, route.metrics.encode()).into_response())
         }

@@ -29,7 +29,7 @@ use serde::Deserialize;
 
 use crate::budget::{PageParty, RefusalRecord};
 use crate::hub::OutboxReceiver;
-use crate::web::{AppState, Parameters, Problem};
+use crate::web::{AppState, Parameters, Problem, in_current_request};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
@@ -37,7 +37,7 @@ use handshake::{HandshakeContext, HandshakeError, accept, authenticate};
 use page_protocol::PageProtocol;
 use page_session::PageSession;
 use socket::{
-    PageSocket, authenticated_limits, close, silent_page_evicted, too_many_pending_pages,
+    PageSocket, SILENT_PAGE_EVICTED, authenticated_limits, close, too_many_pending_pages,
     unauthenticated_limits,
 };
 
@@ -84,7 +84,8 @@ pub(super) async fn upgrade(
         session,
         party,
     });
-    tokio::spawn(sockets.track_future(run(connection, context)));
+    let run = in_current_request(run(connection, context));
+    tokio::spawn(sockets.track_future(run));
     response
 }
 
@@ -170,12 +171,17 @@ async fn open_connection(
         .try_acquire(&context.party)
     {
         // The permit is released when the handshake ends.
-        Some(permit) => tokio::select! {
+        Ok(permit) => tokio::select! {
             biased;
             accepted = accept(context, &mut socket, &permit) => accepted,
-            () = permit.evicted() => Err(HandshakeError::too_many_pending(silent_page_evicted())),
+            () = permit.evicted() => {
+                Err(HandshakeError::too_many_pending(SILENT_PAGE_EVICTED.to_owned()))
+            }
         },
-        None => Err(HandshakeError::too_many_pending(too_many_pending_pages())),
+        Err(used) => {
+            let reason = too_many_pending_pages(used, &context.party);
+            Err(HandshakeError::too_many_pending(reason))
+        }
     };
     match accepted {
         Ok((page, outbox)) => {

@@ -25,7 +25,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::agent_queries::{AgentReport, foreign_calls};
-use crate::budget::{Party, RefusalKind};
+use crate::budget::Party;
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, PathSegment, Problem, client_address};
 
@@ -235,17 +235,18 @@ impl AppState {
         let own = match token.as_deref() {
             None => true,
             Some(token) => {
-                let verified = self.authenticator.verify(Some(token)).await;
-                if let Err(error) = &verified {
-                    let address = client_address(&parts.extensions);
-                    self.hub.budgets.auth_failures.record(address, error);
-                    let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
-                    self.hub
-                        .budgets
-                        .refusals
-                        .record(kind, address, "/query", reason);
+                let address = client_address(&parts.extensions);
+                match self.authenticator.verify(Some(token), address).await {
+                    Ok(principal) => principal.realm == realm,
+                    Err(error) if error.retry_after().is_some() => {
+                        return Err(ReportError::Problem(error.into()));
+                    }
+                    Err(error) => {
+                        let budgets = &self.hub.budgets;
+                        budgets.record_refused_token(address, "/query", &error);
+                        false
+                    }
                 }
-                verified.is_ok_and(|principal| principal.realm == realm)
             }
         };
         own.then_some(realm).ok_or_else(not_found)

@@ -8,6 +8,7 @@ use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bridge_auth::{RealmId, Scope};
+use bridge_edge::ClientAddress;
 use bridge_mcp_results::segments::EncodedBody;
 use bridge_protocol::{ErrorCode, Kind};
 use bridge_realm::definition::SharedDefinition;
@@ -20,11 +21,11 @@ use tower::ServiceExt;
 
 use super::page_socket;
 use crate::budget::{AnswerBody, AnswerLease, WorkOrder};
-use crate::calls;
 use crate::calls::builtin_tools;
+use crate::calls::{self, CallRecord};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::web::{AppState, Problem, guard};
+use crate::web::{AppState, Problem, client_address, guard};
 
 /// Serves `GET /sessions`: the pages of the token, or the page of a query with the tools that the
 /// query may call.
@@ -48,25 +49,27 @@ pub(super) async fn tools(
     parts: Parts,
 ) -> Result<Response, Problem> {
     let principal = state.authorize(&parts, Scope::ToolsRead).await?;
+    let address = client_address(&parts.extensions);
     if let Some(lifetime) = state.agent_queries.lifetime_for(&principal) {
         calls::wait_for_query_page(&state.hub, &principal, &lifetime).await;
     }
     if let Some(query) = &principal.query {
         let tools = calls::tools_for_query(&state.hub, principal.realm, query);
-        return tool_list_response(&state.hub, principal.realm, &[], tools).await;
+        return tool_list_response(&state.hub, (principal.realm, address), &[], tools).await;
     }
     let realm = principal.realm;
     let pages = state
         .hub
         .with_realm(realm, |realm| realm.published(Kind::Tool))
         .unwrap_or_default();
-    tool_list_response(&state.hub, realm, &builtin_tools::DEFINITIONS, pages).await
+    let builtin = &builtin_tools::DEFINITIONS;
+    tool_list_response(&state.hub, (realm, address), builtin, pages).await
 }
 
-/// Returns the response with a list of tools.
+/// Returns the response with a list of tools for a client of this realm with this address.
 async fn tool_list_response(
     hub: &Hub,
-    realm: RealmId,
+    (realm, address): (RealmId, ClientAddress),
     builtin: &'static [Map<String, Value>],
     pages: Vec<SharedDefinition>,
 ) -> Result<Response, Problem> {
@@ -83,13 +86,18 @@ async fn tool_list_response(
     let order = WorkOrder::for_definitions(realm, bytes);
     let encoded = hub.run_work_unless_small(order, encode).await;
     let body = EncodedBody::from(encoded.map_err(CallFailure::from)?.into_bytes());
-    let lease = hub.lease_answer(realm, body.encoded_len())?;
-    Ok(json_body(body, lease))
+    let lease = hub.lease_answer(realm, address, body.encoded_len())?;
+    Ok(json_body(body, lease, None))
 }
 
-/// Returns a response with this JSON.
-pub(super) fn json_body(body: EncodedBody, lease: Option<AnswerLease>) -> Response {
-    let mut response = Response::new(axum::body::Body::new(AnswerBody::new(body, lease)));
+/// Returns a response with this JSON, with whose delivery the record of a call ends.
+pub(super) fn json_body(
+    body: EncodedBody,
+    lease: Option<AnswerLease>,
+    record: Option<CallRecord>,
+) -> Response {
+    let body = AnswerBody::new(body, lease, record);
+    let mut response = Response::new(axum::body::Body::new(body));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response

@@ -14,6 +14,7 @@ use bridge_edge::ClientAddress;
 use bridge_protocol::{
     CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, SessionId,
 };
+use bridge_traces::RemoteContext;
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http_body::Body;
@@ -22,9 +23,9 @@ use serde_json::value::RawValue;
 
 use self::outcome::{complete, encode};
 use super::rest::json_body;
-use crate::budget::Party;
-use crate::calls::{self, Arguments, CallRequest};
-use crate::mcp::accepts_only_events;
+use crate::budget::{Delivery, Party};
+use crate::calls::{self, Arguments, CallRequest, Recorded, RequestTrace};
+use crate::mcp::{EncodedResponse, accepts_only_events};
 use crate::web::body::read_to_end_limited;
 use crate::web::{AppState, Problem, client_address};
 
@@ -72,13 +73,23 @@ where
     if accepts_only_events(&parts.headers) == Some(true) {
         return events::serve(&state.hub, request, body).await;
     }
-    let realm = request.caller.realm;
-    let response = match complete(calls::call_tool(&state.hub, request).await) {
+    let party = (request.caller.realm, address);
+    let Recorded { outcome, record } = calls::call_tool(&state.hub, request).await;
+    let response = match complete(outcome) {
         Ok(result) => {
-            let response = encode(&state.hub, realm, result, [b"{", b"}"]).await;
-            json_body(response.json, response.lease)
+            let response = encode(&state.hub, party, result, [b"{", b"}"]).await;
+            let EncodedResponse {
+                json,
+                lease,
+                record,
+                ..
+            } = response.recorded(record);
+            json_body(json, lease, record)
         }
-        Err(problem) => problem.into_response(),
+        Err(problem) => {
+            record.delivered();
+            problem.into_response()
+        }
     };
     drop(body);
     response
@@ -94,10 +105,12 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
+    let rules = state.authenticator.generation();
     let principal = state.authenticate(parts, address).await?;
     principal.require_scope(Scope::ToolsCall)?;
     let caller = Party::new(address, principal.realm);
     let (body, scan_turn) = read_to_end_limited(state, body, caller).await?;
+    state.check_again(parts, address, rules).await?;
     // serde would read the fields of an array by their order.
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(malformed_call("it is an array"));
@@ -129,6 +142,11 @@ where
         caller: calls::CallOptions {
             query_lifetime: state.agent_queries.lifetime_for(&principal),
             session: parsed.session_id,
+            trace: RequestTrace::new(
+                state.hub.traces(),
+                || RemoteContext::from_headers(&parts.headers),
+                None,
+            ),
             call_context: CallContext {
                 client: client.map(Arc::new),
                 caller: Some(principal.caller(CallerTransport::Http)),

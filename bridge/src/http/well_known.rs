@@ -41,7 +41,8 @@ pub(super) async fn metadata(
     // Clients that find no metadata here know that there is no OAuth.
     metadata.map(Json).ok_or_else(|| {
         let message = match state.protected_resource.authorization_servers() {
-            [] => "this bridge has no authorization server: send the token of the page".to_owned(),
+            [] => "this bridge has no authorization server: send a token of the page's user"
+                .to_owned(),
             _ => format!("there is no such resource: the metadata is at {METADATA_PATH}/mcp"),
         };
         Problem::new(ErrorCode::UnknownMethod, message)
@@ -55,7 +56,7 @@ pub(super) async fn not_found(State(state): State<AppState>, uri: Uri) -> Respon
         return rest::not_found(&uri).into_response();
     }
     let message = match state.protected_resource.authorization_servers() {
-        [] => "this server has no login: give the client the token of the page, so that it sends \
+        [] => "this server has no login: give the client a token of the page's user, so that it sends \
                `Authorization: Bearer …`"
             .to_owned(),
         servers => format!(

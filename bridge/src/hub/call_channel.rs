@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::SystemTime;
 
 use bridge_realm::realm::{CallFailure, CallOutcome, CallerEvent};
 
@@ -26,6 +27,8 @@ pub(super) struct CallSender(Arc<Mutex<State>>);
 pub(crate) enum CallerMessage {
     /// The call has ended. Only events from before its end may follow.
     Ended(CallOutcome),
+    /// The page has acknowledged the call, whose trace is recorded, at this time.
+    Received(SystemTime),
     /// The page has sent requests to the client: see [`Hub::take_client_requests`](super::Hub) and
     /// [`Hub::park_call`](super::Hub).
     ClientRequested,
@@ -44,6 +47,7 @@ struct State {
     outcome: Option<CallOutcome>,
     /// The hub has dropped its end.
     closed: bool,
+    received: Option<SystemTime>,
     client_requested: bool,
     client_requests_ended: bool,
     validation_requested: bool,
@@ -69,6 +73,11 @@ impl CallSender {
                 state.events.push_back(event);
             }
         });
+    }
+
+    /// Notifies the caller that the page has acknowledged the call.
+    pub(super) fn report_receipt(&self) {
+        self.update(|state| state.received = Some(SystemTime::now()));
     }
 
     /// Notifies the caller that the page has sent requests to the client.
@@ -113,7 +122,7 @@ impl Drop for CallSender {
 }
 
 impl CallReceiver {
-    /// Receives the next message, with the outcome before any other. Progress and logs are received
+    /// Receives the next message, with the receipt and the outcome before any other. Progress and logs are received
     /// only if `events` is set. No message is lost when the future is dropped.
     pub(crate) async fn recv(&mut self, events: bool) -> CallerMessage {
         poll_fn(|context| self.poll_recv(context, events)).await
@@ -121,6 +130,9 @@ impl CallReceiver {
 
     fn poll_recv(&mut self, context: &mut Context<'_>, events: bool) -> Poll<CallerMessage> {
         let mut state = lock(&self.0);
+        if let Some(time) = state.received.take() {
+            return Poll::Ready(CallerMessage::Received(time));
+        }
         if let Some(ending) = state.outcome.take() {
             return Poll::Ready(CallerMessage::Ended(ending));
         }

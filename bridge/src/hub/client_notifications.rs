@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bridge_protocol::Kind;
 use indexmap::IndexSet;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 /// The maximum number of changes of the tool list that are counted for a client that does not read.
 /// Only clients that receive one notification for each change need their number.
@@ -44,6 +45,7 @@ impl PendingNotifications {
 pub(crate) struct NotificationQueue {
     pending: Mutex<PendingNotifications>,
     ready: Notify,
+    closed: CancellationToken,
 }
 
 impl NotificationQueue {
@@ -57,6 +59,16 @@ impl NotificationQueue {
             }
             ready.await;
         }
+    }
+
+    /// Completes when the realm of the client is closed.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// Records that the realm of the client is closed.
+    pub(super) fn close(&self) {
+        self.closed.cancel();
     }
 
     /// Records that the list of a kind has changed.

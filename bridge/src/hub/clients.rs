@@ -20,7 +20,7 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// When the limit of clients of this token is reached.
+    /// When the limit of clients of this token is reached, or when its principal is denied.
     pub(crate) fn client_connected(
         &self,
         realm: RealmId,
@@ -31,6 +31,7 @@ impl Hub {
         client.id = id.0;
         let party = PageParty::new(address, None);
         self.apply_or_create(realm, RealmClass::Clients, &party, |entry, _| {
+            self.check_not_denied(realm)?;
             let effects = entry.realm.client_connected(id, client)?;
             let queue = Arc::new(NotificationQueue::default());
             entry.notification_queues.insert(id, Arc::clone(&queue));

@@ -26,8 +26,8 @@ impl Hub {
         self.budgets.memory.lease(self.party(realm))
     }
 
-    /// Acquires a lease on the bytes of an answer to a client of this realm, until the client has
-    /// read them. Returns `None` for an answer that is too small to be counted.
+    /// Acquires a lease on the bytes of an answer to a client of this realm with this address, until
+    /// the client has read them. Returns `None` for an answer that is too small to be counted.
     ///
     /// # Errors
     ///
@@ -35,19 +35,19 @@ impl Hub {
     pub(crate) fn lease_answer(
         &self,
         realm: RealmId,
+        address: ClientAddress,
         bytes: usize,
     ) -> Result<Option<AnswerLease>, CallFailure> {
         if !UnreadAnswers::counts(bytes) {
             return Ok(None);
         }
         let party = self.party(realm);
-        let address = party.address;
+        let page = Some(party.address);
         let lease = self.budgets.unread_answers.acquire(party, bytes);
         lease.map(Some).inspect_err(|failure| {
             let (kind, reason) = (RefusalKind::MaxUnreadBytes, &failure.message);
-            self.budgets
-                .refusals
-                .record(kind, address, "answer", reason);
+            let refusals = &self.budgets.refusals;
+            refusals.record_for_page(kind, address, page, "answer", reason);
         })
     }
 

@@ -171,7 +171,8 @@ impl Hub {
             && entry.permit.class() == class
         {
             if class == RealmClass::Pages {
-                tracing::info!(realm = ?id, "a realm made room for one of another party");
+                // The lines about its pages have a limit.
+                tracing::debug!(realm = ?id, "a realm made room for one of another party");
                 let effects = entry.realm.evicted(self.now());
                 self.apply_effects(id, &mut entry, effects);
             } else {
@@ -189,8 +190,7 @@ impl Hub {
         Refusal {
             code: ErrorCode::RealmLimitExceeded,
             message: format!(
-                "pages of {} tokens are connected, which is the limit, and {} of the tokens are \
-                 used from {}: close other apps, or raise `max_realms`",
+                "{} tokens have pages, {} of them from {}: raise `max_realms`",
                 used.capacity, used.by_address, party.address
             ),
         }

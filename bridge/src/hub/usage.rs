@@ -1,11 +1,13 @@
 //! The current usage of a bridge, for `GET /metrics`.
 
 use super::Hub;
+use crate::budget::RealmClass;
 
 /// How much of each thing there is, and how many bytes the pools contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HubUsage {
-    pub(crate) realms: usize,
+    /// Realms of each [`RealmClass`].
+    pub(crate) realms: [usize; RealmClass::ALL.len()],
     /// Sessions whose page is connected.
     pub(crate) connected_sessions: usize,
     /// Sessions that wait for their page to reconnect.
@@ -46,14 +48,13 @@ impl Hub {
             catalogue_bytes: self.budgets.catalogues.used_bytes(),
             ..HubUsage::default()
         };
-        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
-        for id in realms {
+        for id in self.find_realms(|_| true) {
             let Some(entry) = self.realms.get(&id) else {
                 continue;
             };
             let realm = &entry.realm;
             let connected = realm.connected_session_count();
-            usage.realms += 1;
+            usage.realms[entry.permit.class() as usize] += 1;
             usage.connected_sessions += connected;
             usage.away_sessions += realm.session_count() - connected;
             usage.authenticated_sockets += entry.outboxes.len();

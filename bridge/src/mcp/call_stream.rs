@@ -9,6 +9,7 @@ use super::call_client::MessageBuffer;
 use super::json_rpc_response::EncodedResponse;
 use super::session::CallGuard;
 use crate::hub::Hub;
+use crate::web::in_current_request;
 
 /// The next item of a call.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl CallStream {
         guard: Option<CallGuard>,
     ) -> Self {
         Self {
-            call: Box::pin(call),
+            call: Box::pin(in_current_request(call)),
             messages,
             guard,
             response: None,

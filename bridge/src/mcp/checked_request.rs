@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
 use bridge_protocol::{LogLevel, SessionId};
+use bridge_traces::RemoteContext;
 use http::HeaderMap;
 use rmcp::ErrorData;
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
@@ -29,8 +30,12 @@ use super::rmcp_conversions;
 use super::service::McpService;
 use super::session::McpSession;
 use super::session_choice::{SESSION_NOT_STRING_MESSAGE, SESSION_PIN_HEADER, SessionChoice};
-use crate::calls;
+use crate::calls::{self, RequestTrace};
 use crate::web::Problem;
+
+/// The maximum size of the JSON of each member of `_meta` that describes a trace. The longest valid one
+/// is a baggage of 8,192 bytes.
+const MAX_TRACE_JSON_BYTES: usize = 16 * 1024;
 
 /// A request that has passed the checks.
 pub(super) struct CheckedRequest<'a> {
@@ -135,7 +140,25 @@ impl<'a> CheckedRequest<'a> {
             log_level: self.log_level,
             pages_awaited_until: self.pages_awaited_until,
             max_event_bytes: self.reader().max_event_bytes(),
+            trace: RequestTrace::new(
+                self.mcp.state.hub.traces(),
+                || self.remote_context(),
+                Some(self.id),
+            ),
         })
+    }
+
+    /// Returns the trace of the client: that of the request, or of its transport.
+    fn remote_context(&self) -> Option<RemoteContext> {
+        let meta = &self.params.meta;
+        let [traceparent, tracestate, baggage] =
+            [meta.traceparent, meta.tracestate, meta.baggage].map(trace_text);
+        let context = RemoteContext::parse(
+            traceparent.as_deref(),
+            tracestate.as_deref(),
+            baggage.as_deref(),
+        );
+        context.or_else(|| RemoteContext::from_headers(self.headers))
     }
 
     /// Returns the reader of the response.
@@ -282,6 +305,12 @@ pub(super) fn decode_header(value: &str) -> Option<Cow<'_, str>> {
     };
     let bytes = BASE64_STANDARD.decode(encoded).ok()?;
     Some(String::from_utf8(bytes).ok()?.into())
+}
+
+/// Returns a text of a trace. One that is too long is ignored, like one of another form.
+fn trace_text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let short = raw.filter(|raw| raw.get().len() <= MAX_TRACE_JSON_BYTES);
+    short.and_then(json_string)
 }
 
 fn parse_log_level(raw: &RawValue) -> Option<LogLevel> {

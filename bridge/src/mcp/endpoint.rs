@@ -14,24 +14,24 @@ use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
 use bridge_schema::value_count::{self, MAX_VALUES};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use futures_util::future::BoxFuture;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
-use tokio::time::Instant;
+use serde_json::Value;
 
 use super::accept_header::{accepts_events, accepts_only_events};
 use super::checked_request::{CheckedRequest, Refused, find_session, session_id};
 use super::client_questions::Answer;
 use super::headers::{LAST_EVENT_ID, SESSION_ID, session_id_header};
 use super::http_response::{
-    self, single_response, sse_response, until_expiry, until_stopped, with_guard,
+    self, single_response, sse_response, until_stopped, until_token_end, with_guard,
 };
 use super::json_rpc_message::{Message, json_string, request_key};
-use super::json_rpc_response::EncodedResponse;
+use super::json_rpc_response::{EncodedResponse, error_without_id, with_request_id};
 use super::protocol_version::{reconcile, unknown_version};
 use super::request_kind::RequestKind;
 use super::rmcp_rejection::with_json_body;
@@ -64,6 +64,7 @@ where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
+    let rules = mcp.state.authenticator.generation();
     let principal = match mcp.state.authenticate(&parts, address).await {
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
@@ -74,7 +75,11 @@ where
         Some(session.begin_activity())
     };
     let caller = Party::new(address, principal.realm);
-    match read_to_end_in_session(&mcp.state, body, caller, begin_activity).await {
+    let body = read_to_end_in_session(&mcp.state, body, caller, begin_activity).await;
+    if let Err(problem) = mcp.state.check_again(&parts, address, rules).await {
+        return problem.into_response();
+    }
+    match body {
         Ok(body) => route(mcp, parts, body, principal, address).await,
         Err(problem) => problem.into_response(),
     }
@@ -111,12 +116,9 @@ async fn route(
         Ok(Served::Response(response)) => response,
         Err(rejection) => *rejection,
         // rmcp's future is large, so it is boxed and created only where it is needed.
-        Ok(Served::ByRmcp {
-            session,
-            expires_at,
-        }) => {
+        Ok(Served::ByRmcp { session, token_end }) => {
             let served = serve_with_rmcp(mcp, parts, body, principal, address, session);
-            until_expiry(Box::pin(served).await, expires_at)
+            until_token_end(Box::pin(served).await, token_end)
         }
     };
     match request_guard {
@@ -131,15 +133,15 @@ enum Served {
     /// With rmcp, in this session if it belongs to one.
     ByRmcp {
         session: Option<Arc<McpSession>>,
-        /// When the response ends, if it is a stream that may outlive the access token.
-        expires_at: Option<Instant>,
+        /// Ends the response, if it is a stream that may outlive the access token.
+        token_end: Option<BoxFuture<'static, ()>>,
     },
 }
 
 impl Served {
     const BY_RMCP: Self = Self::ByRmcp {
         session: None,
-        expires_at: None,
+        token_end: None,
     };
 
     /// A request to a session, or one that rmcp refuses.
@@ -267,10 +269,9 @@ async fn serve_post(
         }
         _ => {
             let is_long_lived = method == "subscriptions/listen";
-            let expires_at = principal.expires_at().filter(|_| is_long_lived);
             return Ok(Served::ByRmcp {
                 session: request.session,
-                expires_at,
+                token_end: is_long_lived.then(|| mcp.state.token_end(principal)),
             });
         }
     };
@@ -326,7 +327,7 @@ fn serve_get(
     if let (Some(last_event_id), Ok(session)) = (last_event_id, &session)
         && !standalone_stream::is_event_id(session, last_event_id)
     {
-        match lease_replay(mcp, session, last_event_id) {
+        match lease_replay(mcp, session, address, last_event_id) {
             Ok(leased) => lease = leased,
             Err(rejection) => return Served::Response(*rejection),
         }
@@ -344,10 +345,14 @@ fn serve_get(
             let response = http_response::resumed(event_log, last_event_id, lease);
             with_guard(response, session.begin_activity())
         }
-        None => sse_response(standalone_stream::open(&session, last_event_id)),
+        None => {
+            let log = &mcp.state.hub.lifecycle;
+            sse_response(standalone_stream::open(&session, last_event_id, log))
+        }
     };
     let response = until_stopped(response, &mcp.state.stopping);
-    Served::Response(until_expiry(response, principal.expires_at()))
+    let token_end = mcp.state.token_end(principal);
+    Served::Response(until_token_end(response, Some(token_end)))
 }
 
 /// Ends a session, which may be one that could be restored.
@@ -360,7 +365,7 @@ fn serve_delete(mcp: &McpService, headers: &HeaderMap, principal: &Principal) ->
     let could_be_restored = mcp.session_ids.end(principal.realm, id);
     let session = mcp.sessions.get(principal.realm, id);
     if let Some(session) = &session {
-        mcp.sessions.end(session);
+        mcp.sessions.end(session, "its client ended it");
     }
     if could_be_restored || session.is_some() {
         return StatusCode::NO_CONTENT.into();
@@ -415,22 +420,28 @@ async fn serve_with_rmcp(
     if is_stream {
         return response.map(|body| Body::new(with_escaped_separators(body)));
     }
-    let (head, body) = response.into_parts();
-    let json = match body.collect().await {
+    let (mut head, body) = response.into_parts();
+    let body = match body.collect().await {
         Ok(body) => body.to_bytes(),
         Err(never) => match never {},
     };
     let is_json = head.headers.contains_key(CONTENT_TYPE);
+    let body = if is_json {
+        head.headers.remove(CONTENT_LENGTH);
+        with_request_id(body)
+    } else {
+        body.into()
+    };
     // A client with a session reads 404 as the end of the session, not as an unknown method.
     if head.status == StatusCode::OK || has_session && is_json {
         let lease = large_body.lease();
-        let response = EncodedResponse::new(StatusCode::OK, Vec::from(json));
+        let response = EncodedResponse::new(StatusCode::OK, body);
         return single_response(
             EncodedResponse { lease, ..response },
             events_only == Some(true),
         );
     }
-    with_json_body(Response::from_parts(head, Body::from(json))).await
+    with_json_body(Response::from_parts(head, Body::from(body))).await
 }
 
 /// Acquires a lease on what a resumed stream of a call starts with, if it is much. Otherwise a client
@@ -442,6 +453,7 @@ async fn serve_with_rmcp(
 fn lease_replay(
     mcp: &McpService,
     session: &McpSession,
+    address: ClientAddress,
     last_event_id: &str,
 ) -> Result<Option<AnswerLease>, Box<Response>> {
     let bytes = mcp.sessions.event_log().bytes_after(session, last_event_id);
@@ -451,7 +463,7 @@ fn lease_replay(
         let problem = Problem::new(ErrorCode::HandleNotFound, message);
         rejected((StatusCode::METHOD_NOT_ALLOWED, problem))
     })?;
-    let lease = mcp.state.hub.lease_answer(session.realm(), bytes);
+    let lease = mcp.state.hub.lease_answer(session.realm(), address, bytes);
     lease.map_err(|failure| rejected(Problem::from(failure)))
 }
 
@@ -505,8 +517,7 @@ impl InvalidMessage {
             }
             InvalidMessage::InvalidRequest(message) => (INVALID_REQUEST, message.into_owned()),
         };
-        let error = json!({ "code": code, "message": message });
-        Json(json!({ "jsonrpc": "2.0", "id": null, "error": error }))
+        Json(error_without_id(code, &message))
     }
 }
 

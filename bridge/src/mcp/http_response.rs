@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, Stream, StreamExt};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -21,7 +22,8 @@ use super::event_json::EventJson;
 use super::event_log::{EventLog, StoredEvent};
 use super::json_rpc_response::EncodedResponse;
 use super::session::{CallGuard, McpSession};
-use crate::budget::{AnswerBody, AnswerLease};
+use crate::budget::{AnswerBody, AnswerLease, Delivery};
+use crate::calls::CallRecord;
 use crate::hub::Hub;
 
 /// rmcp's clients read no longer body. The longest event that they read is configurable, so longer
@@ -78,8 +80,10 @@ pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> R
         status,
         json,
         lease,
+        record,
+        ..
     } = response;
-    let mut response = Response::new(Body::new(AnswerBody::new(json, lease)));
+    let mut response = Response::new(Body::new(AnswerBody::new(json, lease, record)));
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
@@ -88,10 +92,27 @@ pub(super) fn single_response(response: EncodedResponse, events_only: bool) -> R
 
 /// Returns the response of a call that has ended already, as a stream with one event.
 pub(super) fn single_event(response: EncodedResponse) -> Response {
-    let json = EventJson::new(response.json.into_vec());
-    let event = encode_event(None, json, response.lease.as_ref());
-    let chunks = event.map(Ok::<_, Infallible>);
-    event_stream_response(Body::from_stream(stream::iter(chunks)))
+    let EncodedResponse {
+        json,
+        lease,
+        record,
+        ..
+    } = response;
+    let json = EventJson::new(json.into_vec());
+    let [head, json, end] = encode_event(None, json, lease.as_ref());
+    let end = async move {
+        deliver(record);
+        end
+    };
+    let chunks = stream::iter([head, json]).chain(stream::once(end));
+    event_stream_response(Body::from_stream(chunks.map(Ok::<_, Infallible>)))
+}
+
+/// Ends the record of a call whose response the connection has taken.
+fn deliver(record: Option<CallRecord>) {
+    if let Some(record) = record {
+        record.delivered();
+    }
 }
 
 /// Returns a stream without events, for a call that the client has cancelled.
@@ -103,15 +124,19 @@ pub(super) fn empty() -> Response {
 pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
     let first = first.map(|first| encode_event(None, EventJson::new(first), None));
     let first = stream::iter(first);
-    let rest = stream::unfold(Some(call), |call| async move {
+    // After the response, the record of the call is left until the connection asks for more.
+    let rest = stream::unfold((Some(call), None), |(call, record)| async move {
+        deliver(record);
         let mut call = call?;
-        let (json, lease, call) = match call.next().await {
-            CallStreamItem::Message(json) => (json, None, Some(call)),
-            CallStreamItem::Response(answer) => (answer.json.into_vec(), answer.lease, None),
+        let (json, lease, rest) = match call.next().await {
+            CallStreamItem::Message(json) => (json, None, (Some(call), None)),
+            CallStreamItem::Response(answer) => {
+                (answer.json.into_vec(), answer.lease, (None, answer.record))
+            }
             CallStreamItem::Cancelled => return None,
         };
         let event = encode_event(None, EventJson::new(json), lease.as_ref());
-        Some((event, call))
+        Some((event, rest))
     });
     sse_response(first.chain(rest))
 }
@@ -175,14 +200,30 @@ impl SseForwarder {
                     }
                 }
                 Some(CallStreamItem::Response(answer)) => {
-                    let json = EventJson::new(answer.json.into_vec());
+                    let EncodedResponse {
+                        json,
+                        lease,
+                        record,
+                        ..
+                    } = answer;
+                    let json = EventJson::new(json.into_vec());
                     let id = self.store(&call, StoredEvent::Response(json.clone()));
                     // A client that reads its response is not idle.
                     let session = call.guard().map(CallGuard::session);
                     let _activity = session.map(McpSession::begin_activity);
                     drop(call);
-                    let event = encode_event(id.as_deref(), json, answer.lease.as_ref());
-                    return self.send(event).await;
+                    let event = encode_event(id.as_deref(), json, lease.as_ref());
+                    // A client whose connection is lost can resume a stream that is stored.
+                    let (stored, unstored) = match id {
+                        Some(_) => (record, None),
+                        None => (None, record),
+                    };
+                    deliver(stored);
+                    self.send(event).await;
+                    if self.sender.is_some() {
+                        deliver(unstored);
+                    }
+                    return;
                 }
                 Some(CallStreamItem::Cancelled) => {
                     // A cancelled call has no stream to resume.
@@ -231,13 +272,17 @@ pub(super) fn with_guard(response: Response, guard: impl Send + 'static) -> Resp
     response.map(|body| Body::from_stream(body.into_data_stream().inspect(keep)))
 }
 
-/// Ends a stream when the token that opened it expires.
-pub(super) fn until_expiry(response: Response, expires_at: Option<Instant>) -> Response {
-    let Some(expires_at) = expires_at else {
-        return response;
-    };
-    let end = tokio::time::sleep_until(expires_at);
-    response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
+/// Ends a stream when the token that opened it ends.
+pub(super) fn until_token_end(
+    response: Response,
+    token_end: Option<BoxFuture<'static, ()>>,
+) -> Response {
+    match token_end {
+        Some(end) => {
+            response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)))
+        }
+        None => response,
+    }
 }
 
 /// Ends a stream when the bridge stops.

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use bridge_auth::{Principal, RealmId};
 use bridge_edge::ClientAddress;
 use bridge_protocol::{ConnectedClient, ErrorCode};
+use bridge_realm::realm::Refusal;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::model::{InitializeRequestParams, ProtocolVersion};
@@ -27,6 +28,7 @@ use super::session_ids::SessionIds;
 use crate::budget::{Party, PoolUse, RefusalKind};
 use crate::hub::{Hub, NO_MEMORY_FOR_NEWCOMERS};
 use crate::web::Problem;
+use crate::web::session_pool::IDLE;
 
 /// Opens a session. Returns `None` for a request that rmcp must refuse.
 pub(super) fn serve(
@@ -62,9 +64,10 @@ pub(super) fn serve(
         Err(problem) => return Some(problem.into_response()),
     };
     if let Err(error) = connect(mcp, headers, &session, params, &result.protocol_version) {
-        mcp.sessions.end(&session);
+        mcp.sessions.end(&session, "its client was refused");
         return Some(refuse(error));
     }
+    session.log_opened(&mcp.state.hub.lifecycle, principal.sub.as_ref());
     let query = principal.query.as_ref();
     let lifetime = query.and_then(|query| mcp.state.agent_queries.lifetime_of(query));
     if let Some(lifetime) = lifetime {
@@ -187,20 +190,28 @@ pub(super) fn restore(
         let party = Party::new(address, realm);
         let session = McpSession::new(id.into(), party).continue_former();
         // It may have expired, and still be there.
-        mcp.sessions.end(&session);
+        mcp.sessions.end(&session, IDLE);
         let version = former.params.protocol_version.clone();
         let client = describe_client(hub, headers, &session, former.params.clone(), &version);
-        let notifier = ClientNotifier::connect(hub, realm, address, client).map_err(|refusal| {
-            let mut problem =
-                Problem::new(refusal.code, refusal.message).refusing(RefusalKind::MaxClients);
-            problem.status = StatusCode::NOT_FOUND;
-            problem
-        })?;
-        session.set_notifier(notifier);
+        let notifier = ClientNotifier::connect(hub, realm, address, client);
+        session.set_notifier(notifier.map_err(not_restored)?);
         let added = mcp.sessions.add_restored(session);
-        added.map_err(|used| too_many_sessions(&used, &party))
+        added
+            .inspect(|session| session.log_opened(&hub.lifecycle, principal.sub.as_ref()))
+            .map_err(|used| too_many_sessions(&used, &party))
     });
     restored.transpose()
+}
+
+/// The response to a client that its realm refuses: because of `max_clients`, or because its user was
+/// denied since the token was checked.
+fn not_restored(refusal: Refusal) -> Problem {
+    let mut problem = Problem::new(refusal.code, refusal.message);
+    if problem.code == ErrorCode::SessionLimitExceeded {
+        problem = problem.refusing(RefusalKind::MaxClients);
+        problem.status = StatusCode::NOT_FOUND;
+    }
+    problem
 }
 
 fn no_memory() -> Problem {
@@ -238,4 +249,31 @@ fn open_session(
     })?;
     let opened = mcp.sessions.open(id, party);
     opened.map_err(|used| too_many_sessions(&used, party))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::RefusalRecord;
+
+    #[test]
+    fn a_denied_user_is_not_refused_because_of_a_limit() {
+        for (code, status, kind) in [
+            (
+                ErrorCode::SessionLimitExceeded,
+                StatusCode::NOT_FOUND,
+                RefusalKind::MaxClients,
+            ),
+            (
+                ErrorCode::AccessDenied,
+                StatusCode::FORBIDDEN,
+                RefusalKind::AccessDenied,
+            ),
+        ] {
+            let message = "why".to_owned();
+            let response = not_restored(Refusal { code, message }).into_response();
+            let record = response.extensions().get::<RefusalRecord>().unwrap();
+            assert_eq!((response.status(), record.kind), (status, kind));
+        }
+    }
 }

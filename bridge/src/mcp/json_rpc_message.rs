@@ -139,6 +139,10 @@ pub(super) struct Meta<'a> {
     pub(super) session: Option<&'a RawValue>,
     /// `sessionId`. Clients other than ours use this key for their own ids.
     pub(super) bare_session: Option<&'a RawValue>,
+    /// The trace of the request (SEP-414).
+    pub(super) traceparent: Option<&'a RawValue>,
+    pub(super) tracestate: Option<&'a RawValue>,
+    pub(super) baggage: Option<&'a RawValue>,
     is_malformed: bool,
 }
 
@@ -282,6 +286,9 @@ impl<'de> FromMembers<'de> for Meta<'de> {
             "io.modelcontextprotocol/logLevel" => &mut self.log_level,
             SESSION_KEY => &mut self.session,
             BARE_SESSION_KEY => &mut self.bare_session,
+            "traceparent" => &mut self.traceparent,
+            "tracestate" => &mut self.tracestate,
+            "baggage" => &mut self.baggage,
             _ => return map.next_value::<IgnoredAny>().map(drop),
         };
         *place = Some(map.next_value()?);

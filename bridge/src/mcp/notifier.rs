@@ -61,7 +61,7 @@ impl ClientNotifier {
         }
     }
 
-    /// Serves a `subscriptions/listen` (2026-07-28) until the client ends it.
+    /// Serves a `subscriptions/listen` (2026-07-28) until the client ends it, or its realm is closed.
     pub(super) async fn listen(self, subscription: SubscriptionContext) -> Result<(), Refusal> {
         let filter = subscription.accepted().clone();
         for uri in filter.resource_subscriptions.iter().flatten() {
@@ -70,6 +70,7 @@ impl ClientNotifier {
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
+                () = self.queue.closed() => return Ok(()),
                 pending = self.queue.recv() => {
                     if !send_to_subscription(&subscription, &filter, pending).await {
                         return Ok(());

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bridge_auth::RealmId;
+use bridge_edge::ClientAddress;
 use bridge_mcp_results::request_error::RequestError;
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
@@ -26,6 +27,7 @@ use super::json_rpc_response::{
     EncodedResponse, encode_call_error, encode_error, encode_members, encode_result,
 };
 use crate::calls::{CallOptions, RoundOutcome};
+use crate::counters::CountedEnd;
 use crate::hub::Hub;
 
 /// A response within this time, without a message before it, is a JSON body. After it the response is
@@ -38,6 +40,7 @@ const INLINE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct PageCall {
     pub(super) hub: Arc<Hub>,
     pub(super) realm: RealmId,
+    address: ClientAddress,
     pub(super) id: Box<RawValue>,
     pub(super) client: CallClient,
     sealer: Arc<RequestStateSealer>,
@@ -49,6 +52,7 @@ impl PageCall {
         Self {
             hub: Arc::clone(&request.mcp.state.hub),
             realm: request.principal.realm,
+            address: request.address,
             id: request.id.to_owned(),
             client: CallClient {
                 progress_token: request.progress_token().map(ToOwned::to_owned),
@@ -96,7 +100,7 @@ impl PageCall {
                 .input_required(self.realm, &digest, &token, requests)
         });
         Err(match sealed {
-            Ok(result) => encode_result(&self.id, &result),
+            Ok(result) => encode_result(&self.id, &result).ending(CountedEnd::InputRequired),
             Err(error) => self.encode_error(&error),
         })
     }
@@ -131,10 +135,8 @@ impl PageCall {
         response: EncodedResponse,
         replacement: impl FnOnce(CallFailure) -> EncodedResponse,
     ) -> EncodedResponse {
-        match self
-            .hub
-            .lease_answer(self.realm, response.json.encoded_len())
-        {
+        let bytes = response.json.encoded_len();
+        match self.hub.lease_answer(self.realm, self.address, bytes) {
             Ok(lease) => EncodedResponse { lease, ..response },
             Err(failure) => replacement(failure),
         }
@@ -188,7 +190,11 @@ fn within_limit<F: Future<Output = EncodedResponse> + Send + 'static>(
             "the answer has {bytes} bytes, and this client takes {max_bytes}: ask for less"
         );
         let failure = CallFailure::new(ErrorCode::ResultTooLarge, message);
-        encode_call_error(&id, RequestError::Failed(failure), is_modern)
+        let error = encode_call_error(&id, RequestError::Failed(failure), is_modern);
+        match response.record {
+            Some(record) => error.recorded(record),
+            None => error,
+        }
     }
 }
 

@@ -21,8 +21,10 @@ use super::page_call::{self, PageCall};
 use super::rmcp_conversions;
 use crate::budget::{INLINE_LIMIT, WorkOrder};
 use crate::calls::{
-    self, CallOptions, CompletionRequest, DETACHED_CLIENT, PromptRequest, builtin_resources,
+    self, CallOptions, CompletionRequest, DETACHED_CLIENT, PromptRequest, Recorded,
+    builtin_resources,
 };
+use crate::web::run_in_current_request;
 
 /// Serves a `prompts/get` with this body. Returns `None` if its session has ended meanwhile.
 pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
@@ -44,11 +46,12 @@ pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Op
             name: input.name.clone(),
             arguments,
         };
-        let outcome = calls::get_prompt(&call.hub, prompt).await;
-        match call.encode_incomplete(&input, outcome).await {
+        let Recorded { outcome, record } = calls::get_prompt(&call.hub, prompt).await;
+        let response = match call.encode_incomplete(&input, outcome).await {
             Ok(prompt) => encode_page_result::<GetPromptResult>(&call, prompt, false).await,
             Err(incomplete) => incomplete,
-        }
+        };
+        response.recorded(record)
     };
     page_call::serve(request, messages, run).await
 }
@@ -84,11 +87,12 @@ pub(super) async fn read_resource(request: &CheckedRequest<'_>, body: &Bytes) ->
             Ok(caller) => caller,
             Err(refused) => return refused,
         };
-        let outcome = calls::read_resource(&call.hub, caller, uri).await;
-        match call.encode_incomplete(&input, outcome).await {
+        let Recorded { outcome, record } = calls::read_resource(&call.hub, caller, uri).await;
+        let response = match call.encode_incomplete(&input, outcome).await {
             Ok(contents) => encode_page_result::<ReadResourceResult>(&call, contents, true).await,
             Err(incomplete) => incomplete,
-        }
+        };
+        response.recorded(record)
     };
     page_call::serve(request, messages, run).await
 }
@@ -103,14 +107,16 @@ pub(super) async fn complete(request: &CheckedRequest<'_>, body: &Bytes) -> Opti
     let call = Arc::new(PageCall::new(request));
     let messages = Arc::clone(&call.client.messages);
     let run = async move {
-        match calls::complete(&call.hub, completion).await {
+        let Recorded { outcome, record } = calls::complete(&call.hub, completion).await;
+        let response = match outcome {
             Ok(values) => {
                 let completion = rmcp_conversions::to_completion(values);
                 let result = Map::from_iter([("completion".to_owned(), completion)]);
                 call.encode_object(&result, false)
             }
             Err(error) => call.encode_call_error(error),
-        }
+        };
+        response.recorded(record)
     };
     page_call::serve(request, messages, run).await
 }
@@ -158,6 +164,7 @@ async fn encode_page_result<T: DeserializeOwned>(
             Err(error) => own_call.encode_error(&rmcp_conversions::invalid_result(&error)),
         }
     };
+    let encode = run_in_current_request(encode);
     let failed = |failure| call.encode_call_error(RequestError::Failed(failure));
     match call.hub.run_work_unless_small(order, encode).await {
         Ok(response) => call.with_lease(response, failed),

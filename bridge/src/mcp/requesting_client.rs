@@ -17,7 +17,9 @@ use tokio::time::Instant;
 use super::message_reader::MessageReader;
 use super::rmcp_conversions;
 use crate::agent_queries::QueryLifetime;
-use crate::calls::{CallOptions, ClientChannel, ClientTimeout, DeliveryLimits, MediaBudget};
+use crate::calls::{
+    CallOptions, ClientChannel, ClientTimeout, DeliveryLimits, MediaBudget, RequestTrace,
+};
 use crate::config::{Config, Profile, TextLimitRule};
 
 /// The client behind a request.
@@ -53,6 +55,8 @@ pub(super) struct RequestOptions {
     pub(super) pages_awaited_until: Option<Instant>,
     /// The maximum size of a response that is sent as an event of a stream.
     pub(super) max_event_bytes: Option<usize>,
+    /// The trace that the request belongs to.
+    pub(super) trace: RequestTrace,
 }
 
 impl RequestingClient {
@@ -204,6 +208,7 @@ impl RequestingClient {
                 continuation: None,
                 hand_overs: None,
                 sent_ms: None,
+                trace: None,
             },
             client,
             limits: DeliveryLimits {
@@ -227,6 +232,7 @@ impl RequestingClient {
             resume_token: None,
             pages_awaited_until: options.pages_awaited_until,
             audit: None,
+            trace: options.trace,
         }
     }
 }

@@ -21,12 +21,13 @@ use serde_json::{Map, Value};
 use super::large_body::LargeBodyHint;
 use super::list_page::ListPage;
 use super::notifier::ClientNotifier;
-use super::request_context::{address_of, reader_of, realm_of, session_of};
+use super::request_context::{address_of, principal_of, reader_of, realm_of, session_of};
 use super::sessions::McpSessions;
 use super::{capabilities, rmcp_conversions};
 use crate::budget::WorkOrder;
 use crate::calls::{builtin_resources, wait_for_any_page};
 use crate::hub::Hub;
+use crate::lifecycle::LoggedClient;
 
 /// The handler of one request, in a session or not.
 #[derive(Clone)]
@@ -65,7 +66,7 @@ impl Handler {
         };
         let failed =
             |failure| rmcp_conversions::to_error_data(RequestError::Failed(failure), modern);
-        let lease = self.hub.lease_answer(realm, bytes);
+        let lease = self.hub.lease_answer(realm, address, bytes);
         if let Some(lease) = lease.map_err(failed)? {
             LargeBodyHint::set(context, lease);
         }
@@ -133,11 +134,20 @@ impl ServerHandler for Handler {
         let context = subscription.request_context();
         let client =
             rmcp_conversions::connected_client(context.client_info(), context.protocol_version());
-        let (realm, address) = (realm_of(context)?, address_of(context)?);
+        let (principal, address) = (principal_of(context)?, address_of(context)?);
+        let realm = principal.realm;
         let connected = self
             .sessions
             .connect_client(&self.hub, realm, address, &client);
-        match connected.map_err(refusal_to_error)? {
+        let connected = connected.map_err(refusal_to_error)?;
+        let _lines = self.hub.lifecycle.open_listener(LoggedClient {
+            realm,
+            subject: principal.sub.clone(),
+            address,
+            name: client.info.name,
+            mcp_session: None,
+        });
+        match connected {
             Some(client) => client.listen(subscription).await.map_err(refusal_to_error),
             None => {
                 subscription.cancelled().await;

@@ -5,7 +5,8 @@ use axum::response::{IntoResponse, Response};
 use bridge_mcp_results::request_error::INVALID_REQUEST;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use serde_json::json;
+
+use super::json_rpc_response::error_without_id;
 
 /// The longest text of an error, in bytes. rmcp quotes nothing longer than the name of a header.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
@@ -29,8 +30,7 @@ pub(super) async fn with_json_body(response: Response) -> Response {
         text if text.is_empty() => parts.status.to_string().into(),
         text => text,
     };
-    let error = json!({ "code": INVALID_REQUEST, "message": message });
-    let json = Json(json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+    let json = Json(error_without_id(INVALID_REQUEST, &message));
     parts.headers.remove(http::header::CONTENT_LENGTH);
     (parts.status, parts.headers, json).into_response()
 }

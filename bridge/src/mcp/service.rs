@@ -30,7 +30,9 @@ impl McpService {
     /// Creates the service. `key` seals the states of calls, if it survives a restart.
     pub(crate) fn new(state: AppState, key: Option<&Secret>, session_ids: SessionIds) -> Self {
         let hub = Arc::clone(&state.hub);
-        let sessions = Arc::new(McpSessions::start(&hub.config));
+        let sessions = Arc::new(McpSessions::start(&hub));
+        let sessions_of_realms = Arc::downgrade(&sessions);
+        hub.register_client_sessions(sessions_of_realms);
         let handler = Handler::new(Arc::clone(&hub), Arc::clone(&sessions));
         let max_request_bytes = hub.config.network.max_request_bytes;
         Self {
@@ -71,7 +73,7 @@ impl McpService {
             }
             // The session may have ended already.
             if let Some(session) = session.upgrade() {
-                sessions.end(&session);
+                sessions.end(&session, "its query has ended");
             }
         });
     }

@@ -2,7 +2,7 @@
 //! questions, its calls and streams, and the time of the last activity.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,15 +15,20 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::change_log::ChangeLog;
+use super::client_overview::ClientOverview;
 use super::client_questions::ClientQuestions;
 use super::notifier::ClientNotifier;
 use super::requesting_client::RequestingClient;
 use crate::budget::Party;
 use crate::calls::pages_awaited_until;
 use crate::hub::{Hub, NotificationQueue, PendingNotifications};
+use crate::lifecycle::{LifecycleLog, LoggedClient, OpenMcpSession};
 
 /// The maximum number of standalone streams of a session. One more ends the oldest.
 const MAX_STREAMS: usize = 32;
+
+/// The number of characters that identify a session in the log.
+pub(super) const LOGGED_ID_CHARS: usize = 8;
 
 /// The log level of a session until the client sets one.
 const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
@@ -38,6 +43,8 @@ pub(super) struct McpSession {
     is_restored: bool,
     /// The party whose share of the limits the session counts for: the client that opened it.
     party: Party<RealmId>,
+    /// The lines of the session in the log, once its client is known.
+    lines: OnceLock<OpenMcpSession>,
     state: Mutex<State>,
     /// Notifies the standalone streams that something about them has changed.
     streams_changed: Notify,
@@ -84,6 +91,7 @@ impl McpSession {
             life: Uuid::new_v4(),
             is_restored: false,
             party,
+            lines: OnceLock::new(),
             state: Mutex::new(State {
                 client: None,
                 notifier: None,
@@ -119,6 +127,26 @@ impl McpSession {
         state.first_unsent = Some(first);
         drop(state);
         self
+    }
+
+    /// Logs that the session was opened by the client of a token with this subject.
+    pub(super) fn log_opened(&self, log: &Arc<LifecycleLog>, subject: Option<&String>) {
+        let client = self.state().client.as_ref().map(|it| it.connected_client());
+        let client = LoggedClient {
+            realm: self.realm(),
+            subject: subject.cloned(),
+            address: self.party.address,
+            name: client.map(|client| client.info.name).unwrap_or_default(),
+            // The id that the client sends is a secret.
+            mcp_session: Some(self.life.simple().to_string()[..LOGGED_ID_CHARS].to_owned()),
+        };
+        self.lines
+            .get_or_init(|| log.open_mcp_session(client, self.is_restored));
+    }
+
+    /// The lines of the session in the log, once it was opened.
+    pub(super) fn lines(&self) -> Option<&OpenMcpSession> {
+        self.lines.get()
     }
 
     /// Whether the session continues a former one of its id.
@@ -318,6 +346,24 @@ impl McpSession {
         drop(state);
         self.streams_changed.notify_waiters();
         drop(notifier);
+    }
+
+    /// Describes the session to an operator.
+    pub(super) fn overview(&self) -> ClientOverview {
+        let state = self.state();
+        let client = state.client.as_ref().map(|it| it.connected_client());
+        let is_active = state.activity_count > 0 || !state.calls.is_empty();
+        let idle = state.last_active.elapsed().as_secs();
+        ClientOverview {
+            id: self.life.simple().to_string(),
+            version: client.as_ref().and_then(|it| it.info.version.clone()),
+            protocol_version: client.as_ref().map(|it| it.protocol_version.clone()),
+            name: client.map(|it| it.info.name),
+            address: self.party.address.to_string(),
+            streams: state.streams.len(),
+            calls: state.calls.len(),
+            idle_seconds: if is_active { 0 } else { idle },
+        }
     }
 
     /// Returns when the session will have been idle for this time, or `None` while it is active.

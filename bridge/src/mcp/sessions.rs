@@ -13,8 +13,8 @@ use super::event_log::EventLog;
 use super::notifier::ClientNotifier;
 use super::session::{ActivityGuard, McpSession};
 use crate::budget::{Party, PoolUse};
-use crate::config::Config;
-use crate::hub::Hub;
+use crate::config::McpSessionLimits;
+use crate::hub::{ClientSessions, Hub};
 use crate::web::session_pool::{PooledSession, SessionPool, SessionSlot};
 
 /// The MCP sessions, by their ids.
@@ -34,21 +34,36 @@ impl PooledSession for LoggedSession {
         self.session.idle_deadline(idle)
     }
 
-    fn end(&self) {
+    fn end(&self, reason: &'static str) {
         self.session.end();
         self.event_log.remove_session(&self.session);
+        if let Some(lines) = self.session.lines() {
+            lines.end(reason);
+        }
+    }
+}
+
+impl ClientSessions for McpSessions {
+    fn realms(&self) -> Vec<RealmId> {
+        self.pool.realms()
+    }
+
+    fn end_of_realm(&self, realm: RealmId) {
+        self.pool.end_of_realm(realm);
     }
 }
 
 impl McpSessions {
     /// Creates the collection, which requires a runtime.
-    pub(super) fn start(config: &Config) -> Self {
+    pub(super) fn start(hub: &Hub) -> Self {
+        let McpSessionLimits {
+            mcp_session_idle,
+            max_replay_bytes,
+            ..
+        } = hub.config.mcp_sessions;
         Self {
-            pool: SessionPool::start(
-                config.mcp_sessions.max_mcp_sessions,
-                config.mcp_sessions.mcp_session_idle,
-            ),
-            event_log: EventLog::new(config.mcp_sessions.max_replay_bytes),
+            pool: SessionPool::start(hub.budgets.limits.mcp_sessions, mcp_session_idle),
+            event_log: EventLog::new(max_replay_bytes),
         }
     }
 
@@ -138,6 +153,11 @@ impl McpSessions {
         (session.realm() == realm).then_some(session)
     }
 
+    /// The sessions of a realm.
+    pub(super) fn of_realm(&self, realm: RealmId) -> Vec<Arc<McpSession>> {
+        self.pool.map_realm(realm, |it| Arc::clone(&it.session))
+    }
+
     /// The number of sessions.
     pub(super) fn count(&self) -> usize {
         self.pool.count()
@@ -147,8 +167,8 @@ impl McpSessions {
         &self.event_log
     }
 
-    /// Ends a session, unless it has ended already.
-    pub(super) fn end(&self, session: &McpSession) {
-        self.pool.end(session.id());
+    /// Ends a session, unless it has ended already. The reason is logged.
+    pub(super) fn end(&self, session: &McpSession, reason: &'static str) {
+        self.pool.end(session.id(), reason);
     }
 }

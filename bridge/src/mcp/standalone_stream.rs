@@ -11,6 +11,7 @@ use super::event_json::EventJson;
 use super::http_response::{EncodedEvent, encode_event, encode_priming_event};
 use super::session::{ActivityGuard, McpSession, StreamRole};
 use crate::hub::{NotificationQueue, PendingNotifications};
+use crate::lifecycle::{LifecycleLog, OpenListener};
 
 /// The text after the life of the session in the ids of these events. Numbers of changes follow it.
 const ID_SUFFIX: &str = ":common/";
@@ -24,13 +25,15 @@ struct StandaloneStream {
     /// The changes that are not sent, with their numbers.
     unsent: VecDeque<(u64, String)>,
     _activity: ActivityGuard,
+    _lines: Option<OpenListener>,
 }
 
 /// Opens the stream of a session, or resumes it after the event with this id.
 pub(super) fn open(
     session: &Arc<McpSession>,
     last_event_id: Option<&str>,
-) -> impl Stream<Item = EncodedEvent> + Send + 'static {
+    log: &Arc<LifecycleLog>,
+) -> impl Stream<Item = EncodedEvent> + Send + use<> {
     let resumed = last_event_id.and_then(|id| number_of_change(session, id));
     let start = resumed.unwrap_or_else(|| session.last_change());
     let client = session.client();
@@ -42,6 +45,9 @@ pub(super) fn open(
         priming: has_priming.then(|| encode_priming_event(&event_id(session, start))),
         unsent: session.changes_after(start).into(),
         _activity: session.begin_activity(),
+        _lines: session
+            .lines()
+            .map(|session| log.open_listener(session.client.clone())),
     };
     stream::unfold(stream, |mut stream| async move {
         let event = stream.next().await?;

@@ -14,7 +14,8 @@ use super::json_rpc_response::{EncodedResponse, encode_tool_result};
 use super::page_call::{self, PageCall};
 use super::param_headers;
 use crate::budget::{INLINE_LIMIT, WorkOrder};
-use crate::calls::{self, Arguments, CallRequest, DETACHED_CLIENT};
+use crate::calls::{self, Arguments, CallRequest, DETACHED_CLIENT, Recorded};
+use crate::web::run_in_current_request;
 
 /// Serves a call with this body. Returns `None` if its session has ended meanwhile.
 pub(super) async fn serve(request: &CheckedRequest<'_>, body: &Bytes) -> Option<Response> {
@@ -59,29 +60,30 @@ async fn run(
         Err(refused) => return refused,
     };
     let request = CallRequest { caller, ..request };
-    let outcome = calls::call_tool(&call.hub, request).await;
+    let Recorded { outcome, record } = calls::call_tool(&call.hub, request).await;
     let response = match call.encode_incomplete(&input, outcome).await {
         Ok(result) => encode_complete(&call, result).await,
         Err(incomplete) => incomplete,
     };
-    call.with_lease(response, |failure| {
+    let leased = call.with_lease(response, |failure| {
         let result = CallToolResult::from_failure(&failure);
-        encode_tool_result(&call.id, &result, call.client.is_modern)
-    })
+        encode_tool_result(&call.id, result, call.client.is_modern)
+    });
+    leased.recorded(record)
 }
 
 /// Encodes the result of a call. A large one is encoded in the CPU pool.
 async fn encode_complete(call: &PageCall, result: CallToolResult) -> EncodedResponse {
     let (id, is_modern) = (&call.id, call.client.is_modern);
     if result.is_borrowed() || encoded_size::fits_within(&result, INLINE_LIMIT) {
-        return encode_tool_result(id, &result, is_modern);
+        return encode_tool_result(id, result, is_modern);
     }
     let order = WorkOrder::for_result(call.realm, &result);
     let own_id = id.clone();
-    let work = move || encode_tool_result(&own_id, &result, is_modern);
-    let encoded = call.hub.run_work(order, work).await;
+    let work = move || encode_tool_result(&own_id, result, is_modern);
+    let encoded = call.hub.run_work(order, run_in_current_request(work)).await;
     encoded.unwrap_or_else(|error| {
         let failure = CallToolResult::from_failure(&error.after_call());
-        encode_tool_result(id, &failure, is_modern)
+        encode_tool_result(id, failure, is_modern)
     })
 }

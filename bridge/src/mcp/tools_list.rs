@@ -158,7 +158,7 @@ async fn encode_response(request: &CheckedRequest<'_>) -> Result<EncodedResponse
     if let Some(left_out) = left_out {
         left_out.record(&hub.budgets.refusals, request.address);
     }
-    let lease = hub.lease_answer(realm, answer.len())?;
+    let lease = hub.lease_answer(realm, request.address, answer.len())?;
     Ok(EncodedResponse {
         lease,
         ..EncodedResponse::new(StatusCode::OK, answer)

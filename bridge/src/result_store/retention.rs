@@ -201,6 +201,18 @@ impl<Owner: Copy + Ord + Hash, T> RetentionState<Owner, T> {
         Some(&entry.value)
     }
 
+    /// Removes all entries of an owner, also of calls that are running.
+    pub(super) fn remove_owner(&mut self, owner: Owner) {
+        let entries = self.owners.remove(&owner).unwrap_or_default();
+        for entry in entries.into_values() {
+            if let Some(completed) = entry.completed {
+                self.completed.remove(&completed.sequence);
+                let party = Party::new(entry.address, owner);
+                self.holdings.remove(&party, completed.bytes);
+            }
+        }
+    }
+
     /// The bytes of all results.
     pub(super) fn bytes(&self) -> usize {
         self.holdings.total()
@@ -378,6 +390,26 @@ mod tests {
             .unwrap();
         retention.check_invariants();
         assert!(retention.find(ONE, "call", now).is_none());
+    }
+
+    #[test]
+    fn the_entries_of_an_owner_are_removed_together() {
+        let (mut retention, now) = retention_state(10, 100);
+        for (owner, name) in [(ONE, "a"), (TWO, "b"), (ONE, "c")] {
+            let inserted = retention.insert(party(owner), handle(name), (), 5, now);
+            inserted.unwrap();
+        }
+        let inserted = retention.insert_pending(party(ONE), handle("call"), (), now);
+        inserted.unwrap();
+        retention.remove_owner(ONE);
+        retention.check_invariants();
+        assert_eq!(retention.bytes(), 5);
+        // The call ends later.
+        retention.complete(ONE, &handle("call"), 5, now);
+        retention.check_invariants();
+        let found = [(ONE, "a"), (TWO, "b"), (ONE, "call")];
+        let found = found.map(|(owner, name)| retention.find(owner, name, now).is_some());
+        assert_eq!(found, [false, true, false]);
     }
 
     #[test]

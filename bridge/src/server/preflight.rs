@@ -4,12 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
-use bridge_edge::{HostOriginPolicy, StateFolder, StateFolderError};
+use bridge_edge::connections::{TlsAcceptor, TlsError};
+use bridge_edge::credential_file::CredentialFileError;
+use bridge_edge::{HostOriginPolicy, PrivateSocketError, StateFolder, StateFolderError};
 use bridge_protocol::limits;
-use bridge_settings::{Secret, warning_if_open_to_all};
+use bridge_settings::Secret;
 
+use crate::admin::{self, DenialsError, StoredDenials};
 use crate::agent_queries::agent_program;
-use crate::config::Config;
+use crate::config::{Config, HostResources};
 use crate::mcp::ENDED_IDS_FILE;
 use crate::web::ProtectedResource;
 
@@ -37,6 +40,9 @@ pub enum StartError {
     /// The token for metrics is also one of pages and clients.
     #[error("`metrics_token` is also in `tokens` or `token_file`: choose another one for metrics")]
     MetricsTokenListed,
+    /// The file with the credential for the agent cannot be used.
+    #[error("`agent_token_file` {0}")]
+    AgentTokenFile(CredentialFileError),
     /// The settings of signed tokens or of authorization servers are wrong or incomplete.
     #[error("{0}")]
     Identity(String),
@@ -52,9 +58,42 @@ pub enum StartError {
          the search path: install it, or set `agent_url`"
     )]
     NoAgent,
+    /// A reload would begin or end to accept any token.
+    #[error(
+        "whether pages generate their tokens themselves, which they do without `tokens`, `token_file` \
+         and keys, cannot change while the bridge runs: restart it"
+    )]
+    TokensOnReload,
+    /// The sockets of the service manager cannot be used.
+    #[error("the sockets that the service manager has passed cannot be used: {0}")]
+    PassedSockets(io::Error),
     /// The folder for what survives a restart cannot be used.
     #[error("`state_dir` cannot be used: {0}")]
     StateFolder(StateFolderError),
+    /// The list of those who are denied access cannot be loaded, and they could connect without it.
+    #[error("`state_dir` cannot be used: {0}")]
+    Denials(String),
+    /// The certificate and its key cannot be used.
+    #[error("`tls_cert` and `tls_key` cannot be used: {0}")]
+    Tls(TlsError),
+    /// The public URL is not encrypted, and the bridge is.
+    #[error(
+        "`public_url` begins with http://, but with `tls_cert` the bridge serves https:// only: correct \
+         it"
+    )]
+    PublicUrlWithoutTls,
+    /// The bridge's own agent would reach the bridge at an address that no certificate has.
+    #[error(
+        "`run_agent` with `tls_cert` needs `public_url`: the agent reaches the bridge there, at a name \
+         of its certificate"
+    )]
+    AgentNeedsPublicUrl,
+    /// The socket for the operator cannot be used.
+    #[error("`admin_socket` cannot be used: {0}")]
+    AdminSocket(PrivateSocketError),
+    /// Traces cannot be sent to their endpoint.
+    #[error("{0}")]
+    Traces(String),
     /// The address is in use, or is not an address of this machine.
     #[error(
         "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
@@ -67,22 +106,40 @@ pub enum StartError {
     },
 }
 
+impl StartError {
+    /// Whether a later start with the same settings can succeed: a port or a folder is in use, for
+    /// example by a bridge that is shutting down.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Bind { error, .. } => error.kind() != io::ErrorKind::PermissionDenied,
+            Self::StateFolder(error) => matches!(error, StateFolderError::InUse(_)),
+            Self::AdminSocket(error) => matches!(error, PrivateSocketError::InUse(_)),
+            _ => false,
+        }
+    }
+}
+
+/// The rules of who may send requests, as far as a reload can change them.
+#[derive(Debug)]
+pub(super) struct AccessRules {
+    pub(super) policy: HostOriginPolicy,
+    pub(super) authenticator: Authenticator,
+}
+
 /// The validated parts of a configuration that a bridge needs in order to start.
 #[derive(Debug)]
 pub(crate) struct CheckedConfig {
     pub(crate) policy: HostOriginPolicy,
     pub(crate) authenticator: Authenticator,
     pub(crate) protected_resource: ProtectedResource,
+    pub(crate) agent_credential: Option<Secret>,
+    pub(crate) tls: Option<TlsAcceptor>,
 }
 
-impl CheckedConfig {
-    /// Runs all checks and loads the configured tokens and keys.
-    pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+impl AccessRules {
+    /// Loads the configured tokens and keys, and checks the lists.
+    pub(super) fn load(config: &Config) -> Result<Self, StartError> {
         let listed = config.tokens.load().map_err(StartError::TokenFile)?;
-        let token_file = config.tokens.token_file.as_deref();
-        if let Some(warning) = token_file.and_then(warning_if_open_to_all) {
-            tracing::warn!("{warning}");
-        }
         let shortest = limits::MIN_TOKEN_CHARS;
         if listed.iter().any(|token| token.chars().count() < shortest) {
             return Err(StartError::ShortToken(shortest));
@@ -92,6 +149,8 @@ impl CheckedConfig {
         }
         let tokens = Authenticator::new(&listed, &config.identity.jwt_settings())
             .map_err(StartError::Identity)?;
+        let shared = config.shared_limits(&HostResources::detect());
+        let tokens = tokens.with_cache_bytes(shared.token_cache_bytes);
         let metrics_token = config.monitoring.metrics_token.as_ref();
         let tokens = match metrics_token.map(Secret::expose) {
             Some(token) if listed.iter().any(|listed| listed == token) => {
@@ -108,26 +167,78 @@ impl CheckedConfig {
         if !tokens.has_configured_tokens() && !config.network.bind.ip().is_loopback() {
             return Err(StartError::Unauthenticated(config.network.bind));
         }
+        let policy = HostOriginPolicy::new(
+            "bridge",
+            &config.network.allowed_hosts,
+            &config.effective_origins(),
+        );
+        Ok(Self {
+            policy: policy.map_err(StartError::Policy)?,
+            authenticator: tokens,
+        })
+    }
+}
+
+impl CheckedConfig {
+    /// Runs all checks and loads the configured tokens and keys.
+    pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+        let AccessRules {
+            policy,
+            authenticator,
+        } = AccessRules::load(config)?;
         if config.agent.run_agent && config.agent.agent_url.is_some() {
             return Err(StartError::TwoAgents);
         }
         if config.agent.run_agent && agent_program().is_none() {
             return Err(StartError::NoAgent);
         }
+        let agent_credential = config.agent.load_credential();
+        let agent_credential = agent_credential.map_err(StartError::AgentTokenFile)?;
         if let Some(folder) = &config.state.state_dir {
             StateFolder::check(folder, &[ENDED_IDS_FILE]).map_err(StartError::StateFolder)?;
+            StoredDenials::check(folder)?;
         }
+        if let Some(path) = &config.admin.admin_socket {
+            admin::check(path).map_err(StartError::AdminSocket)?;
+        }
+        let tls = load_tls(config)?;
         let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
-        let policy = HostOriginPolicy::new(
-            "bridge",
-            &config.network.allowed_hosts,
-            &config.effective_origins(),
-        );
-        let policy = policy.map_err(StartError::Policy)?;
+        let resource = resource.with_tls(tls.is_some());
         Ok(Self {
             policy,
-            authenticator: tokens,
+            authenticator,
             protected_resource: resource,
+            agent_credential,
+            tls,
         })
+    }
+}
+
+/// Loads the certificate and its key, and checks what depends on them.
+fn load_tls(config: &Config) -> Result<Option<TlsAcceptor>, StartError> {
+    let (certificate, key) = (
+        config.tls.tls_cert.as_deref(),
+        config.tls.tls_key.as_deref(),
+    );
+    let tls = TlsAcceptor::from_settings(certificate, key).map_err(StartError::Tls)?;
+    if tls.is_none() {
+        return Ok(None);
+    }
+    let public_url = config.identity.public_url.as_deref();
+    if public_url.is_some_and(|url| !url.to_ascii_lowercase().starts_with("https:")) {
+        return Err(StartError::PublicUrlWithoutTls);
+    }
+    if config.agent.run_agent && public_url.is_none() {
+        return Err(StartError::AgentNeedsPublicUrl);
+    }
+    Ok(tls)
+}
+
+impl From<DenialsError> for StartError {
+    fn from(error: DenialsError) -> Self {
+        match error {
+            DenialsError::Folder(error) => Self::StateFolder(error),
+            DenialsError::Line(_) => Self::Denials(error.to_string()),
+        }
     }
 }

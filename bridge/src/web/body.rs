@@ -141,11 +141,11 @@ where
         Ok(body) => Ok(body::repair_surrogates(body)),
         Err(BodyError::TooLarge | BodyError::NoRoom) => Err(request_too_large(format!(
             "without a valid token a request has at most {MAX_UNAUTHENTICATED_BODY_BYTES} bytes: \
-             send `Authorization: Bearer …` with the token of the page"
+             send `Authorization: Bearer …` with a token of the page's user"
         ))),
         Err(BodyError::TimedOut) => Err(request_timeout(
             "without a valid token the body of a request must be there within 5 s: send \
-             `Authorization: Bearer …` with the token of the page",
+             `Authorization: Bearer …` with a token of the page's user",
         )),
         Err(BodyError::Unreadable(cause)) => Err(unreadable(&cause)),
     }

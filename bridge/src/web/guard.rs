@@ -11,11 +11,11 @@ use axum::response::{IntoResponse, Response};
 use bridge_auth::{AuthError, Principal, Scope, bearer_token};
 use bridge_edge::{ClientAddress, HostCheck, HostOriginPolicy, OriginCheck};
 use bridge_protocol::ErrorCode;
-use http::header::{HeaderName, UPGRADE, WWW_AUTHENTICATE};
+use http::header::{HeaderName, RETRY_AFTER, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::{AppState, Problem, client_address};
+use super::{AppState, Problem, REQUEST_ID, client_address};
 use crate::budget::RefusalKind;
 
 /// Rejects foreign hosts and foreign origins, and passes the origin to the routes.
@@ -45,8 +45,7 @@ pub(crate) fn check_host(state: &AppState, uri: &Uri, headers: &HeaderMap) -> Re
             let message = format!(
                 "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
             );
-            let problem = Problem::new(ErrorCode::OriginNotAllowed, message);
-            Err(problem.refusing(RefusalKind::ForeignHost))
+            Err(Problem::new(ErrorCode::HostNotAllowed, message))
         }
         HostCheck::Repeated => {
             let problem = Problem::new(ErrorCode::ProtocolViolation, HostCheck::REPEATED);
@@ -82,10 +81,25 @@ impl AppState {
             // The token of a query cannot be guessed, and agents may learn its end by a refusal.
             Some(principal) => Ok(principal?),
             None => {
-                let verified = self.authenticator.verify(token.as_deref()).await;
+                let verified = self.authenticator.verify(token.as_deref(), address).await;
                 verified.map_err(|error| self.token_refused(address, error))
             }
         }
+    }
+
+    /// Checks the token of a request again if tokens were revoked since the rules of this
+    /// [generation](bridge_auth::Authenticator::generation), while the body of the request arrived.
+    pub(crate) async fn check_again(
+        &self,
+        parts: &Parts,
+        address: ClientAddress,
+        rules: u64,
+    ) -> Result<(), Problem> {
+        if self.authenticator.generation() != rules {
+            // Boxed, because it is rare.
+            Box::pin(self.authenticate(parts, address)).await?;
+        }
+        Ok(())
     }
 
     /// Counts a refused token for the address of its client, and returns the response.
@@ -147,6 +161,11 @@ pub(crate) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([HeaderName::from_static("mcp-session-id"), WWW_AUTHENTICATE])
+        .expose_headers([
+            HeaderName::from_static("mcp-session-id"),
+            REQUEST_ID,
+            RETRY_AFTER,
+            WWW_AUTHENTICATE,
+        ])
         .allow_private_network(true)
 }

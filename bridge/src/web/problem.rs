@@ -7,17 +7,21 @@ use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
 use http::header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use bridge_auth::{AuthError, InsufficientScope, Scope};
 use bridge_realm::realm::CallFailure;
 
+use super::current_request_id;
 use crate::budget::{RefusalKind, RefusalRecord};
 
 /// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
 
-/// The body `{"error": code, "message": text}` with the status of the code.
+/// How long the restart of a bridge takes, at least.
+const RESTART_TIME: Duration = Duration::from_secs(1);
+
+/// The body `{"error": code, "message": text, "requestId": id}` with the status of the code.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -58,10 +62,35 @@ impl Problem {
         }
     }
 
+    /// Returns the error as JSON, with the id of the request.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut json = json!({ "error": self.code.as_str(), "message": self.message });
+        if let Some(request) = current_request_id() {
+            json["requestId"] = request.into();
+        }
+        json
+    }
+
     /// Sets the kind of the refusal, where the code does not determine it.
     pub(crate) fn refusing(self, kind: RefusalKind) -> Self {
         Self {
             refusal: Some(kind),
+            ..self
+        }
+    }
+
+    /// Returns how long the client should wait, if it may send the same request again.
+    fn retry_after(&self) -> Option<Duration> {
+        self.retry_after.or_else(|| match self.code {
+            ErrorCode::BridgeStopping => Some(RESTART_TIME),
+            _ => self.refusal?.retry_after(),
+        })
+    }
+
+    /// Makes the problem one that is not counted and logged as a refusal.
+    pub(crate) fn uncounted(self) -> Self {
+        Self {
+            refusal: None,
             ..self
         }
     }
@@ -104,7 +133,10 @@ fn status_for(code: ErrorCode) -> StatusCode {
         ErrorCode::MissingAuthentication
         | ErrorCode::InvalidAuthentication
         | ErrorCode::TokenExpired => StatusCode::UNAUTHORIZED,
-        ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
+        ErrorCode::OriginNotAllowed
+        | ErrorCode::HostNotAllowed
+        | ErrorCode::InsufficientScope
+        | ErrorCode::AccessDenied => StatusCode::FORBIDDEN,
         ErrorCode::ToolNotFound
         | ErrorCode::NoSessionsFound
         | ErrorCode::SessionNotFound
@@ -113,7 +145,9 @@ fn status_for(code: ErrorCode) -> StatusCode {
         ErrorCode::QueryLimitExceeded | ErrorCode::CallLimitExceeded => {
             StatusCode::TOO_MANY_REQUESTS
         }
-        ErrorCode::BridgeStopping => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::BridgeStopping | ErrorCode::AuthenticationUnavailable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         ErrorCode::AgentNotConfigured => StatusCode::NOT_IMPLEMENTED,
         ErrorCode::AgentUnavailable | ErrorCode::AgentFailed => StatusCode::BAD_GATEWAY,
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -128,7 +162,10 @@ fn status_for(code: ErrorCode) -> StatusCode {
 
 impl From<AuthError> for Problem {
     fn from(refusal: AuthError) -> Self {
-        Self::new(refusal.code, refusal.message)
+        Self {
+            retry_after: refusal.retry_after(),
+            ..Self::new(refusal.code, refusal.message)
+        }
     }
 }
 
@@ -150,8 +187,9 @@ impl From<InsufficientScope> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = json!({ "error": self.code.as_str(), "message": self.message });
+        let body = self.to_json();
         let challenge = self.challenge();
+        let retry_after = self.retry_after();
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
         if let Some(challenge) = challenge {
@@ -161,7 +199,11 @@ impl IntoResponse for Problem {
         if self.status == StatusCode::REQUEST_TIMEOUT {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(retry_after) = self.retry_after {
+        if matches!(
+            self.status,
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+        ) && let Some(retry_after) = retry_after
+        {
             let seconds = HeaderValue::from(whole_seconds(retry_after));
             headers.insert(RETRY_AFTER, seconds);
         }
@@ -180,6 +222,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_response_says_when_to_retry_if_and_only_if_its_status_is_temporary() {
+        let temporary = [
+            StatusCode::SERVICE_UNAVAILABLE,
+            StatusCode::TOO_MANY_REQUESTS,
+        ];
+        for code in ErrorCode::ALL {
+            let response = Problem::new(*code, "why").into_response();
+            let is_temporary = temporary.contains(&response.status());
+            let retry_after = response.headers().get(RETRY_AFTER);
+            assert_eq!(retry_after.is_some(), is_temporary, "{code}");
+            if let Some(kind) = RefusalKind::from_code(*code) {
+                assert_eq!(kind.retry_after().is_some(), is_temporary, "{code}");
+            }
+        }
+        for kind in RefusalKind::ALL {
+            let problem = Problem::new(ErrorCode::SessionLimitExceeded, "why").refusing(kind);
+            let response = problem.into_response();
+            let seconds = response.headers().get(RETRY_AFTER);
+            let expected = kind
+                .retry_after()
+                .map(|time| HeaderValue::from(time.as_secs()));
+            assert_eq!(seconds, expected.as_ref(), "{kind:?}");
+        }
+    }
+
+    #[test]
     fn a_challenge_has_only_characters_allowed_by_rfc_6750() {
         let words = "a \"b\"\nand \\ …";
         let problem = Problem::new(ErrorCode::InvalidAuthentication, words);
@@ -192,5 +260,10 @@ mod tests {
         assert_eq!(missing.challenge().unwrap(), CHALLENGE_PREFIX);
         let other = Problem::new(ErrorCode::OriginNotAllowed, "foreign");
         assert_eq!(other.challenge(), None);
+        // A challenge would start a login that does not help.
+        let response = Problem::from(AuthError::unavailable()).into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "5");
+        assert_eq!(response.headers().get(WWW_AUTHENTICATE), None);
     }
 }

@@ -21,6 +21,10 @@ pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 pub(crate) struct ProtectedResource {
     authorization_servers: Vec<String>,
     public_url: Option<PublicUrl>,
+    /// The scopes that clients request from the servers.
+    client_scopes: Vec<String>,
+    /// Whether the bridge encrypts itself.
+    has_tls: bool,
 }
 
 impl ProtectedResource {
@@ -35,10 +39,24 @@ impl ProtectedResource {
                 )
             })?;
         }
+        let mut scopes = identity.oauth_scopes.iter();
+        if let Some(scope) = scopes.find(|scope| !is_scope_token(scope)) {
+            return Err(format!(
+                "`oauth_scopes` has {scope:?}: allowed are scopes separated by commas, without \
+                 spaces, quotes and backslashes"
+            ));
+        }
         Ok(Self {
             authorization_servers: identity.authorization_servers.clone(),
             public_url: public_url.transpose()?,
+            client_scopes: identity.oauth_scopes.clone(),
+            has_tls: false,
         })
+    }
+
+    /// Sets whether clients reach the bridge at https:// without a proxy.
+    pub(crate) fn with_tls(self, has_tls: bool) -> Self {
+        Self { has_tls, ..self }
     }
 
     /// The configured URL of the bridge.
@@ -66,8 +84,8 @@ impl ProtectedResource {
     }
 
     /// Completes a challenge with the URL of the metadata and, if the request had no valid token, with
-    /// the scopes for clients.
-    pub(crate) fn complete_challenge(metadata_url: &str, response: &mut Response) {
+    /// the scopes for clients. Scopes that have other names at the servers are replaced by these.
+    pub(crate) fn complete_challenge(&self, metadata_url: &str, response: &mut Response) {
         let Some(challenge) = response.headers().get(WWW_AUTHENTICATE) else {
             return;
         };
@@ -78,9 +96,15 @@ impl ProtectedResource {
         let Some(challenge) = our_challenge else {
             return;
         };
+        let scopes = self.client_scopes.join(" ");
         let scope = match response.status() {
-            StatusCode::UNAUTHORIZED => format!(", scope=\"{}\"", client_scopes()),
+            StatusCode::UNAUTHORIZED if !scopes.is_empty() => format!(", scope=\"{scopes}\""),
             _ => String::new(),
+        };
+        let challenge = if self.has_own_scope_names() {
+            replace_client_scopes(challenge, &scopes)
+        } else {
+            challenge.to_owned()
         };
         let completed = format!("{challenge}{scope}, resource_metadata=\"{metadata_url}\"");
         if let Ok(completed) = HeaderValue::from_str(&completed) {
@@ -107,19 +131,25 @@ impl ProtectedResource {
             "resource": format!("{base}{endpoint}"),
             "authorization_servers": self.authorization_servers,
             "bearer_methods_supported": ["header"],
-            "scopes_supported": Scope::FOR_CLIENTS.map(Scope::as_str),
+            "scopes_supported": self.client_scopes,
         }))
+    }
+
+    /// Whether the servers name the scopes of clients differently.
+    fn has_own_scope_names(&self) -> bool {
+        self.client_scopes != Scope::FOR_CLIENTS.map(Scope::as_str)
     }
 
     /// Returns the URL at which clients reach this bridge: the configured one, or else that of this
     /// request.
     fn base_url(&self, uri: &Uri, headers: &HeaderMap) -> String {
-        if let Some(PublicUrl { origin, path }) = &self.public_url {
-            return format!("{origin}{path}");
+        if let Some(public_url) = &self.public_url {
+            return public_url.join("");
         }
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| uri.authority().map(|authority| authority.as_str()));
-        origin("http", host.unwrap_or_default())
+        let scheme = if self.has_tls { "https" } else { "http" };
+        origin(scheme, host.unwrap_or_default())
     }
 }
 
@@ -133,10 +163,24 @@ fn mcp_endpoint(path: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the scopes for clients. The scope of pages is left out, because clients request each
-/// scope that they see.
-fn client_scopes() -> String {
-    Scope::FOR_CLIENTS.map(Scope::as_str).join(" ")
+/// Replaces the scopes of a challenge, unless one is not for clients.
+fn replace_client_scopes(challenge: &str, scopes: &str) -> String {
+    const START: &str = ", scope=\"";
+    let parts = challenge.split_once(START);
+    let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once('"')?)));
+    let is_for_clients = |name| Scope::FOR_CLIENTS.map(Scope::as_str).contains(&name);
+    match parts {
+        Some((before, (names, after))) if names.split(' ').all(is_for_clients) => {
+            format!("{before}{START}{scopes}\"{after}")
+        }
+        _ => challenge.to_owned(),
+    }
+}
+
+/// Whether a text is a scope (RFC 6749 section 3.3), which may be quoted in a challenge.
+fn is_scope_token(text: &str) -> bool {
+    let is_allowed = |byte| matches!(byte, b'!'..=b'~') && !matches!(byte, b'"' | b'\\');
+    !text.is_empty() && text.bytes().all(is_allowed)
 }
 
 #[cfg(test)]
@@ -169,11 +213,26 @@ mod tests {
 
     #[test]
     fn without_a_public_url_the_host_of_the_request_counts() {
-        let resource = resource("https://id.example", None).unwrap();
-        for (host, expected) in [
-            ("Bridge.example:8080", "http://bridge.example:8080/mcp"),
-            ("bridge.example:80", "http://bridge.example/mcp"),
-            ("[::1]:3001", "http://[::1]:3001/mcp"),
+        let plain = resource("https://id.example", None).unwrap();
+        let encrypted = plain.clone().with_tls(true);
+        for (resource, host, expected) in [
+            (
+                &plain,
+                "Bridge.example:8080",
+                "http://bridge.example:8080/mcp",
+            ),
+            (&plain, "bridge.example:80", "http://bridge.example/mcp"),
+            (&plain, "[::1]:3001", "http://[::1]:3001/mcp"),
+            (
+                &encrypted,
+                "bridge.example:443",
+                "https://bridge.example/mcp",
+            ),
+            (
+                &encrypted,
+                "bridge.example:80",
+                "https://bridge.example:80/mcp",
+            ),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());

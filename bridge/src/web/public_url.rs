@@ -71,6 +71,23 @@ impl PublicUrl {
         })
     }
 
+    /// Returns the URL at which clients reach a route, which begins with a slash or is empty.
+    pub(crate) fn join(&self, route: &str) -> String {
+        let Self { origin, path } = self;
+        format!("{origin}{path}{route}")
+    }
+
+    /// Whether the URL begins with `https://`.
+    pub(crate) fn is_https(&self) -> bool {
+        self.origin.starts_with("https://")
+    }
+
+    /// Returns the value of `Host` in the requests of clients.
+    pub(crate) fn authority(&self) -> &str {
+        let authority = self.origin.split_once("://");
+        authority.map_or("", |(_, authority)| authority)
+    }
+
     /// Returns the URI of a request without the path of the public URL. Returns `None` if a proxy
     /// has removed the path, or there is none.
     pub(crate) fn without_path(&self, uri: &Uri) -> Option<Uri> {

@@ -21,13 +21,16 @@ const SWEEPS_PER_TIMEOUT: u32 = 20;
 /// How many sessions may be evicted for one. Several are needed only if others take their places.
 const MAX_EVICTIONS: usize = 8;
 
+/// Why a session ends that was idle for the timeout.
+pub(crate) const IDLE: &str = "it was idle";
+
 /// A session in a [`SessionPool`].
 pub(crate) trait PooledSession: Send + Sync + 'static {
     /// Returns when the session will have been idle for this time, or `None` while it is in use.
     fn idle_deadline(&self, idle: Duration) -> Option<Instant>;
 
-    /// Ends the session, which the pool has removed.
-    fn end(&self);
+    /// Ends the session, which the pool has removed, for a reason that is logged.
+    fn end(&self, reason: &'static str);
 }
 
 /// Open sessions by their ids.
@@ -151,14 +154,32 @@ impl<S: PooledSession> SessionPool<S> {
         (!entry.is_expired(self.idle_timeout)).then(|| act(&entry.session))
     }
 
+    /// The realms with sessions.
+    pub(crate) fn realms(&self) -> Vec<RealmId> {
+        self.by_realm.realms()
+    }
+
+    /// Calls `act` with each session of a realm that has not expired, and returns the results.
+    pub(crate) fn map_realm<T>(&self, realm: RealmId, act: impl Fn(&S) -> T) -> Vec<T> {
+        let ids = self.by_realm.ids(realm).into_iter();
+        ids.filter_map(|id| self.with_session(&id, &act)).collect()
+    }
+
     /// The number of sessions, including those that are being opened.
     pub(crate) fn count(&self) -> usize {
         self.slots.count()
     }
 
-    /// Ends a session, unless it has ended already.
-    pub(crate) fn end(&self, id: &str) {
-        self.end_if(id, |_| true);
+    /// Ends a session, unless it has ended already. The reason is logged.
+    pub(crate) fn end(&self, id: &str, reason: &'static str) {
+        self.end_if(id, reason, |_| true);
+    }
+
+    /// Ends all sessions of a realm.
+    pub(crate) fn end_of_realm(&self, realm: RealmId) {
+        for id in self.by_realm.ids(realm) {
+            self.end(&id, "the bridge closed what belongs to its token");
+        }
     }
 
     /// Ends the session of this realm that has been idle for longest. Returns false when there is
@@ -174,8 +195,8 @@ impl<S: PooledSession> SessionPool<S> {
                 return false;
             };
             // A request may have arrived meanwhile.
-            if self.end_if(&id, |entry| entry.idle_since() == Some(since)) {
-                tracing::debug!("an idle MCP session made room for another of its token");
+            let reason = "it was idle, and made room for another of its token";
+            if self.end_if(&id, reason, |entry| entry.idle_since() == Some(since)) {
                 return true;
             }
         }
@@ -197,14 +218,20 @@ impl<S: PooledSession> SessionPool<S> {
             return false;
         };
         // A request may have arrived meanwhile, or another party has ended the session.
-        if self.end_if(&id, |entry| !is_idle || entry.idle_since().is_some()) {
-            tracing::debug!("an MCP session made room for one of another party");
-        }
+        let reason = "it made room for one of another party";
+        self.end_if(&id, reason, |entry| {
+            !is_idle || entry.idle_since().is_some()
+        });
         true
     }
 
     /// Removes and ends a session if the predicate holds. Returns whether it did.
-    fn end_if(&self, id: &str, predicate: impl FnOnce(&Entry<S>) -> bool) -> bool {
+    fn end_if(
+        &self,
+        id: &str,
+        reason: &'static str,
+        predicate: impl FnOnce(&Entry<S>) -> bool,
+    ) -> bool {
         let removed = self.sessions.remove_if(id, |id, entry| {
             let is_removed = predicate(entry);
             if is_removed {
@@ -214,7 +241,7 @@ impl<S: PooledSession> SessionPool<S> {
             is_removed
         });
         if let Some((_, entry)) = &removed {
-            entry.session.end();
+            entry.session.end(reason);
         }
         removed.is_some()
     }
@@ -227,7 +254,7 @@ impl<S: PooledSession> SessionPool<S> {
 
     /// Ends a session, unless it has become active meanwhile.
     fn end_if_expired(&self, id: &str) {
-        self.end_if(id, |entry| entry.is_expired(self.idle_timeout));
+        self.end_if(id, IDLE, |entry| entry.is_expired(self.idle_timeout));
     }
 }
 
@@ -287,7 +314,7 @@ mod tests {
             self.idle_since.lock().unwrap().map(|since| since + idle)
         }
 
-        fn end(&self) {
+        fn end(&self, _: &'static str) {
             assert!(!self.has_ended.swap(true, Ordering::Relaxed), "ended twice");
         }
     }
@@ -325,8 +352,8 @@ mod tests {
         tokio::time::sleep(SWEEP_INTERVAL).await;
         assert!(idle.has_ended() && !used.has_ended());
         assert_eq!(pool.count(), 1);
-        pool.end(&used_id);
-        pool.end(&used_id);
+        pool.end(&used_id, IDLE);
+        pool.end(&used_id, IDLE);
         assert!(used.has_ended());
         assert_eq!(pool.count(), 0);
     }
@@ -410,7 +437,7 @@ mod tests {
                 let slot = pool.reserve(&id, &owner).unwrap();
                 pool.insert(slot, Arc::<TestSession>::default());
             });
-            pool.end(&id);
+            pool.end(&id, IDLE);
             successor.join().unwrap();
         });
         assert_eq!(pool.by_realm.ids(owner.member), [id]);

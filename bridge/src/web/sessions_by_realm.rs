@@ -27,6 +27,11 @@ impl<Id: Clone + Eq + std::hash::Hash> IdsByRealm<Id> {
         self.0.remove_if(&realm, |_, ids| ids.is_empty());
     }
 
+    /// Returns the realms with ids.
+    pub(super) fn realms(&self) -> Vec<RealmId> {
+        self.0.iter().map(|entry| *entry.key()).collect()
+    }
+
     /// Returns the ids of a realm.
     pub(super) fn ids(&self, realm: RealmId) -> Vec<Id> {
         let ids = self.0.get(&realm);

@@ -1,5 +1,6 @@
 //! Tests of the socket over connections in memory.
 
+use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -45,6 +46,20 @@ fn client_frame(first: u8, payload: &[u8]) -> Vec<u8> {
             .map(|(n, byte)| byte ^ mask[n % 4]),
     );
     bytes
+}
+
+/// TLS holds what it has taken until it is flushed, and so does this connection.
+#[tokio::test]
+async fn frames_do_not_stay_in_a_connection_that_buffers() {
+    let (near, mut far) = duplex(64 * 1024);
+    let mut socket = new_socket(tokio::io::BufWriter::new(near));
+    socket.queue_text("text".to_owned());
+    let flush = std::future::poll_fn(|cx| socket.poll_flush(cx));
+    flush.await.unwrap();
+    let mut frame = [0; 6];
+    let received = far.read_exact(&mut frame).now_or_never();
+    received.expect("the frame was sent").unwrap();
+    assert_eq!(&frame[2..], b"text");
 }
 
 async fn recv_all(bytes: &[u8]) -> Vec<Result<Frame, SocketError>> {

@@ -1,4 +1,6 @@
-//! The kinds of refusals.
+//! The kinds of refusals, and which of them are temporary.
+
+use std::time::Duration;
 
 use bridge_protocol::ErrorCode;
 
@@ -11,12 +13,18 @@ pub(crate) enum RefusalKind {
     ForeignOrigin,
     /// A request or page without a token.
     MissingToken,
-    /// A request or page with a token that is not valid or has expired.
+    /// A request or page with a token that is not valid.
     InvalidToken,
+    /// A request or page with a token that was valid and has expired.
+    ExpiredToken,
+    /// A request or page with a token that cannot be checked now, because keys are missing.
+    KeysUnavailable,
     /// An invalid token of an address that has sent too many.
     MaxRefusedTokens,
     /// A request or page whose token does not grant enough.
     InsufficientScope,
+    /// A request or page of a user or token to which the operator has denied access.
+    AccessDenied,
     /// A request with too many header fields, or too long ones.
     HeadTooLarge,
     /// A request with too large a body.
@@ -55,15 +63,33 @@ pub(crate) enum RefusalKind {
     MaxStdioMessageBytes,
 }
 
+/// Whether the same attempt may succeed later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RetryRule {
+    /// It would be refused again, for this reason.
+    Final(&'static str),
+    /// It may succeed after this time.
+    After(Duration),
+}
+
+impl RetryRule {
+    const fn after_seconds(seconds: u64) -> Self {
+        Self::After(Duration::from_secs(seconds))
+    }
+}
+
 impl RefusalKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::ForeignHost,
         Self::ForeignOrigin,
         Self::MissingToken,
         Self::InvalidToken,
+        Self::ExpiredToken,
+        Self::KeysUnavailable,
         Self::MaxRefusedTokens,
         Self::InsufficientScope,
+        Self::AccessDenied,
         Self::HeadTooLarge,
         Self::BodyTooLarge,
         Self::BodyTooSlow,
@@ -92,8 +118,11 @@ impl RefusalKind {
             Self::ForeignOrigin => "foreign_origin",
             Self::MissingToken => "missing_token",
             Self::InvalidToken => "invalid_token",
+            Self::ExpiredToken => "expired_token",
+            Self::KeysUnavailable => "keys_unavailable",
             Self::MaxRefusedTokens => "max_refused_tokens",
             Self::InsufficientScope => "insufficient_scope",
+            Self::AccessDenied => "access_denied",
             Self::HeadTooLarge => "head_too_large",
             Self::BodyTooLarge => "body_too_large",
             Self::BodyTooSlow => "body_too_slow",
@@ -115,14 +144,70 @@ impl RefusalKind {
         }
     }
 
+    /// Returns whether the same attempt may succeed later. A temporary refusal of a request has the
+    /// status 429 or 503 and `Retry-After`, that of a page the close code 1013 and a
+    /// [`RetryHint`](bridge_protocol::RetryHint).
+    ///
+    /// The times are short where a place becomes free at once, and long where somebody must leave.
+    pub(crate) const fn retry(self) -> RetryRule {
+        use RetryRule::Final;
+        match self {
+            Self::ForeignHost => Final("the operator must allow the host"),
+            Self::ForeignOrigin => Final("the operator must allow the origin"),
+            Self::MissingToken => Final("the peer must send a token"),
+            Self::InvalidToken => Final("the peer must send another token"),
+            Self::ExpiredToken => Final("the peer must send a fresh token"),
+            Self::InsufficientScope => Final("the token must grant more"),
+            Self::AccessDenied => Final("the operator must allow the user or token again"),
+            Self::HeadTooLarge => Final("the head must be smaller"),
+            Self::BodyTooLarge => Final("the body must be smaller"),
+            Self::BodyTooSlow => Final("the peer must send faster, and need not wait before that"),
+            Self::ResponseTooSlow => Final("the peer must read faster"),
+            Self::PageHandshake => Final("the page must send `authenticate` first"),
+            Self::PageMessage => Final("the page must obey the protocol"),
+            Self::MaxDefinitions => Final("the page must register fewer or smaller definitions"),
+            Self::MaxUnreadBytes => Final("the call has run, and must not run again"),
+            Self::MaxStdioMessageBytes => Final("the entry of the list must be smaller"),
+            Self::MaxRefusedTokens => RetryRule::after_seconds(60),
+            Self::MaxPendingPages | Self::MaxCalls => RetryRule::after_seconds(1),
+            Self::KeysUnavailable
+            | Self::MaxConnections
+            | Self::MaxMemoryBytes
+            | Self::MaxQueries => RetryRule::after_seconds(5),
+            Self::MaxRealms | Self::MaxMcpSessions => RetryRule::after_seconds(10),
+            Self::MaxSessions | Self::MaxClients => RetryRule::after_seconds(30),
+        }
+    }
+
+    /// Returns the time after which the same attempt may succeed; `None` if the refusal is final.
+    pub(crate) const fn retry_after(self) -> Option<Duration> {
+        match self.retry() {
+            RetryRule::Final(_) => None,
+            RetryRule::After(time) => Some(time),
+        }
+    }
+
+    /// Whether the refusal is part of normal operation: a client finds out by it that it needs a
+    /// token or a fresh one. That keys cannot be fetched has its own lines in the log.
+    pub(crate) const fn is_ordinary(self) -> bool {
+        matches!(
+            self,
+            Self::MissingToken | Self::ExpiredToken | Self::KeysUnavailable
+        )
+    }
+
     /// The kind of an error that refuses a request, a page or a part of its messages. `None` for
     /// other errors.
     pub(crate) fn from_code(code: ErrorCode) -> Option<Self> {
         Some(match code {
+            ErrorCode::HostNotAllowed => Self::ForeignHost,
             ErrorCode::OriginNotAllowed => Self::ForeignOrigin,
             ErrorCode::MissingAuthentication => Self::MissingToken,
-            ErrorCode::InvalidAuthentication | ErrorCode::TokenExpired => Self::InvalidToken,
+            ErrorCode::InvalidAuthentication => Self::InvalidToken,
+            ErrorCode::TokenExpired => Self::ExpiredToken,
+            ErrorCode::AuthenticationUnavailable => Self::KeysUnavailable,
             ErrorCode::InsufficientScope => Self::InsufficientScope,
+            ErrorCode::AccessDenied => Self::AccessDenied,
             ErrorCode::RequestTooLarge => Self::BodyTooLarge,
             ErrorCode::RequestTimeout => Self::BodyTooSlow,
             ErrorCode::RealmLimitExceeded => Self::MaxRealms,
@@ -144,6 +229,35 @@ mod tests {
     fn kinds_are_numbered_in_order() {
         for (index, kind) in RefusalKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, index);
+        }
+    }
+
+    #[test]
+    fn each_kind_is_final_for_a_reason_or_temporary_for_at_most_a_minute() {
+        for kind in RefusalKind::ALL {
+            match kind.retry() {
+                RetryRule::Final(reason) => assert!(reason.contains("must"), "{kind:?}"),
+                RetryRule::After(time) => {
+                    assert!((1..=60).contains(&time.as_secs()), "{kind:?}");
+                    assert_eq!(time.subsec_nanos(), 0, "{kind:?}");
+                }
+            }
+            // A number or size that others share becomes free, and keys are fetched again.
+            let becomes_free = [
+                "keys_unavailable",
+                "max_connections",
+                "max_pending_pages",
+                "max_realms",
+                "max_sessions",
+                "max_mcp_sessions",
+                "max_clients",
+                "max_calls",
+                "max_queries",
+                "max_memory_bytes",
+                "max_refused_tokens",
+            ]
+            .contains(&kind.as_str());
+            assert_eq!(kind.retry_after().is_some(), becomes_free, "{kind:?}");
         }
     }
 }

@@ -86,6 +86,7 @@ impl Page {
             document: None,
             name: None,
             origin: None,
+            address: None,
             page_title: None,
             app: None,
             app_description: None,
@@ -211,7 +212,7 @@ async fn call_with_progress(
         tool: tool.to_owned(),
         arguments: Arguments::from_raw(to_raw_value(&arguments).unwrap()),
     };
-    match call_tool(hub, request).await.unwrap() {
+    match call_tool(hub, request).await.outcome.unwrap() {
         RoundOutcome::Complete(result) => result,
         RoundOutcome::InputRequired { .. } => panic!("unexpected InputRequired"),
     }

@@ -5,7 +5,6 @@ use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionI
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_queries::QueryLifetime;
-use crate::budget::RefusalKind;
 use crate::calls::{self, CallOptions, SilentClient};
 use crate::compat::service::{CompatRequest, CompatService, TokenCheck};
 use crate::compat::visible_pages::VisiblePages;
@@ -32,6 +31,10 @@ pub(super) struct RequestScope {
 impl RequestScope {
     pub(super) fn realm(&self) -> RealmId {
         self.realm
+    }
+
+    pub(super) fn address(&self) -> ClientAddress {
+        self.address
     }
 
     /// The options for a call within this scope.
@@ -72,22 +75,21 @@ impl CompatService {
         let principal = match query_principal {
             Some(principal) => principal,
             None => {
-                let verified = self.authenticator.verify(token).await;
-                if let Err(error) = &verified {
-                    self.hub.budgets.auth_failures.record(address, error);
-                    if error.code != ErrorCode::MissingAuthentication {
-                        let (kind, reason) = (RefusalKind::InvalidToken, &error.message);
-                        self.hub
-                            .budgets
-                            .refusals
-                            .record(kind, address, "compat", reason);
-                    }
+                let verified = self.authenticator.verify(token, address).await;
+                if let Err(error) = &verified
+                    && error.code != ErrorCode::MissingAuthentication
+                {
+                    self.hub
+                        .budgets
+                        .record_refused_token(address, "compat", error);
                 }
                 verified
             }
         };
         principal.map_err(|error| match error.code {
             ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,
+            // The most similar code of mcp-web 0.1 that is not final.
+            ErrorCode::AuthenticationUnavailable => ErrorCode::InternalError,
             _ => ErrorCode::InvalidAuthentication,
         })
     }

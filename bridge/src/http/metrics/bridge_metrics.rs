@@ -5,17 +5,19 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use bridge_edge::connections::ConnectionLimits;
+use bridge_edge::process_metrics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::budget::RefusalKind;
+use crate::budget::{RealmClass, RefusalKind};
 use crate::compat::CompatService;
-use crate::counters::{CallKind, CountedEnd, DURATION_BOUNDS};
+use crate::counters::{CallKind, CountedEnd, DURATION_BOUNDS, ReloadOutcome};
 use crate::mcp::McpService;
 use crate::web::AppState;
 
@@ -46,14 +48,16 @@ impl BridgeMetrics {
         compat: Option<Arc<CompatService>>,
         connections: ConnectionLimits,
     ) -> Self {
-        let mut registry = Registry::with_prefix(PREFIX);
-        registry.register_collector(Box::new(BridgeCollector {
+        let collector = BridgeCollector {
             state,
             mcp,
             compat,
             connections,
-        }));
-        Self(registry)
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        Self(process_metrics::registry(PREFIX, version, |registry| {
+            registry.register_collector(Box::new(collector));
+        }))
     }
 
     /// The current values.
@@ -76,8 +80,12 @@ impl Collector for BridgeCollector {
         let mut metrics = MetricWriter(encoder);
         self.write_calls(&mut metrics)?;
         self.write_refusals(&mut metrics)?;
+        self.write_keys(&mut metrics)?;
         self.write_traffic(&mut metrics)?;
+        self.write_traces(&mut metrics)?;
         self.write_event_loop(&mut metrics)?;
+        self.write_reloads(&mut metrics)?;
+        self.write_certificate(&mut metrics)?;
         self.write_usage(&mut metrics)?;
         self.write_limits(&mut metrics)
     }
@@ -149,6 +157,26 @@ impl BridgeCollector {
         Ok(())
     }
 
+    fn write_keys(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let key_sets = self.state.authenticator.key_sets();
+        let help = "Time since the keys of an issuer were fetched, or since the start";
+        let unit = Some(&Unit::Seconds);
+        let mut ages = metrics.describe("key_age", help, unit, MetricType::Gauge)?;
+        for keys in &key_sets {
+            let issuer = keys.issuer.to_string();
+            let labels: Labels<'_> = &[("issuer", &issuer)];
+            ages.encode_family(&labels)?
+                .encode_gauge(&keys.age.as_secs_f64())?;
+        }
+        let help = "Fetches of the keys of an issuer that have failed";
+        let mut failures = metrics.counters("key_fetch_failures", help)?;
+        for keys in &key_sets {
+            let issuer = keys.issuer.to_string();
+            failures.write_counter(&[("issuer", &issuer)], keys.failed_fetches)?;
+        }
+        Ok(())
+    }
+
     fn write_traffic(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
         let help = "Bytes of all connections, by direction";
         let (unit, kind) = (Some(&Unit::Bytes), MetricType::Counter);
@@ -156,6 +184,15 @@ impl BridgeCollector {
         let bytes = &self.connections.traffic;
         traffic.write_counter(&[("direction", "received")], bytes.received_bytes())?;
         traffic.write_counter(&[("direction", "sent")], bytes.sent_bytes())
+    }
+
+    fn write_traces(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let help = "Spans of traces that have ended, by whether the collector has them";
+        let counts = self.state.hub.traces().counts().unwrap_or_default();
+        let mut spans = metrics.counters("trace_spans", help)?;
+        spans.write_counter(&[("outcome", "sent")], counts.sent)?;
+        spans.write_counter(&[("outcome", "dropped")], counts.dropped)?;
+        spans.write_counter(&[("outcome", "failed")], counts.failed)
     }
 
     fn write_event_loop(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
@@ -174,13 +211,43 @@ impl BridgeCollector {
             .encode_gauge(&event_loop.lateness().as_secs_f64())
     }
 
+    fn write_reloads(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let reloads = &self.state.hub.counters.reloads;
+        let help = "Reloads of the settings, by outcome";
+        let mut totals = metrics.counters("config_reloads", help)?;
+        for outcome in ReloadOutcome::ALL {
+            totals.write_counter(&[("outcome", outcome.as_str())], reloads.get(outcome))?;
+        }
+        let help = "When the settings were loaded without an error the last time, as Unix time";
+        metrics
+            .describe(
+                "config_last_reload_success_timestamp",
+                help,
+                Some(&Unit::Seconds),
+                MetricType::Gauge,
+            )?
+            .encode_gauge(&reloads.last_success())
+    }
+
+    /// Writes no value if the bridge does not encrypt.
+    fn write_certificate(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let help = "When the certificate in `tls_cert` expires, in Unix time";
+        let (name, unit) = ("tls_certificate_expiry_timestamp", Some(&Unit::Seconds));
+        let mut expiry = metrics.describe(name, help, unit, MetricType::Gauge)?;
+        let Some(tls) = &self.state.tls else {
+            return Ok(());
+        };
+        let expires = tls.expires().duration_since(UNIX_EPOCH);
+        expiry.encode_gauge(&expires.unwrap_or_default().as_secs())
+    }
+
     fn write_usage(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
         let usage = self.state.hub.usage();
-        metrics.gauge(
-            "realms",
-            "Tokens with pages, clients or listed apps",
-            usage.realms,
-        )?;
+        let help = "Tokens that the bridge knows, by what they have";
+        let mut realms = metrics.gauges("realms", help)?;
+        for class in RealmClass::ALL {
+            realms.write_gauge(&[("class", class.as_str())], usage.realms[class as usize])?;
+        }
         let mut sessions = metrics.gauges("sessions", "Sessions of pages, by state")?;
         sessions.write_gauge(&[("state", "connected")], usage.connected_sessions)?;
         sessions.write_gauge(&[("state", "away")], usage.away_sessions)?;
@@ -222,14 +289,16 @@ impl BridgeCollector {
 
     fn write_limits(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
         let config = &self.state.hub.config;
+        let shared = &self.state.hub.budgets.limits;
         let (pages, results) = (&config.page_limits, &config.results);
         let help = "The limits that all clients share, by setting";
         let mut limits = metrics.gauges("limit", help)?;
         for (setting, limit) in [
-            ("max_realms", config.tokens.max_realms),
-            ("max_pending_pages", pages.max_pending_pages),
-            ("max_connections", config.network.max_connections),
-            ("max_mcp_sessions", config.mcp_sessions.max_mcp_sessions),
+            ("max_realms", shared.realms),
+            ("max_catalogues", shared.catalogues),
+            ("max_pending_pages", shared.pending_pages),
+            ("max_connections", shared.connections),
+            ("max_mcp_sessions", shared.mcp_sessions),
             ("max_kept_bytes", results.max_kept_bytes),
             ("max_replay_bytes", config.mcp_sessions.max_replay_bytes),
             ("max_unread_bytes", results.max_unread_bytes),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
+use bridge_auth::{AuthError, InsufficientScope, Principal, Scope};
 use bridge_compat::page_codec;
 use bridge_edge::OriginCheck;
 use bridge_protocol::{
@@ -10,14 +10,14 @@ use bridge_protocol::{
     PageToBridge, SessionId, limits,
 };
 use bridge_realm::page_messages::CloseFrame;
-use bridge_realm::realm::PageHello;
+use bridge_realm::realm::{Disconnect, PageHello};
 use tokio::time::timeout;
 
 use super::codec::invalid_json;
 use super::early_frames::EarlyFrames;
 use super::page_protocol::PageProtocol;
 use super::page_session::PageSession;
-use super::socket::{PageSocket, binary_unsupported};
+use super::socket::{PageSocket, binary_unsupported, retry_frame};
 use crate::budget::{PageParty, PendingPagePermit, RefusalKind, RefusalRecord};
 use crate::hub::OutboxReceiver;
 use crate::web::{AppState, guard};
@@ -50,11 +50,20 @@ pub(super) struct Rejection {
 }
 
 impl HandshakeError {
+    /// A rejection with an error, which is final or temporary by its code.
     fn new(code: ErrorCode, error: String) -> Self {
-        let reason = CloseFrame::new(CloseCode::PolicyViolation, code.as_str());
+        let refusal = refusal(code, &error);
+        let kind = refusal.as_ref().map(|refusal| refusal.kind);
+        if let Some(after) = kind.and_then(RefusalKind::retry_after) {
+            return HandshakeError::Rejected(Rejection {
+                close_frame: retry_frame(after, Some(code), &error),
+                message: None,
+                refusal,
+            });
+        }
         HandshakeError::Rejected(Rejection {
-            close_frame: reason,
-            refusal: refusal(code, &error),
+            close_frame: CloseFrame::new(CloseCode::PolicyViolation, code.as_str()),
+            refusal,
             message: Some(AuthenticationFailed { error, code }),
         })
     }
@@ -82,15 +91,13 @@ impl HandshakeError {
     }
 
     /// A rejection because too many other pages have not authenticated yet.
-    pub(super) fn too_many_pending(close_frame: CloseFrame) -> Self {
-        let refusal = RefusalRecord {
-            kind: RefusalKind::MaxPendingPages,
-            reason: close_frame.reason.to_string(),
-        };
+    pub(super) fn too_many_pending(reason: String) -> Self {
+        let kind = RefusalKind::MaxPendingPages;
+        let after = kind.retry_after().unwrap_or(limits::RETRY_LATER_DELAY);
         HandshakeError::Rejected(Rejection {
-            close_frame,
+            close_frame: retry_frame(after, None, &reason),
             message: None,
-            refusal: Some(refusal),
+            refusal: Some(RefusalRecord { kind, reason }),
         })
     }
 
@@ -101,7 +108,11 @@ impl HandshakeError {
         error: String,
         name: Option<&str>,
     ) -> Self {
-        if protocol == PageProtocol::V2 {
+        // Pages of mcp-web 0.1 know only this limit.
+        let is_known_limit = code == ErrorCode::SessionLimitExceeded;
+        let kind = RefusalKind::from_code(code);
+        let is_temporary = kind.is_some_and(|kind| kind.retry_after().is_some());
+        if protocol == PageProtocol::V2 || is_temporary && !is_known_limit {
             return HandshakeError::new(code, error);
         }
         let refusal = refusal(code, &error);
@@ -143,7 +154,7 @@ pub(super) async fn accept(
 /// Authenticates a page by its `authenticate` message, and connects it to its realm.
 pub(super) async fn authenticate(
     context: &HandshakeContext,
-    hello: Authenticate,
+    mut hello: Authenticate,
 ) -> Result<(PageSession, OutboxReceiver), HandshakeError> {
     let HandshakeContext {
         state,
@@ -161,16 +172,24 @@ pub(super) async fn authenticate(
         let message = "`sessionId` differs from the session in the URL".to_owned();
         return Err(reject(ErrorCode::InvalidSession, message));
     }
+    let refuse_token = |error: AuthError| {
+        let auth_failures = &state.hub.budgets.auth_failures;
+        auth_failures.record(party.address, &error);
+        reject(error.code, error.message)
+    };
+    let token = hello.auth_token.take();
+    let rules = state.authenticator.generation();
     let principal = tokio::select! {
-        principal = verify_page_token(&state.authenticator, hello.auth_token.as_deref()) => principal
-            .map_err(|error| {
-                let auth_failures = &state.hub.budgets.auth_failures;
-                auth_failures.record(party.address, &error);
-                reject(error.code, error.message)
-            })?,
+        principal = verify_page_token(state, token.as_deref(), party) => principal
+            .map_err(refuse_token)?,
         () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
     };
     let realm = principal.realm;
+    if state.hub.is_draining()
+        && state.hub.with_realm(realm, |it| it.has_session(session)) != Some(true)
+    {
+        return Err(bridge_stopping(protocol));
+    }
     let lease = match protocol {
         PageProtocol::V2 => None,
         PageProtocol::Compat => {
@@ -191,6 +210,7 @@ pub(super) async fn authenticate(
             OriginCheck::Allowed(origin) => Some(origin.clone()),
             OriginCheck::Absent | OriginCheck::Foreign(_) => None,
         },
+        address: Some(party.address.ip()),
         page_title: hello.page_title,
         app,
         app_description: app_description.flatten(),
@@ -204,15 +224,13 @@ pub(super) async fn authenticate(
     let (connection, outbox) =
         hub.page_connected(realm, party, hello)
             .map_err(|refusal| match refusal.code {
-                // Not final, because the page's clock may only have been set back, and memory
-                // becomes free: it retries.
-                ErrorCode::SessionSuperseded | ErrorCode::MemoryLimitExceeded => {
-                    let close_frame = CloseFrame::new(CloseCode::TryAgainLater, refusal.message);
-                    HandshakeError::close(close_frame)
+                // Not final, because the page's clock may only have been set back: it retries.
+                ErrorCode::SessionSuperseded => {
+                    let after = limits::RETRY_LATER_DELAY;
+                    HandshakeError::close(retry_frame(after, None, &refusal.message))
                 }
                 code => reject(code, refusal.message),
             })?;
-    tracing::debug!(?realm, ?session, "page connected");
     let page = PageSession {
         hub,
         realm,
@@ -222,6 +240,13 @@ pub(super) async fn authenticate(
         authenticator: Arc::clone(&state.authenticator),
         _lease: lease,
     };
+    // Otherwise a page whose token was revoked meanwhile would not be closed.
+    if state.authenticator.generation() != rules
+        && let Err(error) = verify_page_token(state, token.as_deref(), party).await
+    {
+        page.on_disconnect(Disconnect::DocumentGone);
+        return Err(refuse_token(error));
+    }
     if protocol == PageProtocol::Compat {
         page.on_activity(timestamp);
     }
@@ -230,10 +255,11 @@ pub(super) async fn authenticate(
 
 /// Verifies a token that must have the scope of a page.
 async fn verify_page_token(
-    authenticator: &Authenticator,
+    state: &AppState,
     token: Option<&str>,
+    party: &PageParty,
 ) -> Result<Principal, AuthError> {
-    let principal = authenticator.verify(token).await?;
+    let principal = state.authenticator.verify(token, party.address).await?;
     require_page_scope(&principal)?;
     Ok(principal)
 }

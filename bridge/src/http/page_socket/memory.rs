@@ -1,11 +1,12 @@
 //! The memory of the messages that a page is sending, of those that are being decoded, and of its
 //! definitions.
 
-use bridge_protocol::{CloseCode, PageToBridge};
+use bridge_protocol::PageToBridge;
 use bridge_realm::page_messages::{CloseFrame, definition_bytes};
 use bridge_realm::realm::Realm;
 
 use super::page_session::PageSession;
+use super::socket::no_memory_frame;
 use crate::budget::{BudgetExceeded, ByteLease};
 
 /// Fewer bytes of messages than this are not counted.
@@ -40,14 +41,11 @@ impl MessageMemory {
             self.0 = PageLease::default();
             return Ok(());
         }
-        // The text is short enough for a close frame.
         self.0.resize(page, bytes).map_err(|exceeded| {
-            let reason = format!(
-                "no memory for this message: its token uses {} bytes and its address {} of {}: \
-                 send less at once",
+            no_memory_frame(&format!(
+                "no memory for this message: token {}, address {} of {} bytes",
                 exceeded.of_token, exceeded.of_address, exceeded.max_bytes
-            );
-            CloseFrame::new(CloseCode::TryAgainLater, reason)
+            ))
         })
     }
 }
@@ -70,11 +68,10 @@ impl DefinitionMemory {
         }
         let bytes = registered_bytes(page) + added;
         self.0.resize(page, bytes).map_err(|exceeded| {
-            let reason = format!(
-                "no memory for these definitions: the token uses {} of {} bytes, its address {}",
-                exceeded.of_token, exceeded.max_bytes, exceeded.of_address
-            );
-            CloseFrame::new(CloseCode::TryAgainLater, reason)
+            no_memory_frame(&format!(
+                "no memory for these definitions: token {}, address {} of {} bytes",
+                exceeded.of_token, exceeded.of_address, exceeded.max_bytes
+            ))
         })
     }
 

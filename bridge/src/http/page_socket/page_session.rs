@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use bridge_auth::{Authenticator, RealmId};
+use bridge_edge::ClientAddress;
 use bridge_protocol::limits::MAX_HAND_OVER_BYTES;
 use bridge_protocol::{CallHandOver, CallId, CloseCode, PageToBridge, SessionId};
 use bridge_raw_json::JsonSlice;
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{
-    ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, ProbeAnswer,
+    ConnectionId, Disconnect, Effects, HandOverRequest, HandOverState, ProbeAnswer, Realm,
 };
 
 use super::page_protocol::PageProtocol;
@@ -46,9 +47,15 @@ impl PageSession {
             CloseCode::MessageTooBig => "a message is too large, or too many are unfinished",
             _ => "the protocol does not allow a message",
         };
-        let address = self.hub.party(self.realm).address;
         let refusals = &self.hub.budgets.refusals;
-        refusals.record(kind, address, "/ws", reason);
+        refusals.record(kind, self.address(), "/ws", reason);
+    }
+
+    /// The address of the page, or of the realm's first page or client if the session has ended.
+    pub(super) fn address(&self) -> ClientAddress {
+        let page = |realm: &Realm| realm.page_address(&self.session);
+        let address = self.hub.with_realm(self.realm, page).flatten();
+        address.map_or_else(|| self.hub.party(self.realm).address, ClientAddress::from)
     }
 
     /// Records that a part of a message has arrived.

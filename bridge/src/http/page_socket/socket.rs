@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use bridge_protocol::{CloseCode, limits};
+use bridge_protocol::{CloseCode, ErrorCode, RetryHint, limits};
 use bridge_realm::page_messages::CloseFrame;
 use tokio::time::timeout;
 
 use super::early_frames::MAX_EARLY_FRAMES_PER_SECOND;
+use crate::budget::{PageParty, PoolUse, RefusalKind};
 use crate::config::Config;
 use crate::websocket::{SocketLimits, UpgradedIo, WebSocket};
 
@@ -39,23 +40,36 @@ pub(super) async fn close(socket: &mut PageSocket, frame: CloseFrame) {
     let _ = timeout(CLOSE_TIMEOUT, socket.flush_and_drain()).await;
 }
 
-/// Closes the socket of a page that may retry later: after a restart many pages connect at once.
-pub(super) fn too_many_pending_pages() -> CloseFrame {
-    CloseFrame::new(
-        CloseCode::TryAgainLater,
-        "too many pages are connecting, most of them from this address: retry later, or raise \
-         `max_pending_pages`",
+/// Closes the socket of a page that may connect again after this time. A `message` of more than
+/// about 80 bytes is cut off.
+pub(super) fn retry_frame(after: Duration, code: Option<ErrorCode>, message: &str) -> CloseFrame {
+    let hint = RetryHint {
+        code: code.map(ErrorCode::as_str),
+        after_s: u16::try_from(after.as_secs()).unwrap_or(u16::MAX),
+        message,
+    };
+    CloseFrame::new(CloseCode::TryAgainLater, hint.to_string())
+}
+
+/// Closes the socket of a page for whose message there is no memory. The page connects again later,
+/// and sends what was not received again.
+pub(super) fn no_memory_frame(message: &str) -> CloseFrame {
+    let after = RefusalKind::MaxMemoryBytes.retry_after();
+    let after = after.unwrap_or(limits::RETRY_LATER_DELAY);
+    retry_frame(after, Some(ErrorCode::MemoryLimitExceeded), message)
+}
+
+/// The reason why a page is refused while others connect: after a restart, many connect at once.
+pub(super) fn too_many_pending_pages(used: PoolUse, party: &PageParty) -> String {
+    format!(
+        "{} pages are connecting, {} of them from {}: raise `max_pending_pages`",
+        used.capacity, used.by_address, party.address
     )
 }
 
-/// Closes the socket of a page that has sent nothing, because other pages wait for its place.
-pub(super) fn silent_page_evicted() -> CloseFrame {
-    CloseFrame::new(
-        CloseCode::TryAgainLater,
-        "other pages wait, and this one has sent no token: retry later, or raise \
-         `max_pending_pages`",
-    )
-}
+/// The reason why a page that has sent nothing is refused while others connect.
+pub(super) const SILENT_PAGE_EVICTED: &str =
+    "this page has sent no token, and others connect: raise `max_pending_pages`";
 
 pub(super) fn binary_unsupported() -> CloseFrame {
     CloseFrame::new(

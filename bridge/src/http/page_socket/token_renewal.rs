@@ -66,8 +66,10 @@ impl PageSession {
         renewal: Renew,
     ) -> BoxFuture<'static, Result<Principal, AuthError>> {
         let (authenticator, realm) = (Arc::clone(&self.authenticator), self.realm);
+        let client = self.address();
         Box::pin(async move {
-            let principal = authenticator.verify(Some(&renewal.auth_token)).await?;
+            let token = Some(renewal.auth_token.as_str());
+            let principal = authenticator.verify(token, client).await?;
             if principal.realm == realm {
                 require_page_scope(&principal)?;
             }

@@ -61,9 +61,14 @@ impl AppState {
         parts: &Parts,
         body: Body,
     ) -> Result<Json<Value>, Problem> {
+        let (address, rules) = (
+            client_address(&parts.extensions),
+            self.authenticator.generation(),
+        );
         let principal = self.authorize(parts, Scope::Query).await?;
-        let caller = Party::new(client_address(&parts.extensions), principal.realm);
+        let caller = Party::new(address, principal.realm);
         let (body, scan_turn) = read_to_end_limited(self, body, caller).await?;
+        self.check_again(parts, address, rules).await?;
         let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
         drop(scan_turn);
         if opening.timeout == Some(0) {

@@ -11,10 +11,11 @@ use bridge_realm::realm::CallerEvent;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use serde_json::{Number, json};
+use serde_json::Number;
 
 use super::outcome::{complete, encode};
-use crate::calls::{self, CallOptions, CallRequest, ClientChannel, SilentClient};
+use crate::calls::{self, CallOptions, CallRequest, ClientChannel, Recorded, SilentClient};
+use crate::counters::CountedEnd;
 use crate::hub::Hub;
 use crate::mcp::{EncodedResponse, MessageBuffer, serve_events};
 
@@ -38,7 +39,7 @@ pub(super) async fn serve(hub: &Arc<Hub>, request: CallRequest<'static>, body: B
             tool,
             arguments,
         } = request;
-        let realm = caller.realm;
+        let party = (caller.realm, caller.address);
         let caller = CallOptions {
             client: &client,
             call_context: CallContext {
@@ -52,16 +53,18 @@ pub(super) async fn serve(hub: &Arc<Hub>, request: CallRequest<'static>, body: B
             tool,
             arguments,
         };
-        let response = match complete(calls::call_tool(&hub, request).await) {
-            Ok(result) => encode(&hub, realm, result, RESULT).await,
+        let Recorded { outcome, record } = calls::call_tool(&hub, request).await;
+        let response = match complete(outcome) {
+            Ok(result) => encode(&hub, party, result, RESULT).await,
             Err(problem) => {
-                let (error, message) = (problem.code.as_str(), &problem.message);
-                let event = json!({ "type": "error", "error": error, "message": message });
-                EncodedResponse::new(problem.status, event.to_string().into_bytes())
+                let mut event = problem.to_json();
+                event["type"] = "error".into();
+                let end = CountedEnd::Failed(Some(problem.code));
+                EncodedResponse::new(problem.status, event.to_string().into_bytes()).ending(end)
             }
         };
         drop(body);
-        response
+        response.recorded(record)
     };
     serve_events(messages, run).await
 }

@@ -1,0 +1,60 @@
+//! The time between the request to stop and the shutdown: what runs may end.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::ServerHandle;
+
+/// How often a bridge that drains looks whether anything still runs.
+const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long connections without a request stay open after the bridge has begun to close each after its
+/// next response. A request that is sent while its connection is closed would fail.
+const LAST_REQUESTS: Duration = Duration::from_millis(500);
+
+impl ServerHandle {
+    /// Prepares for [`shutdown`](Self::shutdown), and completes when it should be called: when no call and
+    /// no query runs, but at the earliest after `drain_delay`, and at the latest after `drain_timeout`.
+    ///
+    /// Meanwhile `/readyz` responds with 503, and pages that have no session are refused with a code after
+    /// which they retry (1012). Everything else is served, also new calls: a load balancer stops sending
+    /// them, and without one there is nothing else that would serve them. At the end, connections close
+    /// after their next response, and new ones wait for the next process if it has the same socket.
+    pub async fn drain(&self) {
+        let began = Instant::now();
+        let (timeout, delay) = {
+            let config = &self.hub.config.state;
+            (config.drain_timeout, config.drain_delay)
+        };
+        self.hub.drain();
+        let usage = self.hub.usage();
+        tracing::info!(
+            pages = usage.connected_sessions,
+            calls = usage.calls,
+            queries = usage.queries,
+            "draining: the bridge ends when its calls and queries have ended"
+        );
+        sleep(delay).await;
+        let quiet = async {
+            self.no_call_runs().await;
+            self.stop.leave();
+            sleep(LAST_REQUESTS).await;
+            self.no_call_runs().await;
+        };
+        if timeout_at(began + timeout, quiet).await.is_err() {
+            let usage = self.hub.usage();
+            tracing::warn!(
+                calls = usage.calls,
+                queries = usage.queries,
+                "`drain_timeout` is over: running calls and queries end now"
+            );
+        }
+    }
+
+    async fn no_call_runs(&self) {
+        while !self.hub.is_quiet() {
+            sleep(QUIET_CHECK_INTERVAL).await;
+        }
+    }
+}
