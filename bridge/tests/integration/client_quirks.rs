@@ -233,7 +233,7 @@ async fn only_the_longest_idle_mcp_session_is_evicted() {
 #[tokio::test]
 async fn an_mcp_session_is_never_evicted_for_another_token() {
     let mut config = test_config();
-    config.mcp_sessions.max_mcp_sessions = 1;
+    config.mcp_sessions.max_mcp_sessions = Some(1);
     let bridge = start_bridge_with(config).await;
     let first = McpClient::connect(&bridge, TOKEN).await;
     let info = json!({ "name": "other", "version": "1" });

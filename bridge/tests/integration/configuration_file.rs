@@ -11,7 +11,15 @@ use crate::kit::{TOKEN, bridge_program};
 fn write_config(folder: &TempDir, text: &str) -> PathBuf {
     let path = folder.path().join("bridge.toml");
     std::fs::write(&path, text).unwrap();
+    #[cfg(unix)]
+    set_mode(&path, 0o600);
     path
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Runs the program with a configuration file and a flag such as `--check-config`.
@@ -77,7 +85,7 @@ async fn flags_override_variables_override_the_file_overrides_defaults() {
         "allow_token_in_url = false # from MCP_WEB_ALLOW_TOKEN_IN_URL",
         &format!("jwt_audience = [\"a,b\", \"c\"] # {from_file}"),
         &format!("allowed_origins = [] # {from_file}"),
-        "max_realms = 1000",
+        "# max_realms is not set",
         "call_timeout = \"2m\"",
         "# token_file is not set",
     ];
@@ -163,10 +171,14 @@ async fn check_config_summarizes_a_valid_configuration() {
         ),
     );
     let summary = stdout_of(run_with(&path, "--check-config").await);
-    assert_eq!(
-        summary,
-        "configuration is good\naddress: 0.0.0.0:3001\nhosts: loopback\n\
-         pages: https://app.example.com, and the bridge's own\ntokens: 1 that are listed\n"
+    let expected = "configuration can be used, with 1 warning\naddress: 0.0.0.0:3001\n\
+        hosts: loopback\npages: https://app.example.com, and the bridge's own\n\
+        tokens: 1 that are listed\nmemory: ";
+    assert!(summary.starts_with(expected), "{summary}");
+    assert!(summary.contains("\nlimits: "), "{summary}");
+    assert!(
+        summary.contains("\nwarning: other machines reach 0.0.0.0:3001"),
+        "{summary}"
     );
     let signed = write_config(
         &folder,
@@ -176,7 +188,8 @@ async fn check_config_summarizes_a_valid_configuration() {
     let summary = stdout_of(run_with(&signed, "--check-config").await);
     let tokens = "tokens: signed ones of https://id.example for mcp-web, checked with a secret and \
                   the keys at a URL with credentials\n";
-    assert!(summary.ends_with(tokens), "{summary}");
+    assert!(summary.starts_with("configuration is good\n"), "{summary}");
+    assert!(summary.contains(tokens), "{summary}");
     let defaults = stdout_of(
         bridge_program()
             .arg("--check-config")
@@ -188,6 +201,52 @@ async fn check_config_summarizes_a_valid_configuration() {
         defaults.contains("tokens: any that a page makes itself"),
         "{defaults}"
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn check_config_warns_of_secrets_that_every_user_can_read() {
+    let folder = TempDir::new().unwrap();
+    let secret = "metrics_token = \"hush-hush-hush-hush-hush-hush-hush\"";
+    for (text, mode, warns) in [
+        (secret, 0o644, true),
+        (secret, 0o600, false),
+        ("name = \"a bridge\"", 0o644, false),
+    ] {
+        let path = write_config(&folder, text);
+        set_mode(&path, mode);
+        let checked = stdout_of(run_with(&path, "--check-config").await);
+        let chmod = format!("chmod o= {}", path.display());
+        assert_eq!(checked.contains(&chmod), warns, "{text}: {checked}");
+        assert_eq!(checked.contains("with 1 warning\n"), warns, "{checked}");
+    }
+}
+
+/// Each of these configurations contradicts itself, and was once found good.
+#[tokio::test]
+async fn check_config_warns_of_contradictions_and_exits_with_0() {
+    let folder = TempDir::new().unwrap();
+    let oauth = "bind = \"127.0.0.1:3001\"\npublic_url = \"https://bridge.example.com\"\n\
+        allowed_hosts = [\"bridge.example.com\"]\ntrusted_proxies = [\"127.0.0.1\"]\n\
+        authorization_servers = [\"https://id.example.com\"]\n";
+    let keys = "jwks_url = \"https://id.example.com/jwks.json\"\n\
+        jwt_issuer = \"https://id.example.com\"\n";
+    for (rest, warning) in [
+        (
+            format!("{keys}jwt_audience = [\"https://bridge.example.com\"]"),
+            "OAuth clients request tokens for https://bridge.example.com/mcp",
+        ),
+        (format!("tokens = [\"{TOKEN}\"]"), "there are no keys"),
+    ] {
+        let path = write_config(&folder, &format!("{oauth}{rest}"));
+        let checked = stdout_of(run_with(&path, "--check-config").await);
+        assert!(
+            checked.contains("can be used, with 1 warning\n"),
+            "{checked}"
+        );
+        assert!(checked.contains(warning), "{checked}");
+        assert!(!checked.contains(TOKEN), "{checked}");
+    }
 }
 
 #[tokio::test]

@@ -191,7 +191,7 @@ async fn stateless_subscriptions_count_toward_max_clients() {
 #[tokio::test]
 async fn concurrent_initialize_requests_respect_max_mcp_sessions() {
     let mut config = test_config();
-    config.mcp_sessions.max_mcp_sessions = 3;
+    config.mcp_sessions.max_mcp_sessions = Some(3);
     let bridge = start_bridge_with(config).await;
     let http = http_client();
     let info = json!({ "name": "many", "version": "1" });

@@ -3,6 +3,9 @@
 mod access_control;
 mod algorithms;
 mod caller;
+#[cfg(unix)]
+mod denied_users;
+mod issuers;
 mod jwks_tls;
 mod key_rotation;
 mod mock_issuer;

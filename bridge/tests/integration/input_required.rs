@@ -327,8 +327,8 @@ async fn an_uncaught_missing_capability_is_error_32021() {
     let error = rpc_response(response).await["error"].clone();
     assert_eq!(error["code"], -32021);
     assert_eq!(
-        error["data"],
-        json!({ "requiredCapabilities": { "sampling": {} } })
+        error["data"]["requiredCapabilities"],
+        json!({ "sampling": {} })
     );
 }
 

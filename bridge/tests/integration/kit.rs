@@ -2,6 +2,8 @@
 
 mod mcp_client;
 pub(crate) mod mock_agent;
+#[cfg(unix)]
+pub(crate) mod operator;
 mod page;
 mod program;
 pub(crate) mod raw_http;
@@ -14,6 +16,7 @@ use bridge::{
     ClientProfile, Config, MountedApp, Network, PageTimings, Profile, Profiles, Results,
     ServerHandle, StartError,
 };
+use bridge_protocol::{CloseCode, RetryHint};
 use serde_json::{Value, json};
 
 pub(crate) use mcp_client::{
@@ -176,6 +179,17 @@ pub(crate) async fn assert_echo(bridge: &ServerHandle, page: &mut Page) {
     let ((status, result), ()) = tokio::join!(call, page.echo_call());
     assert_eq!(status, 200, "{result}");
     assert_eq!(result["structuredContent"], json!({ "n": 1 }), "{result}");
+}
+
+/// Receives the close of a page that may connect again: the code of the error, the time in seconds,
+/// and the message.
+pub(crate) async fn recv_retry(page: &mut Page) -> (Option<String>, u16, String) {
+    let (code, reason) = page.recv_close().await;
+    assert_eq!(code, CloseCode::TryAgainLater.code(), "{reason}");
+    let hint = RetryHint::parse(&reason);
+    let hint = hint.unwrap_or_else(|| panic!("no time in {reason:?}"));
+    let code = hint.code.map(str::to_owned);
+    (code, hint.after_s, hint.message.to_owned())
 }
 
 /// The text of the first block of a tool result.

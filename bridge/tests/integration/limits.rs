@@ -11,7 +11,7 @@ use crate::kit::*;
 #[tokio::test]
 async fn realms_pages_and_mcp_sessions_are_limited() {
     let mut config = test_config();
-    config.tokens.max_realms = 1;
+    config.tokens.max_realms = Some(1);
     config.page_limits = PageLimits {
         max_sessions: 1,
         ..PageLimits::default()
@@ -19,25 +19,28 @@ async fn realms_pages_and_mcp_sessions_are_limited() {
     config.mcp_sessions.max_clients = 1;
     let bridge = start_bridge_with(config).await;
     let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
-    for (session, token, code, setting) in [
+    for (session, token, code, seconds, setting) in [
         (
             "second",
             TOKEN,
             ErrorCode::SessionLimitExceeded,
+            30,
             "max_sessions",
         ),
         (
             "first",
             OTHER_TOKEN,
             ErrorCode::RealmLimitExceeded,
+            10,
             "max_realms",
         ),
     ] {
         let mut rejected = Page::open(&bridge, session, None).await;
         rejected.authenticate(session, token).await;
-        let failure = rejected.recv_authentication_failure().await;
-        assert_eq!(failure.code, code);
-        assert!(failure.error.contains(setting), "{}", failure.error);
+        let (refused, after_s, message) = recv_retry(&mut rejected).await;
+        assert_eq!(refused.as_deref(), Some(code.as_str()));
+        assert_eq!(after_s, seconds);
+        assert!(message.ends_with(&format!("`{setting}`")), "{message}");
     }
     let client = McpClient::connect(&bridge, TOKEN).await;
     // Without an open stream the session would be idle, and the next one would evict it.
@@ -59,6 +62,7 @@ async fn assert_initialize_is_503(bridge: &ServerHandle, token: &str, setting: &
         .json(&initialize_request("2025-06-18", json!({}), info));
     let response = with_deadline("response", request.send()).await.unwrap();
     assert_eq!(response.status(), 503);
+    assert!(response.headers().contains_key("retry-after"));
     let problem: Value = response.json().await.unwrap();
     let message = problem["message"].as_str().unwrap();
     assert!(message.contains(setting), "{message}");
@@ -67,7 +71,7 @@ async fn assert_initialize_is_503(bridge: &ServerHandle, token: &str, setting: &
 #[tokio::test]
 async fn max_mcp_sessions_applies_across_all_tokens() {
     let mut config = test_config();
-    config.mcp_sessions.max_mcp_sessions = 1;
+    config.mcp_sessions.max_mcp_sessions = Some(1);
     let bridge = start_bridge_with(config).await;
     let _client = McpClient::connect(&bridge, TOKEN).await;
     assert_initialize_is_503(&bridge, OTHER_TOKEN, "max_mcp_sessions").await;
@@ -76,7 +80,7 @@ async fn max_mcp_sessions_applies_across_all_tokens() {
 #[tokio::test]
 async fn max_pending_pages_limits_unauthenticated_pages() {
     let page_limits = PageLimits {
-        max_pending_pages: 1,
+        max_pending_pages: Some(1),
         ..PageLimits::default()
     };
     let bridge = start_bridge_with(Config {
@@ -88,11 +92,12 @@ async fn max_pending_pages_limits_unauthenticated_pages() {
     let mut second = Page::open(&bridge, "b", None).await;
     // Either connection may have been counted first.
     let (rejected, mut other) = tokio::select! {
-        closed = first.recv_close() => (closed, second),
-        closed = second.recv_close() => (closed, first),
+        refused = recv_retry(&mut first) => (refused, second),
+        refused = recv_retry(&mut second) => (refused, first),
     };
-    assert_eq!(rejected.0, 1013, "{}", rejected.1);
-    assert!(rejected.1.contains("max_pending_pages"), "{}", rejected.1);
+    let (code, after_s, message) = rejected;
+    assert_eq!((code, after_s), (None, 1), "{message}");
+    assert!(message.ends_with("`max_pending_pages`"), "{message}");
     other.authenticate("c", TOKEN).await;
 }
 
@@ -244,7 +249,7 @@ async fn a_page_silent_for_three_heartbeats_is_disconnected() {
 #[tokio::test]
 async fn waiting_clients_over_the_limit_are_served_without_notifications() {
     let mut config = test_config();
-    config.tokens.max_realms = 1;
+    config.tokens.max_realms = Some(1);
     let bridge = start_bridge_with(config).await;
     let _waiting = McpClient::connect(&bridge, "token-of-the-waiting-client-0123456789").await;
     let over_limit = McpClient::connect(&bridge, TOKEN).await;

@@ -110,7 +110,7 @@ impl Bench {
         };
         Answer {
             framing,
-            text: without_times(format!("{head}\n{body}").trim_end()),
+            text: without_request_ids(&without_times(format!("{head}\n{body}").trim_end())),
         }
     }
 }
@@ -132,6 +132,18 @@ fn without_times(answer: &str) -> String {
             text.replace_range(start..start + LEN, "…");
         }
         start += 1;
+    }
+    text
+}
+
+/// Replaces the ids of requests, which are random.
+fn without_request_ids(answer: &str) -> String {
+    const BEFORE: &str = "\"requestId\":\"";
+    let mut parts = answer.split(BEFORE);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_, rest) = part.split_once('"').unwrap();
+        text += &format!("{BEFORE}…\"{rest}");
     }
     text
 }

@@ -32,7 +32,17 @@ async fn get_metrics(bridge: &ServerHandle, token: Option<&str>) -> Response {
 
 /// The values of all time series, by name and labels.
 pub(crate) async fn scrape(bridge: &ServerHandle) -> BTreeMap<String, f64> {
-    let response = get_metrics(bridge, Some(METRICS_TOKEN)).await;
+    scrape_with(&http_client(), bridge).await
+}
+
+/// The values that this HTTP client receives.
+pub(crate) async fn scrape_with(
+    http: &reqwest::Client,
+    bridge: &ServerHandle,
+) -> BTreeMap<String, f64> {
+    let request = http.get(format!("{}/metrics", bridge.url()));
+    let response = request.bearer_auth(METRICS_TOKEN).send();
+    let response = with_deadline("metrics", response).await.unwrap();
     assert_eq!(response.status(), 200);
     let text = response.text().await.unwrap();
     assert!(text.ends_with("# EOF\n"), "{text}");
@@ -42,6 +52,29 @@ pub(crate) async fn scrape(bridge: &ServerHandle) -> BTreeMap<String, f64> {
         (name.to_owned(), value.parse().unwrap())
     });
     series.collect()
+}
+
+/// The names and types of all metrics.
+async fn exported_metrics(bridge: &ServerHandle) -> Vec<(String, String)> {
+    let text = get_metrics(bridge, Some(METRICS_TOKEN)).await;
+    let text = text.text().await.unwrap();
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let exported = types.map(|line| {
+        let (name, kind) = line.split_once(' ').unwrap();
+        let suffix = match kind {
+            "counter" => "_total",
+            "info" => "_info",
+            _ => "",
+        };
+        (format!("{name}{suffix}"), kind.to_owned())
+    });
+    exported.collect()
+}
+
+/// The names of all metrics.
+pub(crate) async fn exported_names(bridge: &ServerHandle) -> Vec<String> {
+    let metrics = exported_metrics(bridge).await.into_iter();
+    metrics.map(|(name, _)| name).collect()
 }
 
 #[tokio::test]
@@ -118,17 +151,7 @@ async fn the_guide_lists_exactly_the_exported_metrics() {
         .collect();
 
     let bridge = start_bridge_with(config_with_metrics()).await;
-    let text = get_metrics(&bridge, Some(METRICS_TOKEN)).await;
-    let text = text.text().await.unwrap();
-    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    let exported: Vec<_> = types
-        .map(|line| {
-            let (name, kind) = line.split_once(' ').unwrap();
-            let suffix = if kind == "counter" { "_total" } else { "" };
-            (format!("{name}{suffix}"), kind.to_owned())
-        })
-        .collect();
-    assert_eq!(documented, exported);
+    assert_eq!(documented, exported_metrics(&bridge).await);
 }
 
 #[tokio::test]
@@ -166,7 +189,7 @@ async fn calls_are_counted_by_outcome_and_code() {
 async fn gauges_show_the_state_at_the_time_of_the_scrape() {
     let bridge = start_bridge_with(config_with_metrics()).await;
     let gauges = [
-        "mcp_web_realms",
+        "mcp_web_realms{class=\"pages\"}",
         "mcp_web_sessions{state=\"connected\"}",
         "mcp_web_sessions{state=\"away\"}",
         "mcp_web_page_sockets{state=\"authenticated\"}",
@@ -204,9 +227,13 @@ async fn gauges_show_the_state_at_the_time_of_the_scrape() {
 
 #[tokio::test]
 async fn limits_queues_and_traffic_are_exported() {
-    let bridge = start_bridge_with(config_with_metrics()).await;
+    let mut config = config_with_metrics();
+    config.tokens.max_realms = Some(1_000);
+    let bridge = start_bridge_with(config).await;
     let before = scrape(&bridge).await;
     assert_eq!(before["mcp_web_limit{setting=\"max_realms\"}"], 1000.0);
+    // This limit follows from the host.
+    assert!(before["mcp_web_limit{setting=\"max_mcp_sessions\"}"] >= 64.0);
     assert_eq!(before["mcp_web_queue_length{queue=\"outboxes\"}"], 0.0);
     assert!(before.contains_key("mcp_web_queue_length{queue=\"cpu_pool\"}"));
     let (_, missing) = post_tool_call(&bridge, "x", json!({ "long": "x".repeat(100_000) })).await;

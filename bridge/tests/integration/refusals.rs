@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use crate::kit::raw_http::{connect_and_send, read_to_end};
 use crate::kit::{
     ConnectPage, McpClient, OTHER_TOKEN, Page, TOKEN, echo_tool, http_client, initialize_request,
-    start_bridge_with, with_deadline,
+    recv_retry, start_bridge_with, with_deadline,
 };
 use crate::metrics::{config_with_metrics, scrape};
 
@@ -28,8 +28,11 @@ async fn refusals(bridge: &bridge::ServerHandle) -> Vec<(String, f64)> {
 /// The kinds of the lines about refusals, with what follows them.
 fn lines(log: &str) -> impl Iterator<Item = (&str, &str)> {
     log.lines().filter_map(|line| {
-        let (_, refused) = line.split_once("WARN bridge::refusals: refused kind=\"")?;
-        refused.split_once("\" ")
+        let (level, refused) = line.split_once(" bridge::refusals: refused kind=\"")?;
+        let refused = refused.split_once("\" ")?;
+        let is_ordinary = ["missing_token", "expired_token"].contains(&refused.0);
+        assert_eq!(level.trim(), if is_ordinary { "DEBUG" } else { "WARN" });
+        Some(refused)
     })
 }
 
@@ -157,20 +160,20 @@ async fn refused_messages_of_pages_and_slow_clients_are_logged_and_counted() {
 async fn refusals_by_a_limit_have_the_name_of_its_setting() {
     let (log, _guard) = CapturedLog::start();
     let mut config = config_with_metrics();
-    config.tokens.max_realms = 1;
+    config.tokens.max_realms = Some(1);
     config.page_limits = PageLimits {
         max_sessions: 1,
         ..PageLimits::default()
     };
     config.mcp_sessions.max_clients = 1;
-    config.network.max_connections = 20;
-    config.page_limits.max_pending_pages = 1;
+    config.network.max_connections = Some(20);
+    config.page_limits.max_pending_pages = Some(1);
     let bridge = start_bridge_with(config).await;
     let _page = Page::connect(&bridge, "first", TOKEN).await;
     for (session, token) in [("second", TOKEN), ("third", OTHER_TOKEN)] {
         let mut rejected = Page::open(&bridge, session, None).await;
         rejected.authenticate(session, token).await;
-        rejected.recv_authentication_failure().await;
+        recv_retry(&mut rejected).await;
     }
     let mut first = Page::open(&bridge, "a", None).await;
     let mut second = Page::open(&bridge, "b", None).await;
@@ -188,7 +191,9 @@ async fn refusals_by_a_limit_have_the_name_of_its_setting() {
     );
     let request = http_client().post(format!("{}/mcp", bridge.url()));
     let request = request.bearer_auth(TOKEN).json(&initialize);
-    assert_eq!(request.send().await.unwrap().status(), 503);
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.headers()["retry-after"], "30");
     let mut connections = Vec::new();
     let refused = async {
         loop {

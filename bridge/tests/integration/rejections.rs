@@ -46,6 +46,7 @@ async fn a_foreign_host_is_403() {
             .header("host", "evil.example");
         let (status, body) = status_and_json(request.send().await.unwrap()).await;
         assert_eq!(status, 403, "{path}");
+        assert_eq!(body["error"], "HostNotAllowed", "{path}");
         assert_message(&body, "allowed_hosts");
     }
     assert_still_works(&bridge).await;

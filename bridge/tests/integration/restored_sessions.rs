@@ -272,7 +272,7 @@ async fn a_session_that_made_room_is_restored_when_there_is_a_place() {
 #[tokio::test]
 async fn sessions_of_a_token_with_few_are_restored_at_the_limit() {
     let mut config = config_with_key();
-    config.mcp_sessions.max_mcp_sessions = 4;
+    config.mcp_sessions.max_mcp_sessions = Some(4);
     let bridge = start_bridge_with(config.clone()).await;
     let mut few = McpClient::connect(&bridge, OTHER_TOKEN).await;
     let bridge = restart(bridge, &config, [&mut few]).await;
@@ -312,7 +312,7 @@ async fn many_restores_at_once_stay_within_the_limits() {
         (CLIENTS, 50, "max_mcp_sessions", 503),
     ] {
         config.mcp_sessions.max_clients = max_clients;
-        config.mcp_sessions.max_mcp_sessions = max_mcp_sessions;
+        config.mcp_sessions.max_mcp_sessions = Some(max_mcp_sessions);
         bridge = restart(bridge, &config, &mut clients).await;
         let statuses = join_all(clients.iter().map(|client| status_of(client, "ping"))).await;
         let restored = max_clients.min(max_mcp_sessions);
@@ -389,7 +389,7 @@ async fn an_id_never_exceeds_its_limit() {
 #[tokio::test]
 async fn a_client_without_a_place_is_connected_once_its_page_is() {
     let mut config = config_with_key();
-    config.tokens.max_realms = 1;
+    config.tokens.max_realms = Some(1);
     let bridge = start_bridge_with(config.clone()).await;
     let mut clients = [
         McpClient::connect(&bridge, OTHER_TOKEN).await,

@@ -151,7 +151,7 @@ async fn tools_of_a_closed_app_stay_listed_and_calls_say_where_to_open_it() {
 async fn catalogues_of_closed_apps_are_limited_and_can_be_disabled() {
     let bridge = start_bridge_with(Config {
         page_limits: PageLimits {
-            max_catalogues: 1,
+            max_catalogues: Some(1),
             ..PageLimits::default()
         },
         ..test_config()

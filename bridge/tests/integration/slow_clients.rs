@@ -40,7 +40,7 @@ async fn open_unread_stream(bridge: &ServerHandle, client: &McpClient) -> TcpStr
 async fn a_client_that_does_not_take_a_large_response_is_disconnected() {
     let mut config = test_config();
     // That of the page, and one more.
-    config.network.max_connections = 2;
+    config.network.max_connections = Some(2);
     config.http_timeouts = HttpTimeouts {
         response_progress_within: Duration::from_millis(100),
         ..HttpTimeouts::default()

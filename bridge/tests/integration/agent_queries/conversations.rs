@@ -156,7 +156,7 @@ async fn refused_requests_for_conversations_state_the_reason() {
     let evil = request(&bridge, "?sessionId=one").header("origin", "https://evil.example");
     refused(evil, 403, "OriginNotAllowed").await;
     let evil = request(&bridge, "?sessionId=one").header("host", "evil.example");
-    refused(evil, 403, "OriginNotAllowed").await;
+    refused(evil, 403, "HostNotAllowed").await;
     assert!(agent.is_idle());
 
     let without_agent = start_bridge().await;

@@ -118,10 +118,12 @@ async fn keys_are_fetched_over_tls_only_from_trusted_servers() {
 
     let mut distrusting_program = proxy.program().spawn().unwrap();
     let url = listening_url(&mut distrusting_program).await;
-    assert_eq!(get_tools(&url, &key.token("ada")).await.0, 401);
+    assert_eq!(get_tools(&url, &key.token("ada")).await.0, 503);
     let warning = log_line_with(&mut distrusting_program, "cannot be fetched").await;
     assert!(warning.contains("https://localhost:"), "{warning}");
-    assert!(warning.contains("`jwks_url`"), "{warning}");
+    for remedy in ["`jwks_url`", "SSL_CERT_FILE"] {
+        assert!(warning.contains(remedy), "{warning}");
+    }
     assert_eq!(issuer.request_count(), 1);
     distrusting_program.kill().await.unwrap();
 }

@@ -151,6 +151,45 @@ async fn a_bridge_serves_everything_below_the_path_of_its_public_url() {
 }
 
 #[tokio::test]
+async fn clients_request_scopes_under_the_names_of_their_server() {
+    let (read, call) = ("api://bridge/Read", "api://bridge/Call");
+    let mut config = config_with_server(None);
+    config.identity.oauth_scopes = vec![read.to_owned(), call.to_owned()];
+    config.identity.jwt_scope_map = vec![format!("{read}=tools:read")];
+    let bridge = start_bridge_with(config).await;
+    let (_, metadata) = get(format!("{}{WELL_KNOWN}/mcp", bridge.url())).await;
+    assert_eq!(metadata["scopes_supported"], json!([read, call]));
+    let signer = Signer::hs256();
+    let (reader, page) = (
+        signer.sign(&claims("ada", read, 600.0)),
+        signer.sign(&claims("ada", "tools:call", 600.0)),
+    );
+    let both = format!("{read} {call}");
+    for (path, token, status, scope) in [
+        ("/tools", "unlisted-token-0123456789", 401, both.as_str()),
+        ("/tools", &page, 403, &both),
+        ("/tools", &reader, 200, ""),
+        ("/conversations", &reader, 403, "tools:read query"),
+    ] {
+        let request = http_client().get(format!("{}{path}", bridge.url()));
+        let response = with_deadline("response", request.bearer_auth(token).send()).await;
+        let response = response.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{path} {scope}");
+        let challenge = response.headers().get("www-authenticate");
+        let challenge = challenge.map_or("", |it| it.to_str().unwrap());
+        let named = challenge.contains(&format!("scope=\"{scope}\""));
+        assert!(named || status == 200, "{challenge}");
+    }
+    let mut config = config_with_server(None);
+    config.identity.oauth_scopes = vec!["two words".to_owned()];
+    let error = start_error(config).await.to_string();
+    assert!(
+        error.contains("`oauth_scopes` has \"two words\""),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn a_challenge_of_another_route_names_the_metadata_of_mcp() {
     let bridge = start_bridge_with(config_with_server(None)).await;
     for (token, status, scope) in [
@@ -194,7 +233,7 @@ async fn the_endpoints_of_a_login_say_how_clients_get_a_token() {
     for (config, expected) in [
         (
             test_config(),
-            "has no login: give the client the token of the page",
+            "has no login: give the client a token of the page's user",
         ),
         (config_with_server(None), ISSUER),
     ] {
@@ -212,8 +251,8 @@ async fn the_endpoints_of_a_login_say_how_clients_get_a_token() {
             }
         }
         let (status, body) = get(format!("{}/nothing", bridge.url())).await;
-        let expected = json!({ "error": "UnknownMethod", "message": "there is no /nothing" });
-        assert_eq!((status, body), (404, expected));
+        assert_eq!((status, &body["error"]), (404, &json!("UnknownMethod")));
+        assert_eq!(body["message"], "there is no /nothing");
     }
 }
 

@@ -75,7 +75,7 @@ async fn a_newer_stream_replaces_the_older_one_of_its_session() {
 async fn an_idle_session_expires_and_frees_its_slot() {
     let mut config = compat_config();
     config.mcp_sessions.mcp_session_idle = Duration::from_millis(50);
-    config.mcp_sessions.max_mcp_sessions = 1;
+    config.mcp_sessions.max_mcp_sessions = Some(1);
     let bridge = start_bridge_with(config).await;
     let session = open_session(&bridge).await;
     let initialize = async {
