@@ -19,6 +19,7 @@
 //! - [`state`] is the state of a query for others while it is answered. [`usage_meter`] counts its
 //!   use, with a [`turn_meter`] for each turn, and [`transcript`] has its messages for later queries of
 //!   the conversation.
+//! - [`trace_spans`] has the spans of turns and calls.
 
 mod added_prompt;
 mod answer_tool;
@@ -49,6 +50,7 @@ mod tests;
 mod tool_call_log;
 mod tool_catalog;
 mod tool_runner;
+mod trace_spans;
 mod transcript;
 mod truncate;
 mod turn;

@@ -1,26 +1,33 @@
 //! The settings of an agent, from flags, the environment, a file, and defaults.
 
 mod bridge_url;
+mod bridges;
 mod budgets;
 mod conversations;
 mod limits;
 mod secrets;
+mod traces;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bridge_edge::LOOPBACK;
 use bridge_settings::Secret;
 use bridge_settings::parse_credential;
-use bridge_settings::values::parse_count;
+use bridge_settings::values::{parse_count, parse_duration_or_zero};
 use clap::Args;
 
 pub use bridge_url::BridgeUrl;
+pub use bridges::BridgeEntry;
+use bridges::CredentialSettings;
+pub(crate) use bridges::{BridgeTables, DEFAULT_BRIDGE_NAME};
 pub(crate) use budgets::Usd;
 pub use budgets::{BudgetSettings, RoleBudget};
 pub use conversations::ConversationSettings;
 pub use limits::AgentLimits;
 pub use secrets::SecretSettings;
+pub use traces::AgentTraces;
 
 use crate::model::ModelSettings;
 
@@ -39,7 +46,17 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_AGENT_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
     pub bind: SocketAddr,
 
-    /// URL of the bridge that the pages are connected to. The agent calls their tools through it.
+    /// File with the certificate of the agent in PEM, followed by those of its issuers. With it, the
+    /// agent serves https:// only.
+    #[arg(long, env = "MCP_WEB_AGENT_TLS_CERT", value_name = "PATH")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// File with the private key of `tls_cert` in PEM, without a passphrase.
+    #[arg(long, env = "MCP_WEB_AGENT_TLS_KEY", value_name = "PATH")]
+    pub tls_key: Option<PathBuf>,
+
+    /// URL of the bridge that the pages are connected to. The agent calls their tools through it. An
+    /// agent of several bridges has a table [[bridges]] for each in its configuration file instead.
     #[arg(long, env = "MCP_WEB_AGENT_BRIDGE_URL", value_name = "URL", default_value = DEFAULT_BRIDGE)]
     pub bridge_url: BridgeUrl,
 
@@ -56,7 +73,8 @@ pub struct Config {
     )]
     pub token: Option<Secret>,
 
-    /// File with the service credential.
+    /// File with the service credential. If it has several lines, each is a valid credential, so that
+    /// bridge and agent can change it one after the other. It is read again when it changes.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_TOKEN_FILE",
@@ -64,6 +82,21 @@ pub struct Config {
         conflicts_with = "token"
     )]
     pub token_file: Option<PathBuf>,
+
+    /// Bridges whose queries the agent answers, instead of that of `bridge_url`: the tables
+    /// `[[bridges]]` of the configuration file.
+    #[arg(skip)]
+    pub bridges: Vec<BridgeEntry>,
+
+    /// Token with which `GET /metrics` may be read, at least 32 characters. Without one, there is no
+    /// such route. It is valid for nothing else.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_METRICS_TOKEN",
+        value_name = "SECRET",
+        hide_env_values = true
+    )]
+    pub metrics_token: Option<Secret>,
 
     /// Origins of pages that may send queries to the agent directly, with the token of their
     /// session: `https://app.example.com`, `http://10.0.0.5:*`, or `loopback` for localhost,
@@ -133,6 +166,10 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_AGENT_MAX_SOURCE_CALLS_PER_USER", value_name = "N", default_value_t = 4, value_parser = parse_count)]
     pub max_source_calls_per_user: usize,
 
+    /// How long SIGTERM waits for running queries before it ends them. Meanwhile new ones are refused.
+    #[arg(long, env = "MCP_WEB_AGENT_DRAIN_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = parse_duration_or_zero)]
+    pub drain_timeout: Duration,
+
     /// Program that calls [`run_hidden_command`](crate::run_hidden_command), which is usually the
     /// running one. With it, MCP servers of `tools_file` end when the agent was killed, and each
     /// call of a database of SQLite runs in a separate process. Without it, such a call runs in
@@ -160,6 +197,10 @@ pub struct Config {
     /// Limits of conversations, and where they are stored.
     #[command(flatten)]
     pub conversations: ConversationSettings,
+
+    /// Where traces are sent.
+    #[command(flatten)]
+    pub traces: AgentTraces,
 }
 
 const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3003);
@@ -176,9 +217,13 @@ impl Default for Config {
         let bridge_url = DEFAULT_BRIDGE.parse().unwrap();
         Self {
             bind: DEFAULT_BIND,
+            tls_cert: None,
+            tls_key: None,
             bridge_url,
             token: None,
             token_file: None,
+            bridges: Vec::new(),
+            metrics_token: None,
             allowed_origins: Vec::new(),
             allowed_hosts: vec![LOOPBACK.to_owned()],
             max_queries: 512,
@@ -192,12 +237,77 @@ impl Default for Config {
             own_program: None,
             max_source_calls: 32,
             max_source_calls_per_user: 4,
+            drain_timeout: Duration::from_secs(30),
             model: ModelSettings::default(),
             limits: AgentLimits::default(),
             budgets: BudgetSettings::default(),
             secrets: SecretSettings::default(),
             conversations: ConversationSettings::default(),
+            traces: AgentTraces::default(),
         }
+    }
+}
+
+impl Config {
+    /// Returns the bridges, at least one.
+    ///
+    /// # Errors
+    ///
+    /// When the settings of one bridge stand beside `[[bridges]]`, or two bridges have the same name.
+    pub(crate) fn bridge_entries(&self) -> Result<Vec<BridgeEntry>, String> {
+        if self.bridges.is_empty() {
+            return Ok(vec![BridgeEntry {
+                name: DEFAULT_BRIDGE_NAME.to_owned(),
+                url: self.bridge_url.clone(),
+                credential: self.token.clone(),
+                credential_file: self.token_file.clone(),
+                allowed_origins: self.allowed_origins.clone(),
+                max_queries: None,
+            }]);
+        }
+        let own_settings = [
+            ("token", "credential", self.token.is_some()),
+            ("token_file", "credential_file", self.token_file.is_some()),
+            (
+                "bridge_url",
+                "url",
+                DEFAULT_BRIDGE.parse::<BridgeUrl>().as_ref() != Ok(&self.bridge_url),
+            ),
+            (
+                "allowed_origins",
+                "allowed_origins",
+                !self.allowed_origins.is_empty(),
+            ),
+        ];
+        if let Some((setting, key, _)) = own_settings.iter().find(|(.., is_set)| *is_set) {
+            return Err(format!(
+                "`{setting}` is set beside [[bridges]]: write it as `{key}` into the table of its \
+                 bridge; a bridge with the name `{DEFAULT_BRIDGE_NAME}` keeps the conversations of \
+                 an agent that had no [[bridges]]"
+            ));
+        }
+        for (index, bridge) in self.bridges.iter().enumerate() {
+            if self.bridges[..index]
+                .iter()
+                .any(|it| it.name == bridge.name)
+            {
+                let name = &bridge.name;
+                return Err(format!(
+                    "two [[bridges]] have the name `{name}`: users of both would be the same"
+                ));
+            }
+        }
+        Ok(self.bridges.clone())
+    }
+
+    /// Returns the names of the settings with credentials.
+    pub(crate) fn credential_settings(&self) -> CredentialSettings {
+        let (secret, file) = if self.bridges.is_empty() {
+            ("token", "token_file")
+        } else {
+            ("credential", "credential_file")
+        };
+        CredentialSettings { secret, file }
     }
 }
 

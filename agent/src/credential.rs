@@ -1,52 +1,84 @@
-//! The service credential, which a bridge must present: no other client can have queries answered.
+//! The service credentials, one of which a bridge must present: no other client can have queries
+//! answered for its pages.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use bridge_edge::credential_file::{CredentialFileError, load_credentials};
 use bridge_edge::shared_credential::{self, SharedCredentialError, parse_long_credential};
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use bridge_settings::{Secret, warning_if_open_to_all};
 
-/// Why the credential cannot be loaded. The messages never contain a credential.
+/// Why the credentials of a bridge cannot be used. The messages never contain a credential.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// `token_file` cannot be read.
-    #[error("`token_file` {path} cannot be read: {error}", path = .0.display(), error = .1)]
-    Unreadable(PathBuf, io::Error),
-    /// The value of `token`, or the content of `token_file`, is too short or not visible ASCII. The
-    /// field names the source.
+    /// The file of `token_file`, or of `credential_file` of a bridge, cannot be used.
+    #[error("`{0}` {1}")]
+    File(&'static str, CredentialFileError),
+    /// The value of `token`, or of `credential` of a bridge, is too short or not visible ASCII.
     #[error(
-        "the credential in {0} is too short or has spaces in it: it must have at least \
+        "the credential in `{0}` is too short or has spaces in it: it must have at least \
          {MIN_TOKEN_CHARS} visible ASCII characters"
     )]
-    Malformed(String),
+    Malformed(&'static str),
     /// The operator has not set a credential, and the file that bridge and agent share cannot be
     /// used.
     #[error(
         "{0}; or set `token` (MCP_WEB_AGENT_TOKEN) of the agent and `agent_token` of the bridge"
     )]
     Shared(#[from] SharedCredentialError),
+    /// Two bridges have the same credential.
+    #[error(
+        "the bridges `{0}` and `{1}` have the same credential, so that the agent cannot distinguish \
+         them: give each another one"
+    )]
+    Ambiguous(String, String),
+    /// A credential is also `metrics_token`.
+    #[error(
+        "`metrics_token` is also the credential of the bridge `{0}`: choose another one for metrics"
+    )]
+    MetricsToken(String),
 }
 
-/// Loads the credential from the configuration, or from the file that bridge and agent of one user
-/// share.
-pub(crate) fn load(
-    token: Option<&Secret>,
-    token_file: Option<&Path>,
-) -> Result<Secret, CredentialError> {
-    match (token, token_file) {
-        (Some(token), _) => parse_long_credential(token.expose())
-            .ok_or_else(|| CredentialError::Malformed("`token`".to_owned())),
-        (None, Some(path)) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| CredentialError::Unreadable(path.to_owned(), error))?;
-            if let Some(warning) = warning_if_open_to_all(path) {
-                tracing::warn!("{warning}");
+/// The place of the credentials of one bridge.
+#[derive(Clone, Debug)]
+pub(crate) enum CredentialSource {
+    /// The value of a setting, with the name of the setting.
+    Setting(&'static str, Secret),
+    /// A file, with the name of its setting.
+    File(&'static str, PathBuf),
+    /// The file that bridge and agent of one user share.
+    Shared,
+}
+
+impl CredentialSource {
+    /// Loads the credentials, at least one.
+    pub(crate) fn load(&self) -> Result<Vec<Secret>, CredentialError> {
+        match self {
+            Self::Setting(name, secret) => {
+                let secret = parse_long_credential(secret.expose());
+                let secret = secret.ok_or(CredentialError::Malformed(name))?;
+                Ok(vec![secret])
             }
-            parse_long_credential(text.trim())
-                .ok_or_else(|| CredentialError::Malformed(path.display().to_string()))
+            Self::File(name, path) => {
+                load_credentials(path).map_err(|error| CredentialError::File(name, error))
+            }
+            Self::Shared => Ok(vec![shared_credential::load_or_create()?]),
         }
-        (None, None) => Ok(shared_credential::load_or_create()?),
+    }
+
+    /// Returns the file, if an operator has named one. It can be changed while the agent runs.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(_, path) => Some(path),
+            Self::Setting(..) | Self::Shared => None,
+        }
+    }
+
+    /// Logs a warning if any user of the machine can read or write the file.
+    pub(crate) fn warn_if_open_to_all(&self) {
+        if let Some(warning) = self.file().and_then(warning_if_open_to_all) {
+            tracing::warn!("{warning}");
+        }
     }
 }
 
@@ -59,21 +91,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let short = Secret::from_trusted("hush-hush".to_owned());
-        let error = load(Some(&short), None).unwrap_err().to_string();
+        let error = CredentialSource::Setting("token", short).load();
+        let error = error.unwrap_err().to_string();
         assert!(
             error.contains("16") && !error.contains("hush") && error.contains("`token`"),
             "{error}"
         );
+        let file = CredentialSource::File("token_file", path.clone());
+        let missing = file.load().unwrap_err();
+        assert!(missing.to_string().contains("`token_file`"), "{missing}");
         std::fs::write(&path, "hush hush hush hush hush").unwrap();
-        let error = load(None, Some(&path)).unwrap_err().to_string();
+        let error = file.load().unwrap_err().to_string();
         assert!(
             error.contains("spaces") && !error.contains("hush"),
             "{error}"
         );
         std::fs::write(&path, "a-secret-of-many-letters\n").unwrap();
-        let token = load(None, Some(&path)).unwrap();
-        assert_eq!(token.expose(), "a-secret-of-many-letters");
-        let missing = load(None, Some(&folder.path().join("none"))).unwrap_err();
-        assert!(missing.to_string().contains("`token_file`"), "{missing}");
+        let tokens = file.load().unwrap();
+        assert_eq!(tokens[0].expose(), "a-secret-of-many-letters");
     }
 }

@@ -22,10 +22,12 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router, middleware};
+use bridge_edge::TrustedProxies;
 use bridge_edge::connections::{
     self, ConnectionLimits, ConnectionSlots, ConnectionTimeouts, Listener, WhenFull,
 };
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_traces::RemoteContext;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -34,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::queries::{AcceptedQuery, EventTarget, StreamWriter};
-use caller::{RequestCaller, authorize_bridge};
+use caller::{RequestCaller, authorize_metrics};
 use conversation_routes::{delete_conversation, get_conversation, list_conversations};
 pub(crate) use problem::Rejection;
 use query_request::QueryRequest;
@@ -64,7 +66,7 @@ pub(crate) async fn serve(
 ) {
     let router = router(state);
     let limits = ConnectionLimits {
-        slots: ConnectionSlots::new(max_connections, Vec::new()),
+        slots: ConnectionSlots::new(max_connections, TrustedProxies::new(Vec::new())),
         timeouts: ConnectionTimeouts {
             head: HEAD_TIMEOUT,
             body_progress: BODY_PROGRESS_TIMEOUT,
@@ -82,21 +84,27 @@ pub(crate) async fn serve(
             response
         }
     };
-    connections::serve(listener, respond, limits, stopping).await;
+    connections::serve(listener, respond, limits, stopping.into()).await;
 }
 
 fn router(state: AgentState) -> Router {
     let unknown_route = || async {
         let message = "the agent takes PUT /query, PUT /query/{uuid}, DELETE /query/{uuid}, \
-                       PUT /query/{uuid}/approvals/{id} and POST /agui, and of a bridge GET \
-                       /conversations, and GET and DELETE /conversations/{id}";
+                       PUT /query/{uuid}/approvals/{id} and POST /agui, of a bridge GET \
+                       /conversations, and GET and DELETE /conversations/{id}, and if \
+                       `metrics_token` is set, GET /metrics";
         Rejection::new(ErrorCode::UnknownMethod, message)
     };
     // The router adds the methods of the route in `allow` (RFC 9110 section 15.5.6).
     let unknown_method = move || async move {
         (StatusCode::METHOD_NOT_ALLOWED, unknown_route().await).into_response()
     };
+    let mut metrics = Router::new();
+    if state.bridges().has_metrics_token() {
+        metrics = metrics.route("/metrics", get(get_metrics));
+    }
     Router::new()
+        .merge(metrics)
         .route("/query", put(put_query))
         .route("/query/{uuid}", put(put_query).delete(delete_query))
         .route("/query/{uuid}/approvals/{id}", put(put_approval))
@@ -107,7 +115,7 @@ fn router(state: AgentState) -> Router {
         )
         .route("/agui", post(agui::post_run))
         .route("/healthz", get(health))
-        .route("/metrics", get(get_metrics))
+        .route("/readyz", get(readiness))
         .fallback(unknown_route)
         .method_not_allowed_fallback(unknown_method)
         .layer(guard::cors(Arc::clone(&state.policy)))
@@ -124,7 +132,7 @@ async fn put_query(
     parts: Parts,
     body: Body,
 ) -> Result<Response, Rejection> {
-    let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
+    let caller = RequestCaller::authorize_query(&parts.headers, state.bridges())?;
     let uuid = uuid?.map(|Path(uuid)| QueryId::from(uuid));
     let parse = |body: &[u8]| QueryRequest::parse(body, uuid);
     let (request, reservation) = body::read(body, &state, caller.body_owner(), parse).await?;
@@ -138,18 +146,19 @@ async fn put_query(
     let permit = state.queries.acquire(&id, caller.owner())?;
     let wants_stream = event_stream::accepts_event_stream(&parts.headers);
     let is_direct = matches!(caller, RequestCaller::Frontend { .. });
-    let query = match caller {
-        RequestCaller::Bridge { token, caller } => {
+    let mut query = match caller {
+        RequestCaller::Bridge { token, caller, .. } => {
             AcceptedQuery::new(query, token, caller.map(|it| *it), reservation)?
         }
         RequestCaller::Frontend { .. } if !wants_stream => {
             return Err(event_stream::event_stream_required());
         }
-        RequestCaller::Frontend { bearer } => {
+        RequestCaller::Frontend { bearer, .. } => {
             let authorized = permit.authorize(&bearer, &query, session_id).await?;
             AcceptedQuery::of_frontend(query, authorized, reservation)?
         }
     };
+    query.trace = RemoteContext::from_headers(&parts.headers);
     if wants_stream {
         let (writer, events) = StreamWriter::channel();
         permit.spawn(query, EventTarget::Stream { writer, is_direct });
@@ -164,7 +173,7 @@ async fn delete_query(
     uuid: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Rejection> {
-    let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
+    let owner = RequestCaller::authorize_owner(&headers, state.bridges())?;
     let Path(uuid) = uuid?;
     state.queries.cancel(&uuid.into(), owner).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -176,7 +185,7 @@ async fn put_approval(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Rejection> {
-    let owner = RequestCaller::authorize_owner(&headers, state.credential)?;
+    let owner = RequestCaller::authorize_owner(&headers, state.bridges())?;
     let Path((uuid, call)) = path?;
     let parse = |body: &[u8]| {
         serde_json::from_slice::<ApprovalAnswer>(body).map_err(|error| {
@@ -200,7 +209,7 @@ async fn get_metrics(
     State(state): State<AgentState>,
     headers: HeaderMap,
 ) -> Result<Response, Rejection> {
-    authorize_bridge(&headers, state.credential)?;
+    authorize_metrics(&headers, state.bridges())?;
     let text = state.queries.metrics_text();
     Ok(([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
 }
@@ -208,4 +217,15 @@ async fn get_metrics(
 async fn health(State(state): State<AgentState>) -> Response {
     let running = state.queries.running_count();
     Json(json!({ "status": "ok", "queries": running })).into_response()
+}
+
+/// Serves `GET /readyz`: responds with 503 while the agent shuts down. Otherwise the settings are loaded,
+/// and sources start when they are needed. A model or a source that cannot be reached does not make the
+/// agent unready: each of its queries says so, and another agent would not reach it either.
+async fn readiness(State(state): State<AgentState>) -> Result<Response, Rejection> {
+    if state.queries.is_stopping() {
+        let message = "the agent is shutting down: send queries to another agent, or retry";
+        return Err(Rejection::new(ErrorCode::AgentUnavailable, message));
+    }
+    Ok(Json(json!({ "status": "ready" })).into_response())
 }

@@ -36,8 +36,8 @@ pub use agent_tools::AskFor;
 pub use bridge_settings::Secret;
 pub use commands::run_hidden_command;
 pub use config::{
-    AgentLimits, BridgeUrl, BudgetSettings, Config, ConversationSettings, RoleBudget,
-    SecretSettings,
+    AgentLimits, AgentTraces, BridgeEntry, BridgeUrl, BudgetSettings, Config, ConversationSettings,
+    RoleBudget, SecretSettings,
 };
 pub use credential::CredentialError;
 pub use logging::logs_content;

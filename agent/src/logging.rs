@@ -1,6 +1,6 @@
 //! The log of the program, on stderr.
 
-use bridge_output::{FlushGuard, LogFilter};
+use bridge_output::{FlushGuard, LogFilter, LogFormat};
 use tracing::{Level, Metadata};
 
 /// Logs to stderr from now on. The returned guard is for the end of `main`.
@@ -8,8 +8,8 @@ use tracing::{Level, Metadata};
 /// # Panics
 ///
 /// Panics when the process has a global tracing subscriber already.
-pub(crate) fn log_to_stderr(filter: LogFilter) -> FlushGuard {
-    bridge_output::log_to_stderr(filter, logs_content)
+pub(crate) fn log_to_stderr(filter: LogFilter, format: LogFormat) -> FlushGuard {
+    bridge_output::log_to_stderr(filter, format.into(), logs_content)
 }
 
 /// Logs warnings to stderr from now on, for an agent that has started the process and logs them itself.

@@ -3,6 +3,7 @@
 //!
 //! - [`Media`] is a picture or a file in the input.
 //! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
+//!   [`provider_key`] reads the key again when it was replaced.
 //! - [`hosted`] sends the request of a turn and receives its response, in the format of one of the
 //!   [`wires`]. [`prepared_turn`] decides what the request contains, by the [`rules`] of the model;
 //!   [`tool_schema`] and [`answer_schema`] write schemas as each API accepts them.
@@ -35,6 +36,7 @@ mod kept_turn;
 mod model_tool;
 mod prepared_turn;
 mod price;
+mod provider_key;
 mod refusals;
 mod retry;
 mod rules;
@@ -62,6 +64,11 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
 
     /// Returns the name of the model at its provider.
     fn name(&self) -> &str;
+
+    /// Returns the provider by its name in the semantic conventions of OpenTelemetry.
+    fn provider(&self) -> &'static str {
+        "_OTHER"
+    }
 
     /// Returns the price of the model on a day, if it is known.
     fn price(&self, _day: NaiveDate) -> Option<Price> {

@@ -1,7 +1,10 @@
 //! Starts and stops an agent.
 
+mod bridge_access;
+mod reload;
+mod start_error;
+
 use std::collections::HashMap;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,74 +12,35 @@ use std::time::Duration;
 use agent_sources::{SourceEntry, ToolsFile};
 use agent_tools::mcp::{self, LoadedServers};
 use agent_tools::{AuditLog, Metrics, Records, SourceLimits, Sources};
-use bridge_edge::connections::Listener;
-use bridge_edge::{HostOriginPolicy, TokenHash};
+use bridge_edge::HostOriginPolicy;
+use bridge_edge::connections::{Listener, TlsAcceptor, TlsError};
+use bridge_settings::warning_if_open_to_all;
+use bridge_traces::Traces;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::agent_loop::{MAX_SYSTEM_BYTES, SystemPrompts};
 use crate::agui::SuspendedRuns;
-use crate::bridge::AgentBridge;
-use crate::config::{BridgeUrl, BudgetSettings, Config};
+use crate::bridge::watch_credentials;
+use crate::config::{BudgetSettings, Config};
 use crate::conversations::ConversationStore;
-use crate::credential::{self, CredentialError};
+use crate::credential::CredentialError;
 use crate::http::{self, AgentState};
 use crate::model::{self, Model, ModelSettings};
-use crate::queries::{BodyMemory, QueriesConfig, RunningQueries};
+use crate::queries::{
+    AGENT_NAME, BodyMemory, QueriesConfig, QuerySetup, RunningQueries, SetupSource,
+};
 use crate::spending;
+use bridge_access::{LoadedBridge, connect_bridges, has_credential, load_bridges, load_policy};
+pub use start_error::StartError;
+
+/// The version of the agent in traces.
+const AGENT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Why an agent cannot start. The message describes what to change.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// No model is configured, or the configured model cannot be used.
-    #[error("{0}")]
-    Model(String),
-    /// There is a budget, and the price of this model is not known.
-    #[error(
-        "a daily budget is set, but the price of the model `{0}` is not known: write `\"{0}\" = [2.0, \
-         0.2, 10.0]` below `[prices]` into the file of `model_rules` (US dollars for a million tokens \
-         of input, of input from the provider's cache, and of output; zeros if it costs nothing), or \
-         remove the budgets"
-    )]
-    Price(String),
-    /// The address is not a loopback address, and the operator has not set a credential.
-    #[error(
-        "{0} can be reached from other machines, but no credential is set: set `token` \
-         (MCP_WEB_AGENT_TOKEN) or `token_file`, and the same as `agent_token` of the bridge, or bind \
-         to 127.0.0.1"
-    )]
-    Unauthenticated(SocketAddr),
-    /// The credential cannot be used.
-    #[error("{0}")]
-    Credential(#[from] CredentialError),
-    /// `allowed_hosts` is empty, or an entry of `allowed_hosts` or `allowed_origins` is malformed.
-    #[error("{0}")]
-    Policy(String),
-    /// `system_file` cannot be read, `system` is also set, or the text is too long.
-    #[error("{0}")]
-    System(String),
-    /// `conversations_file` cannot be used.
-    #[error("{0}")]
-    Conversations(String),
-    /// `tools_file`, `audit_file` or `secrets_file` cannot be used.
-    #[error("{0}")]
-    Tools(String),
-    /// The address of the bridge cannot be used.
-    #[error("`bridge_url` cannot be used: {0}")]
-    Bridge(String),
-    /// The address is in use, or does not belong to this machine.
-    #[error("cannot listen on {address}: {error}. Is another agent running? Choose another `bind`")]
-    Bind {
-        /// The configured address.
-        address: SocketAddr,
-        /// The error of the operating system.
-        error: io::Error,
-    },
-}
 
 /// An agent that is bound to its address and does not serve yet. Its bridge may need the address
 /// before it starts.
@@ -84,15 +48,15 @@ pub enum StartError {
 pub struct BoundServer {
     config: Config,
     policy: HostOriginPolicy,
-    credential: TokenHash,
-    system_prompts: SystemPrompts,
-    sources: Sources,
+    bridges: Vec<LoadedBridge>,
+    setup: QuerySetup,
     metrics: Arc<Metrics>,
-    profile_models: HashMap<String, Arc<dyn Model>>,
     conversations: ConversationStore,
+    traces: Traces,
     model: Arc<dyn Model>,
     listener: Listener,
     address: SocketAddr,
+    tls: Option<TlsAcceptor>,
 }
 
 /// Binds an address, and checks everything that does not need the bridge.
@@ -114,36 +78,52 @@ pub struct BoundServer {
 /// # });
 /// ```
 pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
+    bind_on(None, config)
+}
+
+/// Uses sockets of the service manager, or else `bind`.
+pub(crate) fn bind_on(
+    passed: Option<Listener>,
+    mut config: Config,
+) -> Result<BoundServer, StartError> {
+    if let Some(passed) = &passed {
+        // It decides who can connect, and so whether a credential is needed.
+        config.bind = passed.local_addr().map_err(StartError::PassedSockets)?;
+    }
     let model = load_model(&config.model)?;
-    let policy = load_policy(&config)?;
-    let credential = credential::load(config.token.as_ref(), config.token_file.as_deref())?;
+    let entries = config.bridge_entries().map_err(StartError::Bridges)?;
+    let policy = load_policy(&config, &entries)?;
+    let bridges = load_bridges(&config, entries)?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,
         error,
     };
-    let tools_file = load_tools_file(&config)?;
-    let system_prompts = load_system_prompts(&config, &tools_file)?;
-    let profile_models = load_profile_models(&config.model, &tools_file)?;
-    check_budgets(&config.budgets, &model, &profile_models)?;
     let metrics = Arc::new(Metrics::new());
+    let setup = load_setup(&config, &model, &metrics)?;
     let conversations = ConversationStore::open(&config.conversations);
     let conversations =
         conversations.map_err(|error| StartError::Conversations(error.to_string()))?;
-    let listener = Listener::bind(config.bind).map_err(bind_error)?;
+    let traces = Traces::start(&config.traces.settings(), AGENT_NAME, AGENT_VERSION);
+    let traces = traces.map_err(StartError::Traces)?;
+    let tls = load_tls(&config)?;
+    let listener = match passed {
+        Some(passed) => passed,
+        None => Listener::bind(config.bind).map_err(bind_error)?,
+    };
+    let listener = listener.with_tls(tls.clone());
     let address = listener.local_addr().map_err(bind_error)?;
-    let sources = open_sources(&config, tools_file, Arc::clone(&metrics))?;
     Ok(BoundServer {
-        credential: TokenHash::from_token(credential.expose()),
-        system_prompts,
-        sources,
+        bridges,
+        setup,
         metrics,
-        profile_models,
         conversations,
+        traces,
         config,
         policy,
         model,
         listener,
         address,
+        tls,
     })
 }
 
@@ -159,10 +139,13 @@ impl CheckedConfig {
     /// that of conversations is opened.
     pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
         let model = load_model(&config.model)?;
-        load_policy(config)?;
-        if has_credential(config) {
-            credential::load(config.token.as_ref(), config.token_file.as_deref())?;
-        }
+        let mut entries = config.bridge_entries().map_err(StartError::Bridges)?;
+        load_policy(config, &entries)?;
+        load_tls(config)?;
+        // The file that bridge and agent share would be created.
+        entries.retain(has_credential);
+        let bridges = load_bridges(config, entries)?;
+        connect_bridges(config, bridges)?;
         let tools_file = load_tools_file(config)?;
         load_system_prompts(config, &tools_file)?;
         let profile_models = load_profile_models(&config.model, &tools_file)?;
@@ -176,19 +159,37 @@ impl CheckedConfig {
     }
 }
 
-fn has_credential(config: &Config) -> bool {
-    config.token.is_some() || config.token_file.is_some()
+/// Loads the sources, profiles and prompts of queries. None of the sources is started.
+fn load_setup(
+    config: &Config,
+    model: &Arc<dyn Model>,
+    metrics: &Arc<Metrics>,
+) -> Result<QuerySetup, StartError> {
+    // Before the files are loaded: if one changes in between, it has changed afterwards.
+    let mut source = SetupSource::load(config);
+    let tools_file = load_tools_file(config)?;
+    if let Some(path) = &tools_file.servers_file {
+        source.add_file(path);
+        // Its pins, which `mcp sync` writes beside it.
+        source.add_file(&path.with_extension("pins.json"));
+    }
+    let system_prompts = load_system_prompts(config, &tools_file)?;
+    let profile_models = load_profile_models(&config.model, &tools_file)?;
+    check_budgets(&config.budgets, model, &profile_models)?;
+    let sources = open_sources(config, tools_file, Arc::clone(metrics))?;
+    Ok(QuerySetup::new(
+        sources,
+        system_prompts,
+        profile_models,
+        source,
+    ))
 }
 
-/// Returns which hosts and origins may send requests, if the address may be reached by them.
-fn load_policy(config: &Config) -> Result<HostOriginPolicy, StartError> {
-    let policy = HostOriginPolicy::new("agent", &config.allowed_hosts, &config.allowed_origins)
-        .map_err(StartError::Policy)?
-        .without_own_origin();
-    if !has_credential(config) && !config.bind.ip().is_loopback() {
-        return Err(StartError::Unauthenticated(config.bind));
+fn load_tls(config: &Config) -> Result<Option<TlsAcceptor>, TlsError> {
+    if let Some(warning) = config.tls_key.as_deref().and_then(warning_if_open_to_all) {
+        tracing::warn!("{warning}");
     }
-    Ok(policy)
+    TlsAcceptor::from_settings(config.tls_cert.as_deref(), config.tls_key.as_deref())
 }
 
 fn load_model(settings: &ModelSettings) -> Result<Arc<dyn Model>, StartError> {
@@ -242,7 +243,11 @@ pub(crate) fn load_tools_file(config: &Config) -> Result<ToolsFile, StartError> 
     };
     let file = ToolsFile::load(path);
     let file = file.map_err(|error| StartError::Tools(format!("`tools_file` {error}")))?;
-    for warning in file.warnings() {
+    let bridges = config.bridge_entries().unwrap_or_default();
+    let bridges: Vec<&str> = bridges.iter().map(|it| &*it.name).collect();
+    let profiles = file.profiles.iter();
+    let of_bridges = profiles.filter_map(|it| it.bridge_warning(&bridges));
+    for warning in file.warnings().into_iter().chain(of_bridges) {
         tracing::warn!("{warning}");
     }
     Ok(file)
@@ -350,39 +355,69 @@ impl BoundServer {
 
     /// Returns the URL of the agent: the value of the bridge's `agent_url`.
     pub fn url(&self) -> String {
-        url(self.address)
+        url(self.address, self.tls.as_ref())
     }
 
     /// Starts to answer queries with the pages of the bridge at `bridge_url`, which need not run
+    /// yet. It takes the place of that of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StartError::Bridge`] when `bridge_url` is not an `http://` or `https://` URL, or the
+    /// configuration has several bridges.
+    pub fn serve(mut self, bridge_url: &str) -> Result<ServerHandle, StartError> {
+        let [only] = &self.bridges[..] else {
+            let message = "the configuration has several bridges: call `serve_configured`";
+            return Err(StartError::Bridge(message.to_owned()));
+        };
+        let name = only.entry.name.clone();
+        self.set_bridge_url(&name, bridge_url)?;
+        self.serve_configured()
+    }
+
+    /// Sets the URL of a bridge of the configuration, which may need the address of the agent before it
+    /// starts.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StartError::Bridge`] when `url` is not an `http://` or `https://` URL, or there is no
+    /// bridge of this name.
+    pub fn set_bridge_url(&mut self, name: &str, url: &str) -> Result<(), StartError> {
+        let mut bridges = self.bridges.iter_mut();
+        let named = bridges.find(|bridge| bridge.entry.name == name);
+        let named = named.ok_or_else(|| StartError::Bridge(format!("no bridge is {name:?}")))?;
+        named.entry.url = url.parse().map_err(StartError::Bridge)?;
+        Ok(())
+    }
+
+    /// Starts to answer queries with the pages of the bridges of the configuration, which need not run
     /// yet.
     ///
     /// # Errors
     ///
-    /// Returns [`StartError::Bridge`] when `bridge_url` is not an `http://` or `https://` URL.
-    pub fn serve(self, bridge_url: &str) -> Result<ServerHandle, StartError> {
-        let url: BridgeUrl = bridge_url.parse().map_err(StartError::Bridge)?;
-        let bridge = AgentBridge::new(url.url().clone());
-        let bridge = bridge.map_err(|failure| StartError::Bridge(failure.message))?;
+    /// Returns [`StartError::Credential`] when the credential of a bridge is also that of another one,
+    /// or `metrics_token`.
+    pub fn serve_configured(self) -> Result<ServerHandle, StartError> {
         let Self { config, model, .. } = self;
+        let bridges = Arc::new(connect_bridges(&config, self.bridges)?);
         let label = model.label().to_owned();
         let suspended_runs = Arc::new(SuspendedRuns::new(config.limits.query_timeout));
         let queries = RunningQueries::new(QueriesConfig {
-            bridge,
+            bridges: Arc::clone(&bridges),
             model,
-            system_prompts: self.system_prompts,
-            profile_models: self.profile_models,
-            sources: Arc::new(self.sources),
+            setup: self.setup,
             metrics: self.metrics,
             limits: config.limits,
             budgets: config.budgets,
             max_queries: config.max_queries,
             conversations: self.conversations,
+            traces: self.traces,
         });
         let queries = Arc::new(queries);
+        let policy = Arc::new(self.policy);
         let state = AgentState {
             queries: Arc::clone(&queries),
-            credential: self.credential,
-            policy: Arc::new(self.policy),
+            policy: Arc::clone(&policy),
             max_body_bytes: config.max_body_bytes,
             body_memory: Arc::new(BodyMemory::new(config.max_all_body_bytes)),
             suspended_runs,
@@ -394,24 +429,32 @@ impl BoundServer {
             config.max_connections,
             stopping.clone(),
         ));
+        let watching = watch_credentials(bridges);
         Ok(ServerHandle {
             address: self.address,
             label,
+            policy,
             queries,
             stopping,
             server,
+            _credential_watch: AbortOnDropHandle::new(tokio::spawn(watching)),
+            tls: self.tls,
         })
     }
 }
 
-/// A running agent. Dropping the handle leaves it running until the runtime ends.
+/// A running agent. Dropping the handle leaves it running until the runtime ends, without reading the
+/// files with credentials again.
 #[derive(Debug)]
 pub struct ServerHandle {
     address: SocketAddr,
     label: String,
+    policy: Arc<HostOriginPolicy>,
     queries: Arc<RunningQueries>,
     stopping: CancellationToken,
     server: JoinHandle<()>,
+    _credential_watch: AbortOnDropHandle<()>,
+    tls: Option<TlsAcceptor>,
 }
 
 impl ServerHandle {
@@ -422,12 +465,28 @@ impl ServerHandle {
 
     /// Returns the URL to which bridges and frontends send queries.
     pub fn url(&self) -> String {
-        url(self.address)
+        url(self.address, self.tls.as_ref())
+    }
+
+    /// Returns the certificate with which the agent encrypts, if it does.
+    pub fn tls(&self) -> Option<&TlsAcceptor> {
+        self.tls.as_ref()
     }
 
     /// Returns provider and model, as a label for people.
     pub fn model_label(&self) -> &str {
         &self.label
+    }
+
+    /// Loads the files with credentials again, which otherwise happens within seconds after they have
+    /// changed. Blocks while it reads them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error. A file that cannot be used changes nothing: its former credentials stay
+    /// valid.
+    pub fn reload_credentials(&self) -> Result<(), CredentialError> {
+        self.queries.bridges.reload()
     }
 
     /// Stops the agent gracefully: its queries fail with `AgentUnavailable`, which their readers
@@ -445,8 +504,9 @@ impl ServerHandle {
     }
 }
 
-fn url(address: SocketAddr) -> String {
-    format!("http://{address}/query")
+fn url(address: SocketAddr, tls: Option<&TlsAcceptor>) -> String {
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{address}/query")
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use chrono::{NaiveDate, Utc};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
+use crate::bridge::BridgeId;
 use crate::config::{BudgetSettings, Usd};
 
 /// The most users whose costs are counted apart. Further ones of the day are one user, so that many
@@ -63,11 +64,11 @@ pub(crate) struct Account {
 /// The users that have an account together, or alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum AccountName {
-    User(Arc<str>),
-    /// Users that no issuer vouches for: any page can make itself a token.
-    SelfMade,
-    /// The users beyond [`MAX_USERS`].
-    Others,
+    User(BridgeId, Arc<str>),
+    /// Users of a bridge that no issuer vouches for: any page can make itself a token.
+    SelfMade(BridgeId),
+    /// The users of a bridge beyond [`MAX_USERS`].
+    Others(BridgeId),
 }
 
 /// The reserved cost of a turn. Dropping it frees what the turn has not cost.
@@ -120,13 +121,17 @@ impl DailySpending {
         }
     }
 
-    /// Returns the account of a user.
-    pub(crate) fn account(self: &Arc<Self>, caller: Option<&QueryCaller>) -> Account {
+    /// Returns the account of a user of a bridge.
+    pub(crate) fn account(
+        self: &Arc<Self>,
+        bridge: BridgeId,
+        caller: Option<&QueryCaller>,
+    ) -> Account {
         let known = caller.filter(|caller| !caller.self_made);
         Account {
             spending: Arc::clone(self),
-            name: known.map_or(AccountName::SelfMade, |it| {
-                AccountName::User((*it.user).into())
+            name: known.map_or(AccountName::SelfMade(bridge), |it| {
+                AccountName::User(bridge, (*it.user).into())
             }),
             budget: self.budgets.for_roles(known.map_or(&[], |it| &it.roles)),
         }
@@ -298,10 +303,10 @@ impl Ledger {
     /// Returns the account of users with this name.
     fn account(&self, name: &AccountName) -> AccountName {
         match name {
-            AccountName::User(_)
+            AccountName::User(bridge, _)
                 if !self.users.contains_key(name) && self.users.len() >= MAX_USERS =>
             {
-                AccountName::Others
+                AccountName::Others(*bridge)
             }
             name => name.clone(),
         }

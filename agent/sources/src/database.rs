@@ -34,6 +34,7 @@ use agent_tools::{
     ToolEffect, ToolSource, UserShares, builtin_tool,
 };
 use bridge_protocol::ErrorCode;
+use bridge_traces::{SpanRole, TraceScope, TraceSpan, attributes};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -45,6 +46,8 @@ use limits::{MAX_CALLS_PER_USER, MAX_CONCURRENT_CALLS, MAX_PARAMETERS};
 use password::Password;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
+#[cfg(all(unix, feature = "postgres", any(test, feature = "testing")))]
+pub use postgres::postgres_server::PostgresServer;
 use request::{Request, Slot};
 pub use settings::DatabaseSettings;
 use settings::DatabaseUrl;
@@ -123,8 +126,13 @@ impl Database {
         user: &str,
     ) -> Result<String, DatabaseError> {
         let request = Request::parse(tool, arguments, self.max_rows)?;
-        self.in_time(user, |slot| self.engine.answer(request, slot))
-            .await
+        let span = self.engine.begin_span(tool);
+        let answering = self.in_time(user, |slot| self.engine.answer(request, slot));
+        let answer = answering.await;
+        if let Err(error) = &answer {
+            span.fail(outcome(error).as_str());
+        }
+        answer
     }
 }
 
@@ -170,6 +178,27 @@ impl Engine {
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "$1, $2",
         }
+    }
+
+    /// Begins the span of a call of a tool. It contains no SQL, which has the values that a model
+    /// looks for.
+    fn begin_span(&self, tool: &str) -> TraceSpan {
+        let operation = match tool {
+            "query" => "SELECT",
+            other => other,
+        };
+        let scope = TraceScope::current();
+        let span = match self {
+            Self::Sqlite(_) => {
+                let span = scope.begin(SpanRole::Internal, || operation.to_owned());
+                span.set_text(attributes::DB_SYSTEM_NAME, "sqlite");
+                span
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.begin_span(&scope, operation),
+        };
+        span.set_text(attributes::DB_OPERATION_NAME, operation);
+        span
     }
 
     async fn answer(&self, request: Request, slot: Slot) -> Result<String, DatabaseError> {

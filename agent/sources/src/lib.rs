@@ -13,6 +13,8 @@ mod http_api;
 mod tools_file;
 mod websearch;
 
+#[cfg(all(unix, feature = "postgres", any(test, feature = "testing")))]
+pub use database::PostgresServer;
 pub use database::{DatabaseSettings, READ_ARGUMENT, read_for_agent};
 pub use filesystem::FilesystemSettings;
 pub use github::GithubSettings;

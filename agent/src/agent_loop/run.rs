@@ -29,6 +29,7 @@ use super::response::{
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
 use super::tool_runner::ToolRunner;
+use super::trace_spans::{begin_turn, end_turn};
 use super::turn::{CallName, collect_turn};
 use super::turn_meter::{TurnMeter, TurnSize};
 use crate::digest::Digest;
@@ -253,6 +254,7 @@ impl<'a> AgentLoop<'a> {
         };
         let mut meter = self.open_turn(size).await?;
         let (history, earlier_messages) = self.history.messages();
+        let span = begin_turn(model, max_output_tokens);
         let events = model.turn(TurnRequest {
             cache_group: self.cache_group(),
             user: self.user_digest(),
@@ -275,6 +277,8 @@ impl<'a> AgentLoop<'a> {
         };
         let result = collect_turn(events, &mut meter, sink, name_call).await;
         let usage = meter.close();
+        end_turn(&span, &result, usage);
+        drop(span);
         self.report_usage().await;
         let turn = match result {
             Ok(turn) => turn,

@@ -16,6 +16,7 @@ use super::input::QueryInput;
 use super::rejection::Rejection;
 use super::tool_call_log::ToolCallLog;
 use super::tool_catalog::ToolCatalog;
+use super::trace_spans::begin_call;
 use super::truncate::truncate;
 use crate::model::{CallResult, ModelCall};
 
@@ -130,7 +131,17 @@ impl<'a> ToolRunner<'a> {
         let busy = self.input.state.activity.begin();
         // It is boxed: otherwise the compiler cannot prove that it is `Send`.
         async move {
-            let result = self.execute(call, &busy).await?;
+            let tool = &call.call.tool;
+            let name = self.catalog.registered_name(tool);
+            let span = begin_call(name, || self.source_of(tool));
+            let result = span.scope().run(self.execute(call, &busy)).await;
+            match &result {
+                Ok(finished) if finished.result.is_error => span.fail(finished.outcome.as_str()),
+                Ok(_) => {}
+                Err(failure) => span.fail(failure.code.as_str()),
+            }
+            drop(span);
+            let result = result?;
             self.report_end(call, &result, busy).await;
             Ok(EndedCall { call, result })
         }

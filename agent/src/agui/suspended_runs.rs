@@ -146,6 +146,7 @@ mod tests {
     use super::*;
     use crate::agent_loop::QueryState;
     use crate::agui::RunInput;
+    use crate::bridge::BridgeId;
     use bridge_edge::TokenHash;
 
     const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
@@ -153,12 +154,13 @@ mod tests {
     /// Each owner has two threads.
     fn thread(number: usize) -> ThreadKey {
         let owner = Secret::from_trusted(format!("token-{}", number / 2));
-        let owner = QueryOwner::Frontend(TokenHash::from_token(owner.expose()));
+        let token = TokenHash::from_token(owner.expose());
+        let owner = QueryOwner::frontend(BridgeId::default(), token);
         (owner, number.to_string())
     }
 
     fn thread_of_bridge(number: usize) -> ThreadKey {
-        (QueryOwner::Bridge, number.to_string())
+        (QueryOwner::bridge(BridgeId::default()), number.to_string())
     }
 
     fn runs() -> SuspendedRuns {

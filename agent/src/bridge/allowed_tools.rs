@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_tools::mcp::{hints, page_call_output};
+use agent_tools::mcp::{hints, page_call_output, traced_call};
 use agent_tools::{AgentFailure, CallOutput, ToolClass};
 use bridge_protocol::QueryId;
 use bridge_settings::Secret;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
-    ProtocolVersion, Tool as McpTool,
+    CallToolResponse, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
+    Tool as McpTool,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -100,7 +100,7 @@ impl AllowedTools {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallOutput, AgentFailure> {
-        let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let call = traced_call(tool, arguments, true);
         match self.service.call_tool_once(call).await {
             Ok(CallToolResponse::Complete(result)) => Ok(page_call_output(&result)),
             Ok(_) => Ok(CallOutput::from_error(

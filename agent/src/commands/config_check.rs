@@ -39,7 +39,9 @@ fn print(
         ),
     })?;
     console.print(format!("address: {}", config.bind))?;
-    console.print(format!("bridge: {}", config.bridge_url))?;
+    for bridge in config.bridge_entries().unwrap_or_default() {
+        console.print(format!("bridge: {}", bridge.url))?;
+    }
     console.print(format!("model: {}", checked.model.label()))?;
     console.print(match &config.tools_file {
         Some(path) => format!("tools: {}", path.display()),

@@ -13,6 +13,7 @@ use agent_tools::ServedSource;
 use agent_tools::closed_stdin::closed_stdin;
 use agent_tools::mcp::serve_plugin;
 use bridge_edge::shutdown_signal;
+use bridge_output::LogFormat;
 use clap::Parser;
 use tokio::io::{stdin, stdout};
 
@@ -37,7 +38,7 @@ async fn serve(arguments: ServeArguments) -> Result<(), String> {
         log,
         served,
     } = arguments;
-    let _flush_guard = log_to_stderr(log);
+    let _flush_guard = log_to_stderr(log, LogFormat::Text);
     let stopping = shutdown_signal();
     let secrets = secrets.open_if_set()?;
     let source = open(served, secrets)?;

@@ -11,6 +11,7 @@ use axum::response::Response;
 use axum::response::sse;
 use bridge_protocol::{ErrorCode, Query, QueryCaller, QueryId, SessionId};
 use bridge_settings::Secret;
+use bridge_traces::RemoteContext;
 use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
@@ -31,9 +32,9 @@ pub(super) async fn post_run(
     parts: Parts,
     body: Body,
 ) -> Result<Response, Rejection> {
-    let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
+    let caller = RequestCaller::authorize_query(&parts.headers, state.bridges())?;
     let owner = caller.owner();
-    let RequestCaller::Frontend { bearer } = caller else {
+    let RequestCaller::Frontend { bearer, .. } = caller else {
         let message = "a bridge sends queries to PUT /query; POST /agui is for frontends";
         return Err(Rejection::new(ErrorCode::ProtocolViolation, message));
     };
@@ -51,7 +52,10 @@ pub(super) async fn post_run(
             run
         }
         None if !input.gives_up_interrupts() => return Err(nothing_asked(&input).into()),
-        None => start_run(&state, &thread, &bearer, &input, reservation).await?,
+        None => {
+            let trace = RemoteContext::from_headers(&parts.headers);
+            start_run(&state, &thread, (&bearer, trace), &input, reservation).await?
+        }
     };
     Ok(respond(run, thread, Arc::clone(&state.suspended_runs)))
 }
@@ -60,7 +64,7 @@ pub(super) async fn post_run(
 async fn start_run(
     state: &AgentState,
     thread: &ThreadKey,
-    bearer: &Secret,
+    (bearer, trace): (&Secret, Option<RemoteContext>),
     input: &RunInput,
     reservation: BodyReservation,
 ) -> Result<AguiRun, Rejection> {
@@ -95,6 +99,7 @@ async fn start_run(
     }
     let mut query = AcceptedQuery::of_frontend(query, authorized, reservation)?;
     query.client_tools = input.client_tools();
+    query.trace = trace;
     let (writer, messages) = StreamWriter::channel();
     let id = permit.id().to_string();
     let query_state = Arc::clone(permit.state());

@@ -1,5 +1,5 @@
-//! The sender of a request: a bridge, which has the service credential, or a frontend, which only a
-//! bridge can authorize.
+//! The sender of a request: a bridge, which has one of its service credentials, or a frontend, which only
+//! its bridge can authorize.
 
 use bridge_protocol::{ErrorCode, QUERY_CALLER_HEADER, QueryCaller};
 use bridge_settings::Secret;
@@ -8,6 +8,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 use super::Rejection;
+use crate::bridge::{BridgeId, Bridges};
 use crate::queries::{BodyOwner, QueryOwner};
 use bridge_edge::TokenHash;
 
@@ -17,55 +18,57 @@ const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
 /// The sender of a query, and the token in its request.
 #[derive(Debug)]
 pub(super) enum RequestCaller {
-    /// A bridge, which has presented the service credential.
+    /// A bridge, which has presented its service credential.
     Bridge {
+        bridge: BridgeId,
         /// The token of the query.
         token: Secret,
         /// The caller, which bridges of mcp-web 0.1 do not send.
         caller: Option<Box<QueryCaller>>,
     },
-    /// A frontend, which has presented the token of its session. Only the bridge can verify that
+    /// A frontend, which has presented the token of its session. Only its bridge can verify that
     /// token.
-    Frontend { bearer: Secret },
+    Frontend { bridge: BridgeId, bearer: Secret },
 }
 
 impl RequestCaller {
-    /// Authorizes a request to answer a query. `credential` is the hash of the service credential.
+    /// Authorizes a request to answer a query.
     pub(super) fn authorize_query(
         headers: &HeaderMap,
-        credential: TokenHash,
+        bridges: &Bridges,
     ) -> Result<Self, Rejection> {
-        let bearer = bearer_token(headers)?;
-        let is_bridge = TokenHash::from_token(bearer.expose()) == credential;
+        let (bearer, hash) = bearer_of_sender(headers, bridges)?;
         let token = headers.get(QUERY_TOKEN_HEADER);
         let token = token.map(|token| parse_credential(token.to_str().unwrap_or_default()));
-        match (is_bridge, token) {
-            (true, Some(Ok(token))) => Ok(Self::Bridge {
+        match (bridges.with_credential(hash), token) {
+            (Some(bridge), Some(Ok(token))) => Ok(Self::Bridge {
+                bridge,
                 token,
-                caller: query_caller(headers)?.map(Box::new),
+                caller: query_caller(headers, bridges, bridge)?.map(Box::new),
             }),
-            (true, _) => Err(Rejection::new(
+            (Some(_), _) => Err(Rejection::new(
                 ErrorCode::ProtocolViolation,
                 "a bridge sends the query's own token as `Mcp-Web-Query-Token`: without it no tool \
                  can be called",
             )),
             // Only bridges send that header. The credential of a bridge is never forwarded.
-            (false, Some(_)) => Err(wrong_credential()),
-            (false, None) => Ok(Self::Frontend { bearer }),
+            (None, Some(_)) => Err(wrong_credential()),
+            (None, None) => Ok(Self::Frontend {
+                bridge: bridge_of_frontend(headers, bridges)?,
+                bearer,
+            }),
         }
     }
 
-    /// Authorizes a request about a running query: to cancel it, or to answer it. `credential` is the hash
-    /// of the service credential.
+    /// Authorizes a request about a running query: to cancel it, or to answer it.
     pub(super) fn authorize_owner(
         headers: &HeaderMap,
-        credential: TokenHash,
+        bridges: &Bridges,
     ) -> Result<QueryOwner, Rejection> {
-        let token = TokenHash::from_token(bearer_token(headers)?.expose());
-        Ok(if token == credential {
-            QueryOwner::Bridge
-        } else {
-            QueryOwner::Frontend(token)
+        let (_, hash) = bearer_of_sender(headers, bridges)?;
+        Ok(match bridges.with_credential(hash) {
+            Some(bridge) => QueryOwner::bridge(bridge),
+            None => QueryOwner::frontend(bridge_of_frontend(headers, bridges)?, hash),
         })
     }
 
@@ -82,20 +85,25 @@ impl RequestCaller {
 
     pub(super) fn owner(&self) -> QueryOwner {
         match self {
-            Self::Bridge { .. } => QueryOwner::Bridge,
-            Self::Frontend { bearer } => {
-                QueryOwner::Frontend(TokenHash::from_token(bearer.expose()))
+            Self::Bridge { bridge, .. } => QueryOwner::bridge(*bridge),
+            Self::Frontend { bridge, bearer } => {
+                QueryOwner::frontend(*bridge, TokenHash::from_token(bearer.expose()))
             }
         }
     }
 }
 
-/// Reads the caller. Only a request with the service credential may name one.
-pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, Rejection> {
+/// Reads the caller, as this bridge names it. Only a request with a service credential may name one.
+pub(super) fn query_caller(
+    headers: &HeaderMap,
+    bridges: &Bridges,
+    bridge: BridgeId,
+) -> Result<Option<QueryCaller>, Rejection> {
     let Some(value) = headers.get(QUERY_CALLER_HEADER) else {
         return Ok(None);
     };
     let caller = value.to_str().ok().and_then(QueryCaller::from_header);
+    let caller = caller.map(|caller| bridges.qualify(bridge, caller));
     caller.map(Some).ok_or_else(|| {
         Rejection::new(
             ErrorCode::ProtocolViolation,
@@ -104,16 +112,36 @@ pub(super) fn query_caller(headers: &HeaderMap) -> Result<Option<QueryCaller>, R
     })
 }
 
-/// Authorizes a request that only a bridge may send. `credential` is the hash of the service
-/// credential.
+/// Authorizes a request that only a bridge may send, and returns which one it is.
 pub(super) fn authorize_bridge(
     headers: &HeaderMap,
-    credential: TokenHash,
-) -> Result<(), Rejection> {
-    if TokenHash::from_token(bearer_token(headers)?.expose()) == credential {
+    bridges: &Bridges,
+) -> Result<BridgeId, Rejection> {
+    let (_, hash) = bearer_of_sender(headers, bridges)?;
+    bridges.with_credential(hash).ok_or_else(wrong_credential)
+}
+
+/// Authorizes a request for metrics, which no other token may read.
+pub(super) fn authorize_metrics(headers: &HeaderMap, bridges: &Bridges) -> Result<(), Rejection> {
+    let bearer = bearer_token(headers).ok_or_else(|| {
+        let message = "metrics need `metrics_token` as bearer token";
+        Rejection::new(ErrorCode::MissingAuthentication, message)
+    })?;
+    if bridges.is_metrics_token(TokenHash::from_token(bearer.expose())) {
         return Ok(());
     }
-    Err(wrong_credential())
+    let message = "this is not `metrics_token`, with which alone metrics may be read";
+    Err(Rejection::new(ErrorCode::InvalidAuthentication, message))
+}
+
+/// Returns the bridge whose page a frontend belongs to.
+fn bridge_of_frontend(headers: &HeaderMap, bridges: &Bridges) -> Result<BridgeId, Rejection> {
+    bridges.of_frontend(headers).ok_or_else(|| {
+        let message = "this agent has several bridges, and not exactly one has the origin of this \
+                       request: ask through the bridge, or write the origin into `allowed_origins` of \
+                       one of the [[bridges]]";
+        Rejection::new(ErrorCode::OriginNotAllowed, message)
+    })
 }
 
 fn wrong_credential() -> Rejection {
@@ -124,15 +152,30 @@ fn wrong_credential() -> Rejection {
     )
 }
 
-fn bearer_token(headers: &HeaderMap) -> Result<Secret, Rejection> {
-    let value = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-    let (scheme, token) = value.and_then(|it| it.split_once(' ')).unwrap_or_default();
-    match parse_credential(token.trim()) {
-        Ok(token) if scheme.eq_ignore_ascii_case("bearer") => Ok(token),
-        _ => Err(Rejection::new(
+/// Reads the token of a bridge or of a frontend, with its hash. It is not `metrics_token`, which a bridge
+/// must never receive.
+fn bearer_of_sender(
+    headers: &HeaderMap,
+    bridges: &Bridges,
+) -> Result<(Secret, TokenHash), Rejection> {
+    let bearer = bearer_token(headers).ok_or_else(|| {
+        Rejection::new(
             ErrorCode::MissingAuthentication,
             "send `Authorization: Bearer …`: the service credential if you are a bridge, else the \
              token of the page's session",
-        )),
+        )
+    })?;
+    let hash = TokenHash::from_token(bearer.expose());
+    if bridges.is_metrics_token(hash) {
+        let message = "`metrics_token` is valid for metrics only";
+        return Err(Rejection::new(ErrorCode::InvalidAuthentication, message));
     }
+    Ok((bearer, hash))
+}
+
+fn bearer_token(headers: &HeaderMap) -> Option<Secret> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    let token = parse_credential(token.trim()).ok()?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }

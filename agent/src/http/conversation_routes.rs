@@ -48,8 +48,9 @@ pub(super) async fn delete_conversation(
 
 /// Returns whose conversations a bridge asks for.
 fn owner(state: &AgentState, headers: &HeaderMap) -> Result<ConversationOwner, Rejection> {
-    authorize_bridge(headers, state.credential)?;
-    let caller = query_caller(headers)?.ok_or_else(|| {
+    let bridges = state.bridges();
+    let bridge = authorize_bridge(headers, bridges)?;
+    let caller = query_caller(headers, bridges, bridge)?.ok_or_else(|| {
         let message =
             format!("a bridge says in `{QUERY_CALLER_HEADER}` whose conversations it means");
         Rejection::new(ErrorCode::ProtocolViolation, message)

@@ -27,7 +27,7 @@ pub(super) async fn check_host_and_origin(
             let message = format!(
                 "the host {host:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)"
             );
-            return Rejection::new(ErrorCode::OriginNotAllowed, message).into_response();
+            return Rejection::new(ErrorCode::HostNotAllowed, message).into_response();
         }
         HostCheck::Repeated => {
             let code = ErrorCode::ProtocolViolation;

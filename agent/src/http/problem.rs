@@ -62,7 +62,9 @@ fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::MissingAuthentication
         | ErrorCode::InvalidAuthentication
         | ErrorCode::TokenExpired => StatusCode::UNAUTHORIZED,
-        ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
+        ErrorCode::OriginNotAllowed | ErrorCode::HostNotAllowed | ErrorCode::InsufficientScope => {
+            StatusCode::FORBIDDEN
+        }
         ErrorCode::QueryNotFound | ErrorCode::ConversationNotFound | ErrorCode::UnknownMethod => {
             StatusCode::NOT_FOUND
         }

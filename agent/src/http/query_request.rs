@@ -104,6 +104,7 @@ impl QueryRequest {
             conversation: body.conversation,
             local_time: body.local_time,
             profile: body.profile,
+            trace: None,
         };
         Ok(Self {
             query,

@@ -8,12 +8,12 @@ use std::time::Duration;
 use agent_tools::{AgentFailure, text};
 use bridge_edge::http_client;
 use bridge_protocol::ErrorCode;
-use bridge_settings::Secret;
 use http::HeaderMap;
 use serde_json::Value;
 
 use super::error_classification::{self, ErrorKind};
 use super::error_text;
+use super::provider_key::ProviderKey;
 use crate::model::Provider;
 use crate::model::retry::{AttemptError, RetryDecision};
 
@@ -35,7 +35,7 @@ pub(super) struct ErrorMapper {
     /// see the errors.
     subject: Arc<str>,
     label: Arc<str>,
-    key: Option<Secret>,
+    key: ProviderKey,
 }
 
 impl ErrorMapper {
@@ -43,7 +43,7 @@ impl ErrorMapper {
         provider: Provider,
         is_official_api: bool,
         label: String,
-        key: Option<Secret>,
+        key: ProviderKey,
     ) -> Self {
         let subject = match provider {
             Provider::Anthropic | Provider::Openai | Provider::Gemini if !is_official_api => {
@@ -66,7 +66,7 @@ impl ErrorMapper {
     /// Returns the text of an error for the log of the operator: short, without keys and without
     /// quotations of the conversation.
     pub(super) fn loggable_text(&self, body: &str) -> String {
-        let text = error_text::from_body(body, self.key.as_ref()).unwrap_or_default();
+        let text = error_text::from_body(body, self.key.last().as_ref()).unwrap_or_default();
         error_text::without_quotations(&text)
     }
 
@@ -81,7 +81,7 @@ impl ErrorMapper {
 
     /// Maps a response that is an error.
     pub(super) fn map_status(&self, status: u16, headers: &HeaderMap, body: &str) -> AttemptError {
-        let text = error_text::from_body(body, self.key.as_ref());
+        let text = error_text::from_body(body, self.key.last().as_ref());
         let parsed = error_classification::parse_body(body);
         let is_bad_key = matches!(status, 401 | 403) || error_classification::is_bad_key(&parsed);
         let retry = error_classification::retry_decision(headers, &parsed);
@@ -119,7 +119,7 @@ impl ErrorMapper {
     /// Maps an error event of the stream. After the first output, any error means that the answer
     /// is broken.
     pub(super) fn map_event(&self, body: &Value, has_output: bool) -> AttemptError {
-        let text = error_text::from_value(body, self.key.as_ref());
+        let text = error_text::from_value(body, self.key.last().as_ref());
         let (failure, retry) = match error_classification::error_kind(body) {
             ErrorKind::InputTooLong if !has_output => {
                 (self.input_too_long(400, text), RetryDecision::Never)
@@ -148,7 +148,7 @@ impl ErrorMapper {
     pub(super) fn map_json(&self, body: &str) -> AttemptError {
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         let is_error = body.get("error").is_some_and(|error| !error.is_null())
-            || error_text::from_value(&body, self.key.as_ref()).is_some();
+            || error_text::from_value(&body, self.key.last().as_ref()).is_some();
         if is_error {
             self.map_event(&body, false)
         } else {
@@ -185,7 +185,7 @@ impl ErrorMapper {
     }
 
     fn unauthorized(&self, status: u16, text: Option<String>) -> AgentFailure {
-        let problem = match self.key {
+        let problem = match self.key.last() {
             Some(_) => format!("refuses the key (HTTP {status})"),
             None => format!("requires a key (HTTP {status})"),
         };
@@ -285,7 +285,7 @@ impl ErrorMapper {
             return self.stream_broken(&format!("it stopped with the reason {reason}"));
         }
         let failure = self.stream_broken("it stopped before its end");
-        let reason = error_text::redact(reason, self.key.as_ref()).unwrap_or_default();
+        let reason = error_text::redact(reason, self.key.last().as_ref()).unwrap_or_default();
         tracing::debug!(model = %self.label, reason, "the model has stopped");
         failure.with_loggable_message()
     }
@@ -323,7 +323,8 @@ impl ErrorMapper {
     /// gets the name of the category. The words may quote the conversation: the log has them only at the
     /// level at which it shows conversations.
     pub(super) fn refused(&self, category: &str, words: &str) -> AgentFailure {
-        let text = |text: &str| error_text::redact(text, self.key.as_ref()).unwrap_or_default();
+        let text =
+            |text: &str| error_text::redact(text, self.key.last().as_ref()).unwrap_or_default();
         let (full_category, words) = (text(category), text(words));
         tracing::debug!(model = %self.label, category = full_category, words, "the model declines");
         let problem = if is_name(category) {

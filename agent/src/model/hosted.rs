@@ -19,9 +19,10 @@ use futures_util::stream::{self, BoxStream};
 use http::HeaderValue;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, Url};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 mod endpoint;
+mod error_body;
 mod refused_parts;
 mod response_format;
 
@@ -30,6 +31,7 @@ use super::capabilities::Capability;
 use super::errors::ErrorMapper;
 use super::kept_turn::Issuer;
 use super::prepared_turn::{ChosenModel, PreparedTurn};
+use super::provider_key::ProviderKey;
 use super::refusals::Refusal;
 use super::retry::{AttemptError, ProviderAttempt};
 use super::rules::{self, ModelFacts, ModelQuery, ThinkingFields};
@@ -37,6 +39,7 @@ use super::turn_builder::{FailedTurn, ReadError, TurnBuilder};
 use super::wires::ResponseReader;
 use super::wires::registry::wire;
 use super::{ModelEvent, ModelSettings, Pictures, Price, Provider, Thinking, TurnRequest};
+use error_body::MAX_ERROR_BYTES;
 use refused_parts::{RefusedParts, TurnQuery};
 use response_format::ResponseFormat;
 
@@ -54,12 +57,6 @@ const AFTER_STOP: Duration = Duration::from_secs(5);
 
 /// How long a connection may take. A provider that cannot be reached costs nothing, and is tried again.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-
-/// How long the body of an error is read.
-const ERROR_WITHIN: Duration = Duration::from_secs(10);
-
-/// How much of the body of an error is read.
-const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// The default time before the first output of most turns.
 const TIME_TO_BEGIN: Duration = Duration::from_secs(60);
@@ -84,9 +81,10 @@ pub(super) struct ProviderAccess {
 pub(super) struct HostedModel(Arc<Server>);
 
 struct Server {
+    provider: Provider,
     client: Client,
     url: Url,
-    key: Option<Secret>,
+    key: ProviderKey,
     model: ChosenModel,
     facts: ModelFacts,
     refused_parts: RefusedParts,
@@ -158,7 +156,9 @@ impl HostedModel {
         let refused_parts = RefusedParts::new(&model, enforces_formats);
         let secret = key.as_ref().map(Secret::expose);
         let issuer = Issuer::new(api, is_official, url.as_str(), &model, secret);
+        let key = ProviderKey::new(key, settings.api_key_file.clone());
         Ok(Self(Arc::new(Server {
+            provider,
             client,
             url,
             key: key.clone(),
@@ -216,6 +216,13 @@ impl ProviderAttempt for HostedModel {
         &self.0.model.name
     }
 
+    fn provider(&self) -> &'static str {
+        match self.0.provider {
+            Provider::Gemini => "gcp.gemini",
+            provider => provider.name(),
+        }
+    }
+
     fn price(&self, day: NaiveDate) -> Option<Price> {
         self.0.facts.prices.as_ref()?.on(day)
     }
@@ -264,6 +271,7 @@ impl Server {
     async fn start(self: Arc<Self>, turn: &TurnRequest) -> Result<Response, FailedAttempt> {
         let started = Instant::now();
         let mut refusals: Vec<Refusal> = Vec::new();
+        let mut has_new_key = false;
         loop {
             let switched_off = self.refused_parts.for_all.union(&turn.switched_off);
             for refusal in &refusals {
@@ -271,7 +279,12 @@ impl Server {
             }
             let prepared = PreparedTurn::new(turn, &self.model, &switched_off);
             let within = self.first_token_within(&prepared);
-            let response = timeout_at(started + within, self.send(&prepared)).await;
+            let mut key = None;
+            let sending = async {
+                key = self.key.read().await;
+                self.send(&prepared, key.as_ref()).await
+            };
+            let response = timeout_at(started + within, sending).await;
             let response = response.map_err(|_| FailedAttempt {
                 error: AttemptError::permanent(self.errors.first_token_timeout(within)),
                 spent: Some(TokenUsage::default()),
@@ -286,8 +299,16 @@ impl Server {
                     ..response
                 });
             }
-            let body = timeout(ERROR_WITHIN, read_error(response)).await;
-            let body = body.unwrap_or_default();
+            // The key may have been replaced while the request was on its way.
+            if matches!(status, 400 | 401 | 403)
+                && !has_new_key
+                && self.key.has_changed(key.as_ref()).await
+            {
+                has_new_key = true;
+                continue;
+            }
+            let body = error_body::read(response.bytes_stream()).await;
+            let body = self.key.hide_replaced(key, body);
             // Without thoughts of earlier queries, those of this one may be refused.
             let is_earlier = |it: &Refusal| it.capability == Capability::EarlierThoughts;
             let found = match status {
@@ -307,13 +328,17 @@ impl Server {
         }
     }
 
-    async fn send(&self, prepared: &PreparedTurn) -> Result<reqwest::Response, AttemptError> {
+    async fn send(
+        &self,
+        prepared: &PreparedTurn,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Response, AttemptError> {
         let request = &prepared.request;
         let invalid = || AttemptError::permanent(self.errors.unwritable());
         let url = self.url.join(&request.path).map_err(|_| invalid())?;
         let body = serde_json::to_vec(&request.body).map_err(|_| invalid())?;
         let mut sending = self.client.post(url).headers(request.headers.clone());
-        if let Some(key) = &self.key {
+        if let Some(key) = key {
             let (name, value) = wire(self.model.api).key_header(key.expose());
             let mut value = HeaderValue::from_str(&value).map_err(|_| invalid())?;
             value.set_sensitive(true);
@@ -337,20 +362,6 @@ impl Server {
         };
         self.first_token_within.unwrap_or(default)
     }
-}
-
-/// Reads the body of an error. A connection that breaks ends it.
-async fn read_error(response: reqwest::Response) -> String {
-    let mut chunks = response.bytes_stream();
-    let mut body = Vec::new();
-    while let Some(Ok(chunk)) = chunks.next().await {
-        let room = MAX_ERROR_BYTES - body.len();
-        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if body.len() == MAX_ERROR_BYTES {
-            break;
-        }
-    }
-    String::from_utf8_lossy(&body).into_owned()
 }
 
 /// A response that is being received. Dropping it closes the connection.

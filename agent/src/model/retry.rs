@@ -30,6 +30,9 @@ pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
     /// Returns the name of the model, as in [`Model::name`].
     fn name(&self) -> &str;
 
+    /// Returns the provider, as [`Model::provider`].
+    fn provider(&self) -> &'static str;
+
     /// Returns the price of the model, as [`Model::price`].
     fn price(&self, day: NaiveDate) -> Option<Price>;
 
@@ -91,6 +94,10 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
 
     fn name(&self) -> &str {
         self.provider.name()
+    }
+
+    fn provider(&self) -> &'static str {
+        self.provider.provider()
     }
 
     fn price(&self, day: NaiveDate) -> Option<Price> {

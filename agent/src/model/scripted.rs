@@ -32,6 +32,10 @@ impl Model for ScriptedModel {
         "commands"
     }
 
+    fn provider(&self) -> &'static str {
+        "commands"
+    }
+
     fn price(&self, _: NaiveDate) -> Option<Price> {
         Some(Price::FREE)
     }

@@ -8,6 +8,7 @@ use bridge_settings::Secret;
 use bridge_settings::parse_credential;
 
 use super::hosted::{HostedModel, ProviderAccess};
+use super::provider_key::{KeyFileError, load_key};
 use super::{Model, ModelSettings, Provider};
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
@@ -74,13 +75,16 @@ fn key(
 ) -> Result<Option<Secret>, AgentFailure> {
     let unusable = |message: String| AgentFailure::new(ErrorCode::ModelUnauthorized, message);
     if let Some(path) = &settings.api_key_file {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| unusable(format!("{} cannot be read: {error}", path.display())))?;
-        let key = parse_credential(text.trim());
-        return key.map(Some).map_err(|_| {
-            unusable(format!("{} holds no key", path.display()))
-                .with_remedy("write the key alone into the file, on one line")
-        });
+        let key = load_key(path).map_err(|error| {
+            let failure = unusable(error.to_string());
+            match error {
+                KeyFileError::Unreadable(..) => failure,
+                KeyFileError::NoKey(_) => {
+                    failure.with_remedy("write the key alone into the file, on one line")
+                }
+            }
+        })?;
+        return Ok(Some(key));
     }
     if let Some(key) = key_in_environment(provider, variables) {
         let key = parse_credential(key.trim());

@@ -24,10 +24,7 @@ pub(crate) enum BodyOwner {
 
 impl From<QueryOwner> for BodyOwner {
     fn from(owner: QueryOwner) -> Self {
-        match owner {
-            QueryOwner::Bridge => Self::Bridge,
-            QueryOwner::Frontend(token) => Self::Frontend(token),
-        }
+        owner.frontend.map_or(Self::Bridge, Self::Frontend)
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::running_queries::{QueryPermit, RunningQueries, shutting_down};
-use crate::bridge::{AgentBridge, QueryReporter};
+use crate::bridge::{BridgeId, QueryReporter};
 
 /// How long the bridge may take to open a query.
 const AUTHORIZATION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,14 +56,15 @@ impl OpenQueryResponse {
     fn into_authorized_query(
         self,
         queries: &Arc<RunningQueries>,
+        bridge: BridgeId,
         id: &QueryId,
     ) -> Option<AuthorizedQuery> {
         let lifetime = Duration::try_from_secs_f64(self.expires_in).ok()?;
         let token = parse_credential(&self.token).ok()?;
         Some(AuthorizedQuery {
             timeout: lifetime.saturating_sub(EXPIRY_MARGIN),
-            caller: self.caller,
-            open_query: OpenQuery::new(queries, &token, id),
+            caller: self.caller.map(|it| queries.bridges.qualify(bridge, it)),
+            open_query: OpenQuery::new(queries, bridge, &token, id),
             token,
         })
     }
@@ -90,10 +91,11 @@ pub(super) struct OpenQuery {
 }
 
 impl OpenQuery {
-    fn new(queries: &Arc<RunningQueries>, token: &Secret, id: &QueryId) -> Self {
+    fn new(queries: &Arc<RunningQueries>, bridge: BridgeId, token: &Secret, id: &QueryId) -> Self {
+        let client = &queries.bridges.get(bridge).client;
         Self {
             queries: Arc::clone(queries),
-            reporter: Some(QueryReporter::new(&queries.bridge, token, id)),
+            reporter: Some(QueryReporter::new(client, token, id)),
         }
     }
 
@@ -157,11 +159,12 @@ impl QueryPermit {
         };
         let (sender, authorized) = oneshot::channel();
         let (queries, id, bearer) = (Arc::clone(&self.queries), self.id.clone(), bearer.clone());
+        let bridge = self.bridge;
         // A separate task receives what the bridge has opened, even if its caller has stopped
         // waiting.
         self.queries.tasks.spawn(async move {
             let stopping = queries.stopping.clone();
-            let opening = open_query(&queries, &id, &bearer, &request);
+            let opening = open_query(&queries, bridge, &id, &bearer, &request);
             let opened = tokio::select! {
                 opened = tokio::time::timeout(AUTHORIZATION_TIMEOUT, opening) => {
                     opened.unwrap_or_else(|_| Err(authorization_timed_out().into()))
@@ -185,13 +188,14 @@ impl QueryPermit {
 
 async fn open_query(
     queries: &Arc<RunningQueries>,
+    bridge: BridgeId,
     id: &QueryId,
     bearer: &Secret,
     request: &OpenQueryRequest,
 ) -> Result<AuthorizedQuery, AuthorizationError> {
-    let bridge: &AgentBridge = &queries.bridge;
-    let url = bridge.route(&["query", id.as_str()]);
-    let request = bridge.http().put(url).json(request);
+    let client = &queries.bridges.get(bridge).client;
+    let url = client.route(&["query", id.as_str()]);
+    let request = client.http().put(url).json(request);
     let response = request.bearer_auth(bearer.expose()).send();
     let response = response.await.map_err(|_| {
         bridge_unavailable("the bridge cannot be reached")
@@ -220,7 +224,7 @@ async fn open_query(
     }
     let authorized = serde_json::from_slice::<OpenQueryResponse>(&body)
         .ok()
-        .and_then(|opened| opened.into_authorized_query(queries, id));
+        .and_then(|opened| opened.into_authorized_query(queries, bridge, id));
     authorized
         .ok_or_else(|| bridge_unavailable("the bridge answers what this agent cannot read").into())
 }
@@ -250,6 +254,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::bridge::AgentBridge;
     use crate::model::{ModelSettings, Provider, from_settings};
     use crate::queries::{QueriesConfig, QueryOwner};
     use bridge_edge::TokenHash;
@@ -270,7 +275,8 @@ mod tests {
 
     fn frontend(token: &str) -> (Secret, QueryOwner) {
         let bearer = Secret::from_trusted(token.to_owned());
-        let owner = QueryOwner::Frontend(TokenHash::from_token(bearer.expose()));
+        let token = TokenHash::from_token(bearer.expose());
+        let owner = QueryOwner::frontend(BridgeId::default(), token);
         (bearer, owner)
     }
 
@@ -331,8 +337,9 @@ mod tests {
         let _second = acquire("2", bob).unwrap();
         let refused = acquire("3", bob).unwrap_err();
         assert_eq!(refused.code, ErrorCode::QueryLimitExceeded);
-        let _of_pages = ["4", "5"].map(|id| acquire(id, QueryOwner::Bridge).unwrap());
-        assert!(acquire("6", QueryOwner::Bridge).is_err(), "all are taken");
+        let bridge = QueryOwner::bridge(BridgeId::default());
+        let _of_pages = ["4", "5"].map(|id| acquire(id, bridge).unwrap());
+        assert!(acquire("6", bridge).is_err(), "all are taken");
         drop(first);
         acquire("3", bob).unwrap();
     }

@@ -4,23 +4,28 @@ use std::collections::{HashSet, VecDeque};
 
 use bridge_protocol::QueryId;
 
+use crate::bridge::BridgeId;
+
 /// The number of ended queries whose ids are stored. A query with one of these ids is refused.
 const MAX_RECENT_QUERIES: usize = 4096;
+
+/// A query by its bridge and its id.
+type RecentId = (BridgeId, QueryId);
 
 /// The ids of the queries that ended last.
 #[derive(Debug, Default)]
 pub(super) struct RecentQueries {
-    ids: HashSet<QueryId>,
+    ids: HashSet<RecentId>,
     /// Oldest first.
-    order: VecDeque<QueryId>,
+    order: VecDeque<RecentId>,
 }
 
 impl RecentQueries {
-    pub(super) fn contains(&self, id: &QueryId) -> bool {
+    pub(super) fn contains(&self, id: &RecentId) -> bool {
         self.ids.contains(id)
     }
 
-    pub(super) fn insert(&mut self, id: QueryId) {
+    pub(super) fn insert(&mut self, id: RecentId) {
         if !self.ids.insert(id.clone()) {
             return;
         }
@@ -40,7 +45,7 @@ mod tests {
     #[test]
     fn evicts_the_oldest_query() {
         let mut recent = RecentQueries::default();
-        let id = |n: usize| QueryId(n.to_string());
+        let id = |n: usize| (BridgeId::default(), QueryId(n.to_string()));
         for n in 0..=MAX_RECENT_QUERIES {
             recent.insert(id(n));
         }

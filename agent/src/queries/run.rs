@@ -9,6 +9,8 @@ use bridge_protocol::{
     ErrorCode, Query, QueryCaller, QueryContent, QueryId, QueryUsage, TokenUsage,
 };
 use bridge_settings::Secret;
+use bridge_traces::attributes::INVOKE_AGENT;
+use bridge_traces::{RemoteContext, SpanRole, TraceSpan, Traces, attributes};
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -17,12 +19,16 @@ use super::body_memory::BodyReservation;
 use super::bridge_authorization::{AuthorizedQuery, OpenQuery};
 use super::event_sink::{EventSink, EventTarget};
 use super::outcome::QueryOutcome;
-use super::running_queries::{QueryPermit, RunningQueries, shutting_down};
+use super::query_setup::{QuerySetup, UsedSetup, profile_name};
+use super::running_queries::{QueryPermit, shutting_down};
 use crate::agent_loop::{self, QueryInput, QueryState};
 use crate::bridge::AllowedTools;
 use crate::bridge::QueryReporter;
 use crate::conversations::{ConversationKey, ConversationOwner, StoredQuery};
 use crate::model::{Model, ModelTool};
+
+/// The name of the agent in traces.
+pub(crate) const AGENT_NAME: &str = "mcp-web-agent";
 
 /// The number of pieces of progress that are buffered before they are forwarded. When the buffer is
 /// full, the loop waits.
@@ -45,6 +51,8 @@ pub(crate) struct AcceptedQuery {
     conversation: Option<ConversationKey>,
     /// The query that the bridge has opened for a frontend.
     open_query: Option<OpenQuery>,
+    /// The trace of the request.
+    pub(crate) trace: Option<RemoteContext>,
 }
 
 impl AcceptedQuery {
@@ -68,6 +76,7 @@ impl AcceptedQuery {
             client_tools: Vec::new(),
             conversation,
             open_query: None,
+            trace: None,
         })
     }
 
@@ -116,24 +125,46 @@ impl QueryPermit {
             open_query.start();
         }
         let tasks = self.queries.tasks.clone();
-        tasks.spawn(run_query(self, query, target));
+        let span = begin_span(&self.queries.traces, query.trace.take());
+        tasks.spawn(async move {
+            let answering = run_query(self, query, target, &span);
+            span.scope().run(answering).await;
+        });
     }
 }
 
+/// Begins the span of a query. The names of the query and of its user are deliberately absent.
+fn begin_span(traces: &Traces, trace: Option<RemoteContext>) -> TraceSpan {
+    let scope = traces.scope(|| trace);
+    let span = scope.begin(SpanRole::Server, || format!("{INVOKE_AGENT} {AGENT_NAME}"));
+    span.set_text(attributes::GEN_AI_OPERATION_NAME, INVOKE_AGENT);
+    span.set_text(attributes::GEN_AI_AGENT_NAME, AGENT_NAME);
+    span
+}
+
 /// Answers a query, reports its progress, and releases its permit.
-async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarget) {
+async fn run_query(
+    permit: QueryPermit,
+    query: AcceptedQuery,
+    target: EventTarget,
+    span: &TraceSpan,
+) {
     let id = permit.id.clone();
-    let reporter = QueryReporter::new(&permit.queries.bridge, &query.token, &id);
+    let reporter = QueryReporter::new(&permit.served_bridge().client, &query.token, &id);
     let sink = EventSink::new(id, target, reporter);
     sink.send_accepted().await;
     let profile = query.message.profile.as_deref();
-    let account = permit.queries.spending.account(query.caller.as_ref());
+    let caller = query.caller.as_ref();
+    let account = permit.queries.spending.account(permit.bridge, caller);
     permit.state.meter.charge(account);
-    let sources = (permit.queries.sources).access(query.caller.as_ref(), profile, &permit.id);
+    let bridge = &permit.served_bridge().name;
+    let used = UsedSetup::of(&permit.queries.setup);
+    let setup = &*used.setup;
+    let sources = (setup.sources).access(bridge, caller, profile, &permit.id);
     let (outcome, model) = match sources {
         Ok(sources) => {
-            let model = permit.queries.model_for(&sources);
-            let outcome = run_to_outcome(&permit, &query, &sources, &*model, &sink).await;
+            let model = setup.model_for(&sources, &permit.queries.model);
+            let outcome = run_to_outcome(&permit, &query, (setup, &sources), &*model, &sink).await;
             (outcome, model)
         }
         Err(failure) => {
@@ -146,6 +177,9 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     let usage = permit.state.meter.usage();
     let user = query.caller.as_ref().map(|caller| caller.user.as_str());
     log_end(&permit, user, model.name(), &outcome, &usage);
+    if !matches!(outcome, QueryOutcome::Answered(_)) {
+        span.fail(outcome.name());
+    }
     if let QueryOutcome::Failed(failure) = &outcome {
         log_failure(&permit.id, failure);
     }
@@ -225,7 +259,7 @@ fn log_failure(query: &QueryId, failure: &AgentFailure) {
 async fn run_to_outcome(
     permit: &QueryPermit,
     query: &AcceptedQuery,
-    sources: &SourceAccess,
+    sources: (&QuerySetup, &SourceAccess),
     model: &dyn Model,
     sink: &EventSink,
 ) -> QueryOutcome {
@@ -269,34 +303,24 @@ fn timed_out(timeout: Duration) -> AgentFailure {
         .with_remedy("ask for less at a time, or give it more time")
 }
 
-impl RunningQueries {
-    /// Returns the model that answers a query.
-    fn model_for(&self, sources: &SourceAccess) -> Arc<dyn Model> {
-        let of_profile = profile_name(sources).and_then(|name| self.profile_models.get(name));
-        Arc::clone(of_profile.unwrap_or(&self.model))
-    }
-}
-
-fn profile_name(sources: &SourceAccess) -> Option<&str> {
-    sources.profile().map(|profile| profile.name.as_str())
-}
-
 async fn answer_query(
     permit: &QueryPermit,
     query: &AcceptedQuery,
-    sources: &SourceAccess,
+    sources: (&QuerySetup, &SourceAccess),
     model: &dyn Model,
     sink: &EventSink,
 ) -> QueryOutcome {
     let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
     let queries = &permit.queries;
+    let (setup, sources) = sources;
     let answering = async move {
         let conversation = match &query.conversation {
             Some(key) => queries.conversations.messages(key.clone()).await?,
             None => Vec::new(),
         };
         // Connecting is over soon, and its future is large.
-        let connecting = AllowedTools::connect(&queries.bridge, &query.token, &permit.id);
+        let connecting =
+            AllowedTools::connect(&permit.served_bridge().client, &query.token, &permit.id);
         let tools = Box::pin(connecting).await?;
         // `sender` is dropped at the end of this block, which ends the forwarding.
         agent_loop::answer(QueryInput {
@@ -304,7 +328,7 @@ async fn answer_query(
             page_tools: &tools,
             sources,
             model,
-            system: queries.system_prompts.for_profile(profile_name(sources)),
+            system: setup.system_prompts.for_profile(profile_name(sources)),
             limits: &queries.limits,
             progress: &sender,
             state: &permit.state,

@@ -3,16 +3,20 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_tools::{AgentFailure, Metrics, Sources};
+use agent_tools::{AgentFailure, Metrics};
+use arc_swap::ArcSwap;
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_traces::Traces;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::query_setup::QuerySetup;
 use super::recent_queries::RecentQueries;
-use crate::agent_loop::{QueryState, SystemPrompts};
-use crate::bridge::AgentBridge;
+use crate::agent_loop::QueryState;
+use crate::bridge::{BridgeId, Bridges, ServedBridge};
 use crate::config::{AgentLimits, BudgetSettings};
 use crate::conversations::ConversationStore;
 use crate::model::Model;
@@ -21,53 +25,55 @@ use bridge_edge::TokenHash;
 
 /// The running queries, and the state that they share.
 pub(crate) struct RunningQueries {
-    pub(super) bridge: AgentBridge,
-    pub(super) model: Arc<dyn Model>,
-    pub(super) system_prompts: SystemPrompts,
-    pub(super) profile_models: HashMap<String, Arc<dyn Model>>,
-    pub(super) sources: Arc<Sources>,
+    pub(crate) bridges: Arc<Bridges>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) setup: ArcSwap<QuerySetup>,
     pub(crate) metrics: Arc<Metrics>,
+    scraping: Mutex<()>,
     pub(super) limits: AgentLimits,
     pub(super) spending: Arc<DailySpending>,
     pub(crate) conversations: ConversationStore,
+    pub(super) traces: Traces,
     max_queries: usize,
     table: Mutex<QueryTable>,
     pub(super) tasks: TaskTracker,
+    draining: AtomicBool,
     /// Cancelled when the agent shuts down.
     pub(super) stopping: CancellationToken,
 }
 
 /// The parts with which queries are answered.
 pub(crate) struct QueriesConfig {
-    pub(crate) bridge: AgentBridge,
+    pub(crate) bridges: Arc<Bridges>,
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) system_prompts: SystemPrompts,
-    /// The models of profiles that name one, by the name of the profile.
-    pub(crate) profile_models: HashMap<String, Arc<dyn Model>>,
-    pub(crate) sources: Arc<Sources>,
+    pub(crate) setup: QuerySetup,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) limits: AgentLimits,
     pub(crate) budgets: BudgetSettings,
     pub(crate) max_queries: usize,
     pub(crate) conversations: ConversationStore,
+    pub(crate) traces: Traces,
 }
 
 impl QueriesConfig {
     /// Returns what queries without sources are answered with.
     #[cfg(test)]
-    pub(super) fn for_test(bridge: AgentBridge, model: Arc<dyn Model>, max_queries: usize) -> Self {
+    pub(super) fn for_test(
+        bridge: crate::bridge::AgentBridge,
+        model: Arc<dyn Model>,
+        max_queries: usize,
+    ) -> Self {
         let settings = crate::config::ConversationSettings::default();
         Self {
-            bridge,
+            bridges: Arc::new(Bridges::only(bridge)),
             model,
-            system_prompts: SystemPrompts::new(None, std::iter::empty()),
-            profile_models: HashMap::new(),
-            sources: agent_tools::testing::sources("", Vec::new()),
+            setup: QuerySetup::for_test(),
             metrics: Arc::new(Metrics::new()),
             limits: AgentLimits::default(),
             budgets: BudgetSettings::default(),
             max_queries,
             conversations: ConversationStore::open(&settings).unwrap(),
+            traces: Traces::default(),
         }
     }
 }
@@ -78,7 +84,10 @@ pub(super) const FRONTENDS_SHARE: usize = 2;
 
 #[derive(Default)]
 struct QueryTable {
-    running: HashMap<QueryId, RunningQuery>,
+    /// Pages choose the ids, so that those of two bridges can be the same.
+    running: HashMap<(BridgeId, QueryId), RunningQuery>,
+    /// How many of these each bridge has, if it has any.
+    by_bridge: HashMap<BridgeId, usize>,
     /// How many of these frontends have sent themselves.
     frontends: usize,
     recent: RecentQueries,
@@ -87,7 +96,8 @@ struct QueryTable {
 impl QueryTable {
     /// Finds a running query of this owner.
     fn find(&self, id: &QueryId, owner: QueryOwner) -> Result<&RunningQuery, AgentFailure> {
-        let query = self.running.get(id).filter(|it| it.owner == owner);
+        let query = self.running.get(&(owner.bridge, id.clone()));
+        let query = query.filter(|it| it.owner == owner);
         query.ok_or_else(|| {
             AgentFailure::new(
                 ErrorCode::QueryNotFound,
@@ -109,27 +119,49 @@ struct RunningQuery {
 
 /// The sender of a query, which may cancel it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum QueryOwner {
-    Bridge,
-    /// The frontend with this token.
-    Frontend(TokenHash),
+pub(crate) struct QueryOwner {
+    /// The bridge of the page.
+    pub(crate) bridge: BridgeId,
+    /// The hash of the token of a frontend; `None` if the bridge has sent the query.
+    pub(crate) frontend: Option<TokenHash>,
+}
+
+impl QueryOwner {
+    pub(crate) fn bridge(bridge: BridgeId) -> Self {
+        Self {
+            bridge,
+            frontend: None,
+        }
+    }
+
+    pub(crate) fn frontend(bridge: BridgeId, token: TokenHash) -> Self {
+        Self {
+            bridge,
+            frontend: Some(token),
+        }
+    }
+
+    fn is_frontend(self) -> bool {
+        self.frontend.is_some()
+    }
 }
 
 impl RunningQueries {
     pub(crate) fn new(config: QueriesConfig) -> Self {
         Self {
-            bridge: config.bridge,
+            bridges: config.bridges,
             model: config.model,
-            system_prompts: config.system_prompts,
-            profile_models: config.profile_models,
-            sources: config.sources,
+            setup: ArcSwap::from_pointee(config.setup),
             metrics: config.metrics,
+            scraping: Mutex::default(),
             limits: config.limits,
             spending: Arc::new(DailySpending::new(config.budgets)),
             conversations: config.conversations,
+            traces: config.traces,
             max_queries: config.max_queries,
             table: Mutex::default(),
             tasks: TaskTracker::new(),
+            draining: AtomicBool::new(false),
             stopping: CancellationToken::new(),
         }
     }
@@ -141,18 +173,23 @@ impl RunningQueries {
         id: &QueryId,
         owner: QueryOwner,
     ) -> Result<QueryPermit, AgentFailure> {
-        if self.stopping.is_cancelled() {
+        if self.is_stopping() {
             return Err(shutting_down());
         }
-        let mut table = self.table();
-        if table.recent.contains(id) {
+        let mut guard = self.table();
+        let table = &mut *guard;
+        let key = (owner.bridge, id.clone());
+        if table.recent.contains(&key) {
             return Err(duplicate_query());
         }
-        let is_frontend = matches!(owner, QueryOwner::Frontend(_));
+        let is_frontend = owner.is_frontend();
         let frontends_max = self.max_queries.div_ceil(FRONTENDS_SHARE);
+        let of_bridge = table.by_bridge.get(&owner.bridge).copied();
+        let bridge_max = self.bridges.get(owner.bridge).max_queries;
         let is_full = table.running.len() >= self.max_queries
+            || of_bridge.unwrap_or_default() >= bridge_max
             || is_frontend && table.frontends >= frontends_max;
-        let Entry::Vacant(vacant) = table.running.entry(id.clone()) else {
+        let Entry::Vacant(vacant) = table.running.entry(key) else {
             return Err(duplicate_query());
         };
         if is_full {
@@ -160,6 +197,7 @@ impl RunningQueries {
         }
         let permit = QueryPermit {
             queries: Arc::clone(self),
+            bridge: owner.bridge,
             id: id.clone(),
             state: Arc::new(QueryState::new()),
             cancelled: CancellationToken::new(),
@@ -173,6 +211,7 @@ impl RunningQueries {
             finished: permit.finished.clone(),
         });
         table.frontends += usize::from(is_frontend);
+        *table.by_bridge.entry(owner.bridge).or_default() += 1;
         Ok(permit)
     }
 
@@ -204,6 +243,26 @@ impl RunningQueries {
         Err(AgentFailure::new(ErrorCode::QueryNotFound, message))
     }
 
+    /// Whether the agent shuts down, or will when its queries have ended.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.draining.load(Ordering::SeqCst) || self.stopping.is_cancelled()
+    }
+
+    /// Refuses new queries from now on, and completes when those that run have ended.
+    pub(crate) async fn drain(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Answers queries that begin from now on with another setup. The former sources are stopped when
+    /// the queries that use them have ended.
+    pub(crate) fn replace_setup(&self, setup: QuerySetup) {
+        let former = self.setup.swap(Arc::new(setup));
+        self.tasks
+            .spawn(async move { former.stop_after_queries().await });
+    }
+
     /// Returns the number of running queries.
     pub(crate) fn running_count(&self) -> usize {
         self.table().running.len()
@@ -211,7 +270,11 @@ impl RunningQueries {
 
     /// Returns the metrics as text.
     pub(crate) fn metrics_text(&self) -> String {
-        self.sources.update_metrics();
+        // The values of sources are removed and set again.
+        let _one_at_a_time = self.scraping.lock().unwrap_or_else(PoisonError::into_inner);
+        self.setup.load().sources.update_metrics();
+        let spans = self.traces.counts().unwrap_or_default();
+        self.metrics.set_trace_spans(spans);
         self.metrics.encode(self.running_count())
     }
 
@@ -220,7 +283,8 @@ impl RunningQueries {
         self.stopping.cancel();
         self.tasks.close();
         self.tasks.wait().await;
-        self.sources.stop().await;
+        self.setup.load_full().sources.stop().await;
+        self.traces.stop().await;
     }
 
     /// Locks the table. A poisoned lock is used anyway, because no code panics while it holds the
@@ -263,6 +327,7 @@ impl fmt::Debug for RunningQueries {
 #[derive(Debug)]
 pub(crate) struct QueryPermit {
     pub(super) queries: Arc<RunningQueries>,
+    pub(super) bridge: BridgeId,
     pub(super) id: QueryId,
     pub(super) state: Arc<QueryState>,
     pub(super) cancelled: CancellationToken,
@@ -272,16 +337,30 @@ pub(crate) struct QueryPermit {
     pub(super) is_started: bool,
 }
 
+impl QueryPermit {
+    /// Returns the bridge of the page, the only one that the query uses.
+    pub(super) fn served_bridge(&self) -> &ServedBridge {
+        self.queries.bridges.get(self.bridge)
+    }
+}
+
 impl Drop for QueryPermit {
     fn drop(&mut self) {
         self.finished.cancel();
-        let mut table = self.queries.table();
-        let removed = table.running.remove(&self.id);
-        if removed.is_some_and(|query| matches!(query.owner, QueryOwner::Frontend(_))) {
-            table.frontends -= 1;
+        let key = (self.bridge, self.id.clone());
+        let mut guard = self.queries.table();
+        let table = &mut *guard;
+        if let Some(removed) = table.running.remove(&key) {
+            table.frontends -= usize::from(removed.owner.is_frontend());
+            if let Entry::Occupied(mut running) = table.by_bridge.entry(self.bridge) {
+                *running.get_mut() -= 1;
+                if *running.get() == 0 {
+                    running.remove();
+                }
+            }
         }
         if self.is_started {
-            table.recent.insert(self.id.clone());
+            table.recent.insert(key);
         }
     }
 }

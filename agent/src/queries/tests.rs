@@ -12,7 +12,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::bridge::AgentBridge;
+use crate::bridge::{AgentBridge, BridgeId};
 use crate::model::{Model, ModelEvent, TurnRequest};
 
 const TOKEN: &str = "token-of-the-test-page-0123456789";
@@ -70,7 +70,9 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
     let queries = Arc::new(queries);
     let message: Query = serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
     let (writer, mut receiver) = StreamWriter::channel();
-    let permit = queries.acquire(&id, QueryOwner::Bridge).unwrap();
+    let permit = queries
+        .acquire(&id, QueryOwner::bridge(BridgeId::default()))
+        .unwrap();
     let body = Arc::new(BodyMemory::new(1)).begin(BodyOwner::Bridge);
     let query = AcceptedQuery::new(message, token, None, body).unwrap();
     let is_direct = false;
@@ -89,6 +91,8 @@ async fn a_panic_fails_the_query_and_releases_its_permit() {
     );
     queries.stop().await;
     assert_eq!(queries.running_count(), 0);
-    let failure = queries.acquire(&id, QueryOwner::Bridge).unwrap_err();
+    let failure = queries
+        .acquire(&id, QueryOwner::bridge(BridgeId::default()))
+        .unwrap_err();
     assert_eq!(failure.code, ErrorCode::AgentUnavailable);
 }

@@ -49,8 +49,8 @@ fn check(account: &Account, today: NaiveDate) -> Result<(), AgentFailure> {
 #[test]
 fn a_user_has_the_budget_of_a_day() {
     let spending = spending();
-    let [guest, staff] =
-        ["guest", "staff"].map(|role| spending.account(Some(&caller(role, role, false))));
+    let [guest, staff] = ["guest", "staff"]
+        .map(|role| spending.account(BridgeId::default(), Some(&caller(role, role, false))));
     for account in [&guest, &staff] {
         spend(account, day(1), 1.0);
     }
@@ -64,11 +64,13 @@ fn a_user_has_the_budget_of_a_day() {
 #[test]
 fn users_without_an_issuer_share_one_account_and_all_share_a_total() {
     let spending = spending();
-    let made = |user| spending.account(Some(&caller(user, "staff", true)));
+    let made = |user| spending.account(BridgeId::default(), Some(&caller(user, "staff", true)));
     spend(&made("a"), day(1), 1.0);
     assert!(check(&made("b"), day(1)).is_err());
-    assert!(check(&spending.account(None), day(1)).is_err());
-    let staff = |user| spending.account(Some(&caller(user, "staff", false)));
+    assert!(check(&spending.account(BridgeId::default(), None), day(1)).is_err());
+    let of_another_bridge = spending.account(BridgeId::SECOND, Some(&caller("a", "staff", true)));
+    check(&of_another_bridge, day(1)).unwrap();
+    let staff = |user| spending.account(BridgeId::default(), Some(&caller(user, "staff", false)));
     for user in ["a", "b"] {
         spend(&staff(user), day(1), 4.0);
     }
@@ -79,15 +81,19 @@ fn users_without_an_issuer_share_one_account_and_all_share_a_total() {
 #[test]
 fn users_beyond_the_limit_are_one() {
     let mut ledger = Ledger::default();
-    let user = |name: &str| AccountName::User(name.into());
+    let first = BridgeId::default();
+    let user = |name: &str| AccountName::User(first, name.into());
     for number in 0..MAX_USERS {
         let account = ledger.account(&user(&number.to_string()));
         ledger.settle(&account, Usd::default(), usd(1.0));
     }
     let accounts = [user("a"), user("b")].map(|name| ledger.account(&name));
-    assert_eq!(accounts, [AccountName::Others, AccountName::Others]);
+    assert_eq!(accounts, [first, first].map(AccountName::Others));
+    let of_second = AccountName::User(BridgeId::SECOND, "c".into());
+    let of_second = ledger.account(&of_second);
+    assert_eq!(of_second, AccountName::Others(BridgeId::SECOND));
     // Neither those that were there before nor pages with self-made tokens share it.
-    for name in [user("0"), AccountName::SelfMade] {
+    for name in [user("0"), AccountName::SelfMade(first)] {
         assert_eq!(ledger.account(&name), name);
     }
 }
@@ -95,7 +101,7 @@ fn users_beyond_the_limit_are_one() {
 #[test]
 fn a_clock_that_is_set_back_does_not_empty_the_accounts() {
     let spending = spending();
-    let guest = spending.account(Some(&caller("guest", "guest", false)));
+    let guest = spending.account(BridgeId::default(), Some(&caller("guest", "guest", false)));
     spend(&guest, day(10), 1.0);
     for today in [9, 10, 9, 10] {
         assert!(check(&guest, day(today)).is_err(), "{today}");
@@ -111,14 +117,14 @@ fn a_clock_that_is_set_back_does_not_empty_the_accounts() {
 #[tokio::test]
 async fn a_turn_waits_for_those_that_may_use_up_the_budget() {
     let spending = spending();
-    let guest = spending.account(Some(&caller("guest", "guest", false)));
+    let guest = spending.account(BridgeId::default(), Some(&caller("guest", "guest", false)));
     let first = guest.reserve(usd(1.0)).await.unwrap();
     let mut second = Box::pin(guest.reserve(usd(1.0)));
     assert!((&mut second).now_or_never().is_none());
     // Others have their own budgets.
     drop(
         spending
-            .account(Some(&caller("staff", "staff", false)))
+            .account(BridgeId::default(), Some(&caller("staff", "staff", false)))
             .reserve(usd(1.0))
             .await
             .unwrap(),
@@ -137,7 +143,7 @@ async fn a_turn_waits_for_those_that_may_use_up_the_budget() {
 #[test]
 fn a_turn_over_midnight_costs_on_the_new_day() {
     let spending = spending();
-    let guest = spending.account(Some(&caller("guest", "guest", false)));
+    let guest = spending.account(BridgeId::default(), Some(&caller("guest", "guest", false)));
     let turn = guest.try_reserve(day(1), usd(1.0)).unwrap().unwrap();
     turn.settle(day(2), usd(1.0));
     assert!(check(&guest, day(2)).is_err());
@@ -147,7 +153,7 @@ fn a_turn_over_midnight_costs_on_the_new_day() {
 #[tokio::test(start_paused = true)]
 async fn a_turn_does_not_wait_for_long() {
     let spending = spending();
-    let guest = spending.account(Some(&caller("guest", "guest", false)));
+    let guest = spending.account(BridgeId::default(), Some(&caller("guest", "guest", false)));
     let first = guest.reserve(usd(1.0)).await.unwrap();
     let started = tokio::time::Instant::now();
     let failure = guest.reserve(usd(1.0)).await.unwrap_err();
@@ -163,7 +169,7 @@ async fn a_turn_does_not_wait_for_long() {
 #[tokio::test]
 async fn turns_are_served_in_their_order_but_not_behind_the_many_of_another_user() {
     let spending = spending();
-    let account = |user| spending.account(Some(&caller(user, "staff", false)));
+    let account = |user| spending.account(BridgeId::default(), Some(&caller(user, "staff", false)));
     let running = [account("c"), account("d")];
     let [first, second] = running.each_ref().map(|it| it.reserve(usd(4.0)));
     let running = (first.await.unwrap(), second.await.unwrap());
@@ -189,7 +195,7 @@ async fn turns_are_served_in_their_order_but_not_behind_the_many_of_another_user
 #[tokio::test]
 async fn a_turn_that_releases_its_reservation_costs_and_delays_no_other() {
     let spending = spending();
-    let guest = spending.account(Some(&caller("guest", "guest", false)));
+    let guest = spending.account(BridgeId::default(), Some(&caller("guest", "guest", false)));
     let mut first = guest.reserve(usd(1.0)).await.unwrap();
     let mut second = Box::pin(guest.reserve(usd(0.5)));
     assert!((&mut second).now_or_never().is_none());
@@ -202,7 +208,8 @@ async fn a_turn_that_releases_its_reservation_costs_and_delays_no_other() {
 #[tokio::test]
 async fn a_turn_that_waits_for_its_own_budget_does_not_delay_other_users() {
     let spending = spending();
-    let [a, b] = ["a", "b"].map(|user| spending.account(Some(&caller(user, "guest", false))));
+    let [a, b] = ["a", "b"]
+        .map(|user| spending.account(BridgeId::default(), Some(&caller(user, "guest", false))));
     let _running = a.reserve(usd(1.0)).await.unwrap();
     let mut waiting = Box::pin(a.reserve(usd(0.5)));
     assert!((&mut waiting).now_or_never().is_none());
@@ -245,7 +252,7 @@ proptest! {
             daily_total_budget: Some(2.0),
         }));
         let users = ["a", "b", "c"].map(|user| {
-            spending.account(Some(&caller(user, "", false)))
+            spending.account(BridgeId::default(), Some(&caller(user, "", false)))
         });
         let mut today = day(0);
         let mut running: Vec<Reservation> = Vec::new();

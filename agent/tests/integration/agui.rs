@@ -246,7 +246,11 @@ async fn the_model_changes_the_state_that_the_application_shares() {
     assert!(!types(&events).contains(&"STATE_SNAPSHOT"), "{events:?}");
 
     let url = format!("http://{}/metrics", bed.agent.local_addr());
-    let metrics = http_client().get(url).bearer_auth(CREDENTIAL).send().await;
+    let metrics = http_client()
+        .get(url)
+        .bearer_auth(METRICS_TOKEN)
+        .send()
+        .await;
     let metrics = metrics.unwrap().text().await.unwrap();
     // Two changes of the state, and a call of the client's own tool.
     let counted = r#"mcp_web_agent_tool_calls_total{source="client",outcome="ok"} 3"#;

@@ -17,6 +17,9 @@ pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
 /// The service credential of bridge and agent.
 pub(crate) const CREDENTIAL: &str = "credential-of-bridge-and-agent-01";
 
+/// The token with which metrics may be read.
+pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-an-agent-0123456789";
+
 /// A random UUID, as pages generate them.
 pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
@@ -25,6 +28,7 @@ pub(crate) fn settings() -> agent::Config {
     agent::Config {
         bind: ([127, 0, 0, 1], 0).into(),
         token: Some(Secret::from_trusted(CREDENTIAL.to_owned())),
+        metrics_token: Some(Secret::from_trusted(METRICS_TOKEN.to_owned())),
         model: ModelSettings {
             provider: Some(Provider::Commands),
             ..ModelSettings::default()
@@ -45,22 +49,21 @@ impl TestBed {
     }
 
     pub(crate) async fn start_with(settings: agent::Config) -> Self {
+        Self::start_traced(settings, bridge::BridgeTraces::default()).await
+    }
+
+    /// Starts an agent, and a bridge with these traces.
+    pub(crate) async fn start_traced(
+        settings: agent::Config,
+        traces: bridge::BridgeTraces,
+    ) -> Self {
         let bound = agent::bind(settings).await.unwrap();
-        let config = bridge::Config {
-            network: bridge::Network {
-                bind: ([127, 0, 0, 1], 0).into(),
-                ..bridge::Network::default()
-            },
-            agent: bridge::Agent {
-                agent_url: Some(bound.url().parse().unwrap()),
-                agent_token: Some(CREDENTIAL.parse().unwrap()),
-                ..bridge::Agent::default()
-            },
-            ..bridge::Config::default()
+        let settings = bridge::Agent {
+            agent_url: Some(bound.url().parse().unwrap()),
+            agent_token: Some(CREDENTIAL.parse().unwrap()),
+            ..bridge::Agent::default()
         };
-        let bridge = bridge::serve(config, bridge::MountedApp::default())
-            .await
-            .unwrap();
+        let bridge = start_traced_bridge(settings, traces).await;
         let agent = bound.serve(&bridge.url()).unwrap();
         Self { bridge, agent }
     }
@@ -72,13 +75,7 @@ impl TestBed {
 
     /// Connects a page of the user with this token.
     pub(crate) async fn connect_page_of(&self, token: &str) -> Page {
-        let tool = |name| {
-            json!({ "name": name, "description": "For tests",
-                "inputSchema": { "type": "object" } })
-        };
-        let mut page = Page::connect_to(self.bridge.local_addr(), "page", token).await;
-        page.register(&["add_card", "plan"].map(tool)).await;
-        page
+        connect_page(&self.bridge, token).await
     }
 
     /// Creates the request `PUT /query/{uuid}` to the agent, without authorization.
@@ -100,6 +97,39 @@ impl TestBed {
         };
         with_deadline("end of queries", counting).await;
     }
+}
+
+/// Starts a bridge on a free port, with these settings of its agent.
+pub(crate) async fn start_bridge(agent: bridge::Agent) -> bridge::ServerHandle {
+    start_traced_bridge(agent, bridge::BridgeTraces::default()).await
+}
+
+async fn start_traced_bridge(
+    agent: bridge::Agent,
+    traces: bridge::BridgeTraces,
+) -> bridge::ServerHandle {
+    let config = bridge::Config {
+        network: bridge::Network {
+            bind: ([127, 0, 0, 1], 0).into(),
+            ..bridge::Network::default()
+        },
+        agent,
+        traces,
+        ..bridge::Config::default()
+    };
+    let serving = bridge::serve(config, bridge::MountedApp::default());
+    serving.await.unwrap()
+}
+
+/// Connects a page with the tools of these tests, of the user with this token.
+pub(crate) async fn connect_page(bridge: &bridge::ServerHandle, token: &str) -> Page {
+    let tool = |name| {
+        json!({ "name": name, "description": "For tests",
+            "inputSchema": { "type": "object" } })
+    };
+    let mut page = Page::connect_to(bridge.local_addr(), "page", token).await;
+    page.register(&["add_card", "plan"].map(tool)).await;
+    page
 }
 
 /// Creates the request `PUT /query/{uuid}` to an agent, without authorization.

@@ -4,11 +4,14 @@
 
 mod agui;
 mod agui_threads;
+mod bridges;
 mod conversations;
 #[cfg(target_os = "linux")]
 mod databases;
 mod direct;
 mod documented;
+mod encryption;
+mod health_and_metrics;
 mod kit;
 mod outcomes;
 mod page_queries;
@@ -17,3 +20,5 @@ mod program;
 mod refusals;
 mod reports;
 mod surrogates;
+#[cfg(unix)]
+mod traces;

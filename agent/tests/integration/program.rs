@@ -8,6 +8,9 @@ use tokio::process::{Child, Command};
 
 use crate::kit::*;
 
+#[cfg(unix)]
+mod running;
+
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
     program.env_clear().kill_on_drop(true).stdin(Stdio::null());
@@ -230,7 +233,11 @@ async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
         ("token = \"hush", [":1: this is not TOML", ""]),
         (
             "[agent]\nbind = \"a\"",
-            ["`agent` is not a setting", "no tables"],
+            ["`agent` is not a setting", "tables are [[bridges]]"],
+        ),
+        (
+            "[[bridges]]\nname = \"a\"\nurl = \"a\"",
+            [":1: ", "`credential_file`"],
         ),
     ] {
         write(text);
@@ -240,6 +247,45 @@ async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
         }
         assert!(!error.contains("hush"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn bridges_of_the_file_are_served_and_printed_without_their_credentials() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.toml");
+    let secrets = ["hush-hush-of-the-shop", "hush-hush-of-the-bank"];
+    std::fs::write(folder.path().join("bank"), secrets[1]).unwrap();
+    let text = format!(
+        "[[bridges]]\nname = 'shop'\nurl = 'shop.example'\ncredential = '{}'\n\
+         [[bridges]]\nname = 'bank'\nurl = 'bank.example'\ncredential_file = '{}'\n",
+        secrets[0],
+        folder.path().join("bank").display()
+    );
+    std::fs::write(&path, text).unwrap();
+    let with_file = || {
+        let mut program = scripted_program();
+        program.arg("--config").arg(&path);
+        program
+    };
+    let mut child = with_file().spawn().unwrap();
+    let url = listening_url(&mut child).await;
+    for (credential, expected) in [(secrets[0], 400), (secrets[1], 400), (CREDENTIAL, 403)] {
+        let request = http_client().put(&url).json(&prompt("hello"));
+        let (status, body) = status_and_body(request.bearer_auth(credential)).await;
+        assert_eq!(status, expected, "{body}");
+    }
+    for argument in ["--print-config", "--check-config"] {
+        let output = with_file().arg(argument).output().await.unwrap();
+        assert!(output.status.success(), "{argument}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains("http://bank.example/"), "{printed}");
+        assert!(!printed.contains("hush"), "{printed}");
+    }
+    let beside = startup_error(with_file().env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)).await;
+    assert!(
+        beside.contains("`token` is set beside [[bridges]]"),
+        "{beside}"
+    );
 }
 
 #[tokio::test]
@@ -380,7 +426,7 @@ async fn tokens_over_http_to_a_bridge_on_another_machine_are_a_warning() {
         ("http://127.0.0.1:3001", false),
     ] {
         let log = startup_log(scripted_program().args(["--bridge-url", url])).await;
-        let warning = log.contains("`bridge_url`") && log.contains("use https://");
+        let warning = log.contains("URL of the bridge `default`") && log.contains("use https://");
         assert_eq!(warning, warns, "{url}: {log}");
     }
 }

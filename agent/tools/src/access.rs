@@ -38,17 +38,18 @@ pub struct SourceAccess {
 }
 
 impl Sources {
-    /// Returns the access of a query. `requested` is the profile that it names; otherwise it has
-    /// the first that admits its caller.
+    /// Returns the access of a query of the bridge with this name. `requested` is the profile that it
+    /// names; otherwise it has the first that admits its caller.
     pub fn access(
         self: &Arc<Self>,
+        bridge: &str,
         caller: Option<&QueryCaller>,
         requested: Option<&str>,
         query: &QueryId,
     ) -> Result<SourceAccess, AgentFailure> {
         let mut admitting = self.profiles.iter().filter(|profile| {
             let is_requested = requested.is_none_or(|name| name == profile.name);
-            is_requested && caller.is_some_and(|caller| profile.admits(caller))
+            is_requested && caller.is_some_and(|caller| profile.admits(bridge, caller))
         });
         let profile = admitting.next().cloned();
         if profile.is_none() && !self.profiles.is_empty() {

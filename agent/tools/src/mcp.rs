@@ -5,9 +5,11 @@
 //! - [`servers`] creates these sources from the servers file.
 //! - [`plugin_server`] serves a built-in source to another program.
 //! - [`message_lines`] reads the messages of a connection over stdio.
-//! - [`call_result`] and [`annotations`] convert results and annotations of servers.
+//! - [`call_params`] are the parameters of a call. [`call_result`] and [`annotations`] convert results
+//!   and annotations of servers.
 
 mod annotations;
+mod call_params;
 mod call_result;
 mod message_lines;
 mod plugin_server;
@@ -16,6 +18,7 @@ mod servers;
 mod upstream;
 
 pub use annotations::hints;
+pub use call_params::traced_call;
 pub use call_result::page_call_output;
 pub use plugin_server::serve_plugin;
 pub use servers::{LoadedServers, create_server, load_servers};

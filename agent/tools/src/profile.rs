@@ -19,6 +19,7 @@ pub struct ProfileEntry {
     subs: Option<Vec<String>>,
     apps: Option<Vec<String>>,
     origins: Option<Vec<String>>,
+    bridges: Option<Vec<String>>,
     #[serde(default)]
     self_made: bool,
     system: Option<String>,
@@ -70,6 +71,7 @@ pub struct ToolProfile {
     subs: Option<Vec<String>>,
     apps: Option<Vec<String>>,
     origins: Option<Vec<String>>,
+    bridges: Option<Vec<String>>,
     admits_self_made: bool,
     allow: NamePatterns,
     deny: NamePatterns,
@@ -90,6 +92,7 @@ impl ToolProfile {
             subs: entry.subs,
             apps: entry.apps,
             origins: entry.origins,
+            bridges: entry.bridges,
             admits_self_made: entry.self_made,
             allow: NamePatterns::parse("allow", &entry.allow)?,
             deny: NamePatterns::parse("deny", &entry.deny)?,
@@ -100,8 +103,9 @@ impl ToolProfile {
         })
     }
 
-    /// Returns whether the profile is for this caller: each condition that it has must hold.
-    pub(super) fn admits(&self, caller: &QueryCaller) -> bool {
+    /// Returns whether the profile is for this caller of this bridge: each condition that it has must
+    /// hold.
+    pub(super) fn admits(&self, bridge: &str, caller: &QueryCaller) -> bool {
         let is_among = |allowed: &Option<Vec<String>>, actual: &[&str]| {
             let Some(allowed) = allowed else {
                 return true;
@@ -110,6 +114,7 @@ impl ToolProfile {
         };
         let roles: Vec<&str> = caller.roles.iter().map(String::as_str).collect();
         (self.admits_self_made || !caller.self_made)
+            && is_among(&self.bridges, &[bridge])
             && is_among(&self.roles, &roles)
             && is_among(&self.subs, caller.sub.as_deref().as_slice())
             && is_among(&self.origins, caller.origin.as_deref().as_slice())
@@ -123,6 +128,7 @@ impl ToolProfile {
             ("subs", &self.subs),
             ("apps", &self.apps),
             ("origins", &self.origins),
+            ("bridges", &self.bridges),
         ];
         let conditions = conditions.iter().filter_map(|(key, allowed)| {
             let allowed = allowed.as_ref()?;
@@ -198,6 +204,27 @@ impl ToolProfile {
             )
         });
         warnings.collect()
+    }
+
+    /// Returns a warning if bridges that do not exist are named, or if each of several bridges can say
+    /// that its users have the names or roles that the profile is for.
+    pub fn bridge_warning(&self, bridges: &[&str]) -> Option<String> {
+        let name = &self.name;
+        let Some(named) = &self.bridges else {
+            let is_for_some = self.roles.is_some() || self.subs.is_some();
+            return (is_for_some && bridges.len() > 1).then(|| {
+                format!(
+                    "the profile `{name}` is for `roles` or `subs` of all bridges: each of them \
+                     decides who has these. Add `bridges = [\"{}\"]`",
+                    bridges[0]
+                )
+            });
+        };
+        let unknown = named.iter().find(|it| !bridges.contains(&it.as_str()))?;
+        Some(format!(
+            "the profile `{name}` names the bridge `{unknown}` in `bridges`, but the bridges are \
+             {bridges:?}"
+        ))
     }
 
     /// Returns warnings about settings that the operator may not have intended.
@@ -277,10 +304,17 @@ mod tests {
             ("apps = ['mail']", false),
             ("origins = ['https://todo.example']", true),
             ("origins = ['https://mail.example']", false),
+            ("bridges = ['shop']", true),
+            ("bridges = ['default', 'bank']", false),
+            ("roles = ['staff']\nbridges = ['bank']", false),
             ("roles = ['staff']\napps = ['mail']", false),
             ("roles = ['staff']\napps = ['todo', 'mail']", true),
         ] {
-            assert_eq!(profile(text).admits(&caller()), is_admitted, "{text}");
+            assert_eq!(
+                profile(text).admits("shop", &caller()),
+                is_admitted,
+                "{text}"
+            );
         }
         let nobody = QueryCaller {
             sub: None,
@@ -293,7 +327,7 @@ mod tests {
             "origins = ['https://todo.example']",
             "roles = ['staff']",
         ] {
-            assert!(!profile(text).admits(&nobody), "{text}");
+            assert!(!profile(text).admits("shop", &nobody), "{text}");
         }
     }
 
@@ -303,10 +337,10 @@ mod tests {
             self_made: true,
             ..caller()
         };
-        assert!(!profile("").admits(&self_made));
-        assert!(!profile("apps = ['todo']").admits(&self_made));
-        assert!(profile("self_made = true").admits(&self_made));
-        assert!(profile("self_made = true").admits(&caller()));
+        assert!(!profile("").admits("shop", &self_made));
+        assert!(!profile("apps = ['todo']").admits("shop", &self_made));
+        assert!(profile("self_made = true").admits("shop", &self_made));
+        assert!(profile("self_made = true").admits("shop", &caller()));
     }
 
     #[test]
@@ -373,6 +407,22 @@ mod tests {
         assert!(warnings("grant = ['read']").contains("allows no tool"));
         let open = warnings(&format!("{allow}grant = ['read']\nself_made = true"));
         assert!(open.contains("made themselves"), "{open}");
+    }
+
+    #[test]
+    fn a_profile_for_roles_of_several_bridges_has_a_warning() {
+        let warning = |text: &str, bridges: &[&str]| profile(text).bridge_warning(bridges);
+        let two = ["shop", "bank"];
+        for text in ["roles = ['staff']", "subs = ['ada']"] {
+            let warned = warning(text, &two).unwrap();
+            assert!(warned.contains(r#"`bridges = ["shop"]`"#), "{warned}");
+            assert_eq!(warning(text, &["default"]), None);
+            let named = format!("{text}\nbridges = ['bank']");
+            assert_eq!(warning(&named, &two), None);
+        }
+        assert_eq!(warning("", &two), None);
+        let unknown = warning("bridges = ['bnak']", &two).unwrap();
+        assert!(unknown.contains("`bnak`"), "{unknown}");
     }
 
     #[test]

@@ -43,6 +43,12 @@ pub trait ToolSource: Send + Sync + Debug {
         None
     }
 
+    /// Returns the ids of the processes that the source has started and that run. By default, it has
+    /// none.
+    fn process_ids(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     fn call<'a>(
         &'a self,

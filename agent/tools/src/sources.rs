@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_secrets::SecretStore;
+use bridge_edge::ResourceUsage;
 use futures_util::future::join_all;
 
 use crate::audit::AuditLog;
@@ -158,8 +159,16 @@ impl Sources {
             .collect()
     }
 
-    /// Sets the metrics of the states of all sources, also of those that are not used.
+    /// Sets the metrics of the states of all sources, also of those that are not used, and of what the
+    /// processes of sources use.
     pub fn update_metrics(&self) {
+        // A reload may have removed sources, and processes end.
+        self.records.metrics.clear_sources();
+        for it in &self.sources {
+            if let Some(usage) = ResourceUsage::of_trees(&it.source.process_ids()) {
+                self.records.metrics.set_source_usage(it.name(), usage);
+            }
+        }
         let sources = self.sources.iter().map(|it| (it.name(), it.state()));
         let unused = self
             .unused

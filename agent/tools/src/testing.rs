@@ -123,7 +123,7 @@ pub async fn use_shares(sources: &Sources, user: &str) -> impl Sized + use<> {
 /// Creates what a query without sources may use.
 pub fn no_sources() -> SourceAccess {
     sources("", Vec::new())
-        .access(None, None, &"q".into())
+        .access("default", None, None, &"q".into())
         .unwrap()
 }
 

@@ -16,6 +16,9 @@ mod few_names;
 mod limited_stream;
 mod locked_tables;
 mod parameter;
+#[cfg(all(unix, any(test, feature = "testing")))]
+#[allow(clippy::unwrap_used, reason = "for tests")]
+pub(super) mod postgres_server;
 mod role;
 mod schema;
 mod select;
@@ -28,6 +31,8 @@ mod tls;
 mod url;
 
 use std::sync::Arc;
+
+use bridge_traces::{SpanRole, TraceScope, TraceSpan, attributes};
 
 use super::allowed_tables::AllowedTables;
 use super::answer::{json_text, table_list};
@@ -61,6 +66,22 @@ impl Postgres {
             tls: TlsConnector::new(url.config.get_ssl_mode())?,
             allowed,
         })
+    }
+
+    /// Begins the span of an operation, which names the server and the database.
+    pub(super) fn begin_span(&self, scope: &TraceScope, operation: &str) -> TraceSpan {
+        let config = &self.url.config;
+        // A server's default is the database with the name of the role.
+        let database = config.get_dbname().or(config.get_user());
+        let database = database.unwrap_or_default();
+        let span = scope.begin(SpanRole::Client, || format!("{operation} {database}"));
+        span.set_text(attributes::DB_SYSTEM_NAME, "postgresql");
+        span.set_text(attributes::DB_NAMESPACE, database);
+        span.set_text(attributes::SERVER_ADDRESS, self.url.address.name());
+        if let Some(port) = self.url.address.port() {
+            span.set_number(attributes::SERVER_PORT, port.into());
+        }
+        span
     }
 
     pub(super) async fn answer(

@@ -11,6 +11,7 @@ use super::fake_model::TurnEvents;
 use super::test_bed::query_input;
 use super::{FakeModel, TestBed, text_turn, with_deadline};
 use crate::agent_loop::{FinalAnswer, QueryState, answer};
+use crate::bridge::BridgeId;
 use crate::config::{AgentLimits, BudgetSettings, Usd};
 use crate::model::{AttemptUsage, ModelEvent, ModelTurn};
 use crate::spending::{Account, DailySpending};
@@ -25,7 +26,7 @@ fn account(daily_budget: f64) -> Account {
         daily_budget: Some(daily_budget),
         ..BudgetSettings::default()
     });
-    Arc::new(spending).account(None)
+    Arc::new(spending).account(BridgeId::default(), None)
 }
 
 fn counted() -> ModelEvent {

@@ -156,7 +156,7 @@ impl ThreeTools {
         let mut bed = TestBed::with_query(&[add], query).await;
         bed.approves = false;
         bed.sources = sources
-            .access(Some(&staff("ada")), None, &"q".into())
+            .access("default", Some(&staff("ada")), None, &"q".into())
             .unwrap();
         bed.client_tools = vec![ModelTool {
             name: "paint".to_owned(),

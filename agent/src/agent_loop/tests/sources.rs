@@ -26,7 +26,7 @@ fn access(folder: &Path, grants: &str) -> SourceAccess {
         ],
     );
     sources
-        .access(Some(&staff("ada")), None, &"q".into())
+        .access("default", Some(&staff("ada")), None, &"q".into())
         .unwrap()
 }
 

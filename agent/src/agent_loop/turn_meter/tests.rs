@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::agent_loop::tests::FakeModel;
+use crate::bridge::BridgeId;
 use crate::config::BudgetSettings;
 use crate::model::{ArgumentsDelta, AttemptUsage, ModelTurn};
 use crate::spending::{Account, DailySpending};
@@ -322,7 +323,7 @@ struct RunningTurn<'a> {
 }
 
 fn account(spending: &Arc<DailySpending>) -> Account {
-    spending.account(None)
+    spending.account(BridgeId::default(), None)
 }
 
 proptest! {

@@ -7,6 +7,7 @@ mod certificates;
 mod failures;
 mod fake_provider;
 mod in_memory;
+mod keys;
 mod refusals;
 mod requests;
 mod retries;

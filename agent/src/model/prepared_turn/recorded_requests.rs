@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::errors::ErrorMapper;
+use crate::model::provider_key::ProviderKey;
 use crate::model::rules::{self, ModelQuery};
 use crate::model::turn_builder::ANSWER_CALL_PREFIX;
 use crate::model::{CallResult, Media, ModelCall, ModelTurn, Provider, UserMessage};
@@ -157,7 +158,12 @@ fn received_turn(api: Api, is_official: bool) -> ModelTurn {
         reader.read(&event.to_string(), &mut builder).unwrap();
     }
     reader.finish(&mut builder);
-    let errors = ErrorMapper::new(Provider::Openai, true, "label".to_owned(), None);
+    let errors = ErrorMapper::new(
+        Provider::Openai,
+        true,
+        "label".to_owned(),
+        ProviderKey::default(),
+    );
     builder.finish(&errors).unwrap().1
 }
 

@@ -21,6 +21,10 @@ impl ProviderAttempt for FakeAttempts {
         "fake"
     }
 
+    fn provider(&self) -> &'static str {
+        "fake"
+    }
+
     fn price(&self, _: NaiveDate) -> Option<Price> {
         None
     }

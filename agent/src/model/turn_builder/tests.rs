@@ -5,9 +5,15 @@ use serde_json::json;
 
 use super::*;
 use crate::model::Provider;
+use crate::model::provider_key::ProviderKey;
 
 fn errors() -> ErrorMapper {
-    ErrorMapper::new(Provider::Openai, true, "openai m".to_owned(), None)
+    ErrorMapper::new(
+        Provider::Openai,
+        true,
+        "openai m".to_owned(),
+        ProviderKey::default(),
+    )
 }
 
 fn tools() -> Arc<[WireTool]> {

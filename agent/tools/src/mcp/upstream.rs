@@ -417,6 +417,12 @@ impl ToolSource for Upstream {
         })
     }
 
+    fn process_ids(&self) -> Vec<u32> {
+        let connections = self.0.connections();
+        let open = connections.values().filter_map(|attempt| attempt.value());
+        open.filter_map(|it| it.process_id()).collect()
+    }
+
     fn call<'a>(
         &'a self,
         tool: &'a str,

@@ -27,7 +27,9 @@ fn source() -> Arc<FakeSource> {
 
 fn access(source: &Arc<FakeSource>, caller: &QueryCaller) -> SourceAccess {
     let sources = sources(PROFILES, vec![Arc::clone(source) as _]);
-    sources.access(Some(caller), None, &"q".into()).unwrap()
+    sources
+        .access("default", Some(caller), None, &"q".into())
+        .unwrap()
 }
 
 fn names(tools: &[Arc<OfferedTool>]) -> Vec<&str> {
@@ -56,7 +58,7 @@ async fn a_denied_tool_is_neither_offered_nor_called() {
 async fn the_first_profile_that_admits_the_caller_is_the_default() {
     let sources = sources(PROFILES, vec![source()]);
     let profile = |caller: Option<&QueryCaller>, requested: Option<&str>| {
-        let access = sources.access(caller, requested, &"q".into());
+        let access = sources.access("default", caller, requested, &"q".into());
         access.map(|access| access.profile().map(|profile| profile.name.clone()))
     };
     let ada = staff("ada");
@@ -90,7 +92,7 @@ async fn a_self_made_token_gets_no_source_unless_a_profile_allows_it() {
         vec![source()],
     );
     let access = only_staff
-        .access(Some(&self_made), None, &"q".into())
+        .access("default", Some(&self_made), None, &"q".into())
         .unwrap();
     assert!(access.tools().await.is_empty());
     let output = call(&access, "s-read", json!({})).await;
@@ -130,7 +132,7 @@ async fn a_rate_is_that_of_one_user_and_its_refusal_has_the_time_to_wait() {
     let sources = sources(PROFILES, vec![Arc::clone(&source) as _]);
     let of = |user: &str| {
         sources
-            .access(Some(&staff(user)), None, &"q".into())
+            .access("default", Some(&staff(user)), None, &"q".into())
             .unwrap()
     };
     for _ in 0..3 {
@@ -190,7 +192,7 @@ async fn every_call_is_audited_also_one_that_is_refused_or_cancelled() {
     let profiles = PROFILES.replace("s-*", "*");
     let sources = sources_with_audit(&profiles, vec![self::source(), source], audit);
     let access = sources
-        .access(Some(&staff("ada")), None, &"query".into())
+        .access("default", Some(&staff("ada")), None, &"query".into())
         .unwrap();
     call(&access, "s-read", json!({ "text": "t" })).await;
     call(&access, "s-destroy", json!({})).await;
@@ -242,7 +244,7 @@ async fn no_source_is_called_while_the_audit_file_cannot_be_written() {
     let source = source();
     let sources = sources_without_audit(PROFILES, vec![Arc::clone(&source) as _]).await;
     let access = sources
-        .access(Some(&staff("ada")), None, &"q".into())
+        .access("default", Some(&staff("ada")), None, &"q".into())
         .unwrap();
     let refused = call(&access, "s-write", json!({})).await;
     assert!(refused.text.contains("audit file"), "{}", refused.text);
@@ -263,7 +265,7 @@ async fn a_query_has_a_bounded_size_of_definitions() {
         vec![source(), Arc::new(FakeSource::with_names("huge", &names))],
     );
     let access = sources
-        .access(Some(&staff("ada")), None, &"q".into())
+        .access("default", Some(&staff("ada")), None, &"q".into())
         .unwrap();
     let tools = access.tools().await;
     let bytes: usize = tools.iter().map(|tool| tool.definition_bytes()).sum();
@@ -280,7 +282,7 @@ async fn a_source_that_no_profile_can_allow_is_not_started() {
         vec![Arc::clone(&wanted) as _, Arc::clone(&other) as _],
     );
     let access = sources
-        .access(Some(&staff("ada")), None, &"q".into())
+        .access("default", Some(&staff("ada")), None, &"q".into())
         .unwrap();
     access.tools().await;
     let starts = [&wanted, &other].map(|it| it.start_count.load(Ordering::SeqCst));
@@ -292,7 +294,7 @@ async fn the_system_prompt_names_the_sources_of_the_offered_tools() {
     let other = Arc::new(FakeSource::new("other"));
     let sources = sources(PROFILES, vec![source(), other]);
     let access = sources
-        .access(Some(&staff("ada")), None, &"q".into())
+        .access("default", Some(&staff("ada")), None, &"q".into())
         .unwrap();
     let tools = access.tools().await;
     assert_eq!(access.prompts(&tools), ["`s`: the source s"]);

@@ -19,7 +19,7 @@ fn with_starts(starts: &[Start]) -> (Arc<FakeSource>, SourceAccess) {
 
 /// Begins a query.
 fn query(sources: &Arc<Sources>) -> SourceAccess {
-    let access = sources.access(Some(&staff("ada")), None, &"q".into());
+    let access = sources.access("default", Some(&staff("ada")), None, &"q".into());
     access.unwrap()
 }
 
@@ -39,7 +39,10 @@ async fn a_source_starts_once_for_all_who_wait() {
 #[tokio::test(start_paused = true)]
 async fn a_query_without_a_profile_starts_nothing() {
     let (source, access) = with_starts(&[]);
-    let nobody = access.sources.access(None, None, &"q".into()).unwrap();
+    let nobody = access
+        .sources
+        .access("default", None, None, &"q".into())
+        .unwrap();
     assert!(nobody.tools().await.is_empty());
     assert_eq!(source.start_count.load(Ordering::SeqCst), 0);
 }

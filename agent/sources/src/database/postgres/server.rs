@@ -52,6 +52,15 @@ impl Address {
         }
     }
 
+    /// Returns the port, if it has one.
+    pub(super) fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp(_, port) => Some(*port),
+            #[cfg(unix)]
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Connects to the first of its addresses that can be reached.
     pub(super) async fn connect(&self) -> io::Result<(ByteStream, ResolvedAddress)> {
         match self {

@@ -14,6 +14,7 @@ use super::*;
 use crate::model::answer_schema::AnswerFormat;
 use crate::model::api::Api;
 use crate::model::errors::ErrorMapper;
+use crate::model::provider_key::ProviderKey;
 use crate::model::rules::ModelRules;
 use crate::model::turn_builder::{ANSWER_CALL_PREFIX, FailedTurn, TurnBuilder};
 use crate::model::wires::ReadError;
@@ -167,7 +168,12 @@ fn read_data<'a>(events: impl IntoIterator<Item = &'a str>) -> Result<Read, Read
     }
     let (has_stopped, is_ended) = (builder.has_stopped(), builder.is_ended());
     let usage = builder.usage();
-    let errors = ErrorMapper::new(Provider::Anthropic, true, "anthropic".to_owned(), None);
+    let errors = ErrorMapper::new(
+        Provider::Anthropic,
+        true,
+        "anthropic".to_owned(),
+        ProviderKey::default(),
+    );
     let mut read = Read {
         text: String::new(),
         thinking: String::new(),

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::api::Api;
 use crate::model::errors::ErrorMapper;
+use crate::model::provider_key::ProviderKey;
 use crate::model::rules::ModelRules;
 use crate::model::turn_builder::TurnBuilder;
 use crate::model::wires::ReadError;
@@ -138,7 +139,12 @@ fn read(events: &[Value]) -> Result<Output, (ErrorCode, String)> {
     reader.finish(&mut turn);
     let mut output = Output::default();
     let mut pending: Vec<_> = std::iter::from_fn(|| turn.next_event()).collect();
-    let errors = ErrorMapper::new(Provider::Openai, false, "test".to_owned(), None);
+    let errors = ErrorMapper::new(
+        Provider::Openai,
+        false,
+        "test".to_owned(),
+        ProviderKey::default(),
+    );
     let finished = turn.finish(&errors);
     let (last, turn, usage) =
         finished.map_err(|failed| (failed.failure.code, failed.failure.message))?;

@@ -11,6 +11,7 @@ use super::super::{Api, ReadError, WireTool};
 use super::*;
 use crate::model::answer_schema::AnswerFormat;
 use crate::model::errors::ErrorMapper;
+use crate::model::provider_key::ProviderKey;
 use crate::model::rules::ModelRules;
 use crate::model::turn_builder::{ANSWER_CALL_PREFIX, TurnBuilder};
 use crate::model::wires::test_turns::{self, empty_turn, picture, user};
@@ -87,7 +88,12 @@ fn read(events: &[Value]) -> Result<TurnBuilder, ReadError> {
 }
 
 fn finish(turn: TurnBuilder) -> Result<(Vec<ModelEvent>, ModelTurn, TokenUsage), ErrorCode> {
-    let errors = ErrorMapper::new(Provider::Gemini, true, "gemini".to_owned(), None);
+    let errors = ErrorMapper::new(
+        Provider::Gemini,
+        true,
+        "gemini".to_owned(),
+        ProviderKey::default(),
+    );
     turn.finish(&errors).map_err(|failed| failed.failure.code)
 }
 

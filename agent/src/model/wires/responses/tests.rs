@@ -10,6 +10,7 @@ use bridge_protocol::{ErrorCode, TokenUsage};
 use super::super::{Api, ReadError};
 use super::*;
 use crate::model::errors::ErrorMapper;
+use crate::model::provider_key::ProviderKey;
 use crate::model::turn_builder::{AnswerText, FailedTurn, TurnBuilder};
 use crate::model::wires::test_turns::{self, empty_turn, picture};
 use crate::model::{KeptTurn, ModelEvent, Provider};
@@ -185,7 +186,12 @@ fn receive_for(answer: Option<AnswerText>, events: &[Value]) -> Output {
     while let Some(event) = turn.next_event() {
         events.push(event);
     }
-    let errors = ErrorMapper::new(Provider::Openai, true, "openai".to_owned(), None);
+    let errors = ErrorMapper::new(
+        Provider::Openai,
+        true,
+        "openai".to_owned(),
+        ProviderKey::default(),
+    );
     let end = turn.finish(&errors).map(|(last, turn, usage)| {
         events.extend(last);
         (turn, usage)

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
-};
+use rmcp::model::{CallToolResponse, ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, RunningService,
 };
@@ -35,6 +33,7 @@ use super::process::{ProcessSettings, ServerProcess};
 use super::process_slots::{ProcessSlots, no_room};
 use super::process_transport::ProcessTransport;
 use crate::CallOutput;
+use crate::mcp::call_params::traced_call;
 use crate::mcp::call_result::call_output;
 use crate::timeouts::HTTP_CLOSE_TIMEOUT;
 
@@ -96,6 +95,11 @@ pub(super) enum CallError {
 }
 
 impl Connection {
+    /// Returns the id of the process of the server, while it runs.
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process.as_ref()?.id()
+    }
+
     /// Connects to a server.
     pub(super) async fn open(
         target: Target,
@@ -185,7 +189,7 @@ impl Connection {
             return Err(CallError::NotSent);
         }
         let unanswered = UnansweredCall::begin(self);
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let params = traced_call(tool, arguments, false);
         let written = self.written();
         let result = tokio::select! {
             biased;

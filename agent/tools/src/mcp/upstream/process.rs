@@ -39,6 +39,8 @@ pub(super) struct ProcessSettings {
 /// A running process. It is stopped by [`ServerProcess::stop`].
 #[derive(Debug)]
 pub(super) struct ServerProcess {
+    /// The id of the leader of the group, if the system has reported it.
+    id: Option<u32>,
     stopping: CancellationToken,
     exited: CancellationToken,
     stderr: Arc<Mutex<StderrTail>>,
@@ -72,6 +74,7 @@ impl ServerProcess {
         let stdout = child.stdout().take().ok_or_else(closed)?;
         let stderr = child.stderr().take().ok_or_else(closed)?;
         let process = Self {
+            id: child.id(),
             stopping: CancellationToken::new(),
             exited: CancellationToken::new(),
             stderr: Arc::default(),
@@ -92,6 +95,11 @@ impl ServerProcess {
     /// Ends the process: its stdin must have been closed. It is killed if it does not end itself.
     pub(super) fn stop(&self) {
         self.stopping.cancel();
+    }
+
+    /// Returns the id of the process, unless it has ended.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.id.filter(|_| !self.exited.is_cancelled())
     }
 
     /// Waits until the process and its group have ended.

@@ -13,7 +13,7 @@ use super::*;
 async fn the_certificate_of_the_server_is_verified() {
     let shop = Shop::create().await;
     let mut trusted = RootCertStore::empty();
-    trusted.add(shop.server.certificate.clone()).unwrap();
+    trusted.add(shop.server.certificate().clone()).unwrap();
     let trusted = TlsConnector::with_authorities(trusted);
     let untrusted = TlsConnector::with_authorities(RootCertStore::empty());
     for (host, tls, is_accepted) in [

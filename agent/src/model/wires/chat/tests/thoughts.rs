@@ -1,6 +1,7 @@
 //! Tests of thoughts in responses.
 
 use super::*;
+use crate::model::provider_key::ProviderKey;
 
 #[test]
 fn thoughts_are_sent_back_under_the_name_under_which_they_came() {
@@ -181,7 +182,12 @@ fn a_tag_of_thoughts_in_an_answer_stays_in_it() {
                 reader.read(&event, &mut turn).unwrap();
             }
             reader.finish(&mut turn);
-            let errors = ErrorMapper::new(Provider::Openai, true, "test".to_owned(), None);
+            let errors = ErrorMapper::new(
+                Provider::Openai,
+                true,
+                "test".to_owned(),
+                ProviderKey::default(),
+            );
             let (_, turn, _) = turn.finish(&errors).unwrap();
             let is_whole = turn.text == text;
             assert_eq!(is_whole, expected || separates_thoughts, "{text}");

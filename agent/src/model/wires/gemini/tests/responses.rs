@@ -1,6 +1,7 @@
 //! Tests of responses.
 
 use super::*;
+use crate::model::provider_key::ProviderKey;
 
 #[test]
 fn reads_thoughts_text_and_two_calls() {
@@ -246,7 +247,12 @@ fn a_blocked_prompt_is_refused_with_its_filters() {
         let turn = read(&[event]).unwrap();
         assert!(turn.is_ended());
         assert_eq!(turn.usage().input, 9);
-        let errors = ErrorMapper::new(Provider::Gemini, true, "gemini".to_owned(), None);
+        let errors = ErrorMapper::new(
+            Provider::Gemini,
+            true,
+            "gemini".to_owned(),
+            ProviderKey::default(),
+        );
         let failed = turn.finish(&errors).unwrap_err();
         assert_eq!(failed.failure.code, ErrorCode::ModelRefused);
         assert!(
