@@ -11,7 +11,8 @@ use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::config::{BearerToken, Config};
+use crate::bearer_token::BearerToken;
+use crate::config::Config;
 use crate::connect_error::BridgeError;
 use crate::event_stream::SseResponse;
 use crate::loopback::is_loopback_host;
@@ -20,6 +21,7 @@ use crate::oversized::BoundedBuffer;
 use crate::shared_text::SharedText;
 use crate::silence::SilenceLimit;
 use crate::tls;
+use crate::token_source::TokenSource;
 use crate::www_authenticate::WwwAuthenticate;
 
 /// The timeout of a connection attempt. A bridge on this machine accepts within milliseconds; a
@@ -51,7 +53,7 @@ const USER_AGENT: &str = concat!("mcp-web-stdio/", env!("CARGO_PKG_VERSION"));
 pub(crate) struct BridgeHttp {
     http: reqwest::Client,
     url: Url,
-    token: BearerToken,
+    tokens: TokenSource,
     page_session: Option<HeaderValue>,
     max_message_bytes: usize,
     silence: SilenceLimit,
@@ -75,14 +77,14 @@ impl BridgeHttp {
     /// Creates a client without connecting.
     pub(crate) fn new(
         config: &Config,
+        tokens: TokenSource,
         silence: SilenceLimit,
         uses_sessions: bool,
     ) -> Result<Self, BridgeError> {
-        let token = config.token.clone().ok_or(BridgeError::NoToken)?;
         Ok(Self {
             http: http_client(&config.url)?,
             url: config.url.clone(),
-            token,
+            tokens,
             page_session: config.session.clone(),
             max_message_bytes: config.max_message_bytes,
             silence,
@@ -166,7 +168,7 @@ impl BridgeHttp {
             StatusCode::NOT_FOUND if self.has_session() => Err(BridgeError::SessionExpired),
             status if !status.is_success() => {
                 let (error, _) = read_error(response, &self.silence).await;
-                Err(error)
+                Err(self.tokens.explain(error))
             }
             _ if content_type(&response) == "text/event-stream" => {
                 if is_short {
@@ -186,23 +188,52 @@ impl BridgeHttp {
         SseResponse::new(response, self.max_message_bytes, silence, max_silence)
     }
 
-    /// Sends a request and returns the head of its response. Fails after a silence of this length,
-    /// if the bridge shows life.
+    /// Sends a request and returns the head of its response. If the bridge refuses a token that a
+    /// command prints, and there is another one, the request is sent once more: the bridge has not
+    /// executed it.
     async fn send(
         &self,
         request: RequestBuilder,
         max_silence: Duration,
     ) -> Result<Response, BridgeError> {
+        let token = self.tokens.token().await?;
+        let is_renewed = self.tokens.is_renewed();
+        let again = is_renewed.then(|| request.try_clone()).flatten();
+        let response = self.send_with(request, &token, max_silence).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some(again) = again
+            && let Some(token) = self.tokens.after_refusal(&token).await
+        {
+            return self.send_with(again, &token, max_silence).await;
+        }
+        Ok(response)
+    }
+
+    /// Fails after a silence of this length, if the bridge shows life.
+    async fn send_with(
+        &self,
+        request: RequestBuilder,
+        token: &BearerToken,
+        max_silence: Duration,
+    ) -> Result<Response, BridgeError> {
+        let request = request.bearer_auth(token.expose());
         match self.silence.within(max_silence, request.send()).await {
             Some(response) => response.map_err(|error| bridge_error(&error)),
             None => Err(BridgeError::ConnectionLost),
         }
     }
 
+    /// Returns the source of the tokens of requests.
+    pub(crate) fn tokens(&self) -> &TokenSource {
+        &self.tokens
+    }
+
     /// Deletes the MCP session.
     pub(crate) async fn delete(&self) -> Result<(), BridgeError> {
         let request = self.with_headers(self.http.delete(self.url.clone()));
-        request.send().await.map_err(|error| bridge_error(&error))?;
+        let token = self.tokens.token().await?;
+        let response = request.bearer_auth(token.expose()).send().await;
+        response.map_err(|error| bridge_error(&error))?;
         Ok(())
     }
 
@@ -218,7 +249,7 @@ impl BridgeHttp {
                 headers.insert(name, value.clone());
             }
         }
-        request.bearer_auth(self.token.expose()).headers(headers)
+        request.headers(headers)
     }
 
     /// Reads an HTTP error. A body that is a JSON-RPC error is the answer to the message. All other
@@ -232,7 +263,7 @@ impl BridgeHttp {
         if status != StatusCode::UNAUTHORIZED && is_json_rpc_error(&body) {
             return Ok(PostResponse::Json(body));
         }
-        Err(error)
+        Err(self.tokens.explain(error))
     }
 }
 

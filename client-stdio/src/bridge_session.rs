@@ -23,6 +23,7 @@ use crate::headers::ToolHeaders;
 use crate::message::{self, JsonRpcMessage, JsonRpcRequest};
 use crate::request_id::RequestId;
 use crate::silence::SilenceLimit;
+use crate::token_source::TokenSource;
 
 /// The timeout of the whole handshake. When it expires, a client that waits for the answer to
 /// `initialize` receives an answer of the proxy.
@@ -67,6 +68,7 @@ pub(crate) struct BridgeSession {
 
 /// The knowledge from earlier sessions with the bridge at this URL.
 pub(crate) struct KnownBridge {
+    pub(crate) tokens: TokenSource,
     pub(crate) tool_headers: ToolHeaders,
     pub(crate) silence: SilenceLimit,
     /// Whether the last session was lost, and not long ago.
@@ -88,6 +90,11 @@ impl BridgeSession {
         known: KnownBridge,
         replay: Vec<JsonRpcRequest>,
     ) -> Result<Self, BridgeError> {
+        // A command that takes long must not look like a bridge that does not answer.
+        match tokio::time::timeout(HANDSHAKE_TIMEOUT, known.tokens.token()).await {
+            Ok(token) => drop(token?),
+            Err(_) => return Err(BridgeError::TokenCommand("it is still running".to_owned())),
+        }
         let initializing = Self::initialize(&config, handshake, known, replay);
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, initializing).await {
             // No request of the client was sent yet, so none can have been executed.
@@ -107,7 +114,12 @@ impl BridgeSession {
             ClientHandshake::Stateless { version, .. } => Some(version.clone()),
         };
         let context = RequestContext {
-            http: BridgeHttp::new(config, known.silence, default_version.is_none())?,
+            http: BridgeHttp::new(
+                config,
+                known.tokens,
+                known.silence,
+                default_version.is_none(),
+            )?,
             tool_headers: known.tool_headers,
             default_version,
             is_reconnected: known.is_reconnected,

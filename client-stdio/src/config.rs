@@ -8,11 +8,18 @@ use http::HeaderValue;
 use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
+use crate::bearer_token::{BearerToken, header_value};
 use crate::loopback::is_loopback_host;
+use crate::token_command::TokenCommand;
 use crate::token_redactor::TokenRedactor;
 
 const AFTER_HELP: &str = "\
 Prefer AUTH_TOKEN to --token: other users can read arguments in the list of processes.
+
+A token that expires comes from a command: MCP_WEB_TOKEN_COMMAND=\"gcloud auth print-identity-token\",
+or \"cat /run/secrets/token\" for one that another program replaces. It prints the token to stdout, alone
+on one line. It runs at the start, before a signed token expires, and when the bridge refuses the token.
+It runs without a shell: write a pipe as \"sh -c 'login | jq -r .access_token'\".
 
 The certificate of an https:// bridge must be signed by an authority that the system trusts or,
 except on macOS and Windows, by one in the PEM file that SSL_CERT_FILE names.
@@ -31,6 +38,9 @@ const MIN_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The default of `--max-silence`: the strictest proxies drop a silent connection after 30 seconds.
 const DEFAULT_MAX_SILENCE: &str = "30s";
+
+/// The default of `--token-command-timeout`.
+const DEFAULT_TOKEN_COMMAND_TIMEOUT: &str = "30s";
 
 /// The lowest value of `--max-silence`. The bridge sends something every four seconds.
 const MIN_SILENCE_SECONDS: u64 = 10;
@@ -56,6 +66,23 @@ struct Flags {
     /// The token of the page, copied from its configuration panel
     #[arg(long, env = "AUTH_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// A command that prints the token, instead of --token; it runs again before the token expires, and
+    /// when the bridge refuses it
+    #[arg(
+        long,
+        env = "MCP_WEB_TOKEN_COMMAND",
+        value_name = "COMMAND",
+        hide_env_values = true
+    )]
+    token_command: Option<String>,
+    /// How long the token command may run, in seconds
+    #[arg(
+        long,
+        env = "MCP_WEB_TOKEN_COMMAND_TIMEOUT",
+        value_name = "TIME",
+        default_value = DEFAULT_TOKEN_COMMAND_TIMEOUT
+    )]
+    token_command_timeout: String,
     /// Use only this session (browser tab); list_active_sessions lists the ids
     #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
     session: Option<String>,
@@ -95,6 +122,8 @@ pub struct Config {
     /// The token, which also selects the realm of the bridge. Without a token no bridge is
     /// contacted and calls fail with a message that describes what to set.
     pub token: Option<BearerToken>,
+    /// The command that prints the token, instead of `token`.
+    pub token_command: Option<TokenCommand>,
     /// The page to use, sent with each request in the header `Mcp-Web-Session`.
     pub session: Option<HeaderValue>,
     /// The size limit of messages in both directions, in bytes. A request fails if it or its answer
@@ -105,17 +134,7 @@ pub struct Config {
     pub max_silence: Duration,
     /// The lowest severity that is logged to stderr.
     pub log: LevelFilter,
-}
-
-/// A bearer token. It implements neither `Debug` nor `Display`, so that it cannot be logged.
-#[derive(Clone)]
-pub struct BearerToken(String);
-
-impl BearerToken {
-    /// Returns the text of the token, for the `Authorization` header.
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
+    redactor: TokenRedactor,
 }
 
 /// The reason why the configuration is invalid.
@@ -133,6 +152,21 @@ pub enum ConfigError {
         "--token (AUTH_TOKEN) must be visible ASCII characters without spaces: copy it again from the page's configuration panel"
     )]
     Token,
+    /// The command has no words, or a quote in it is not closed.
+    #[error(
+        "--token-command (MCP_WEB_TOKEN_COMMAND) must be a program and its arguments, with closed quotes, for example: gcloud auth print-identity-token"
+    )]
+    TokenCommand,
+    /// A token and a command that prints one are both set.
+    #[error(
+        "--token (AUTH_TOKEN) and --token-command (MCP_WEB_TOKEN_COMMAND) are both set: leave one of them out"
+    )]
+    TwoTokens,
+    /// The time is not a number of seconds or too low.
+    #[error(
+        "--token-command-timeout (MCP_WEB_TOKEN_COMMAND_TIMEOUT) must be whole seconds from 1s up, for example {DEFAULT_TOKEN_COMMAND_TIMEOUT}"
+    )]
+    TokenCommandTimeout,
     /// The id of the session contains characters that are not allowed in an HTTP header.
     #[error(
         "--session (MCP_WEB_SESSION) must be the id of a session, visible ASCII characters: list_active_sessions shows the ids"
@@ -169,15 +203,24 @@ impl Config {
 
     fn from_flags(flags: &Flags) -> Result<Self, ConfigError> {
         let (url, token_in_url) = parse_endpoint(&flags.url)?;
-        let token = non_empty(flags.token.as_deref())
-            .map(str::to_owned)
-            .or(token_in_url);
+        let own_token = non_empty(flags.token.as_deref()).map(str::to_owned);
+        let token_command = parse_token_command(flags)?;
+        if own_token.is_some() && token_command.is_some() {
+            return Err(ConfigError::TwoTokens);
+        }
+        let token = own_token.or(token_in_url.filter(|_| token_command.is_none()));
+        let token = token.as_deref().map(parse_token).transpose()?;
         let session = non_empty(flags.session.as_deref())
             .map(header_value)
             .transpose();
         Ok(Self {
             url,
-            token: token.as_deref().map(parse_token).transpose()?,
+            redactor: match &token_command {
+                Some(_) => TokenRedactor::for_renewed_tokens(),
+                None => TokenRedactor::new(token.as_ref().map(BearerToken::expose)),
+            },
+            token,
+            token_command,
             session: session.map_err(|_| ConfigError::Session)?,
             max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
             max_silence: parse_silence(&flags.max_silence)?,
@@ -185,15 +228,16 @@ impl Config {
         })
     }
 
-    /// Returns the redactor that hides the token in text from other sources.
+    /// Returns the redactor that hides the token in text from other sources, also one that a command
+    /// will print.
     pub fn token_redactor(&self) -> TokenRedactor {
-        TokenRedactor::new(self.token.as_ref().map(BearerToken::expose))
+        self.redactor.clone()
     }
 
     /// Whether the token crosses the network without encryption.
     pub(crate) fn exposes_token(&self) -> bool {
         let is_plain = self.url.scheme() == "http" && !is_loopback_host(self.url.host_str());
-        is_plain && self.token.is_some()
+        is_plain && (self.token.is_some() || self.token_command.is_some())
     }
 }
 
@@ -233,28 +277,30 @@ fn parse_message_bytes(text: &str) -> Result<usize, ConfigError> {
 }
 
 /// The longest time that a clock can add. A longer one means no limit.
-const MAX_SILENCE_SECONDS: u64 = 366 * 24 * 60 * 60;
+const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 
 fn parse_silence(text: &str) -> Result<Duration, ConfigError> {
-    let text = non_empty(Some(text)).unwrap_or(DEFAULT_MAX_SILENCE);
-    let seconds = text.strip_suffix('s').unwrap_or(text).parse().ok();
-    let seconds = seconds.filter(|seconds| *seconds >= MIN_SILENCE_SECONDS);
-    let seconds: u64 = seconds.ok_or(ConfigError::MaxSilence)?;
-    Ok(Duration::from_secs(seconds.min(MAX_SILENCE_SECONDS)))
+    let seconds = parse_seconds(text, DEFAULT_MAX_SILENCE, MIN_SILENCE_SECONDS);
+    seconds.ok_or(ConfigError::MaxSilence)
+}
+
+fn parse_seconds(text: &str, default: &str, min: u64) -> Option<Duration> {
+    let text = non_empty(Some(text)).unwrap_or(default);
+    let seconds: u64 = text.strip_suffix('s').unwrap_or(text).parse().ok()?;
+    (seconds >= min).then(|| Duration::from_secs(seconds.min(MAX_SECONDS)))
+}
+
+fn parse_token_command(flags: &Flags) -> Result<Option<TokenCommand>, ConfigError> {
+    let timeout = &flags.token_command_timeout;
+    let timeout = parse_seconds(timeout, DEFAULT_TOKEN_COMMAND_TIMEOUT, 1);
+    let timeout = timeout.ok_or(ConfigError::TokenCommandTimeout)?;
+    let command = non_empty(flags.token_command.as_deref());
+    let parse = |text| TokenCommand::parse(text, timeout).ok_or(ConfigError::TokenCommand);
+    command.map(parse).transpose()
 }
 
 fn parse_token(text: &str) -> Result<BearerToken, ConfigError> {
-    let token = text.strip_prefix("Bearer ").unwrap_or(text).trim();
-    header_value(token)
-        .map(|_| BearerToken(token.to_owned()))
-        .map_err(|_| ConfigError::Token)
-}
-
-fn header_value(text: &str) -> Result<HeaderValue, ()> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(());
-    }
-    HeaderValue::from_str(text).map_err(|_| ())
+    BearerToken::parse(text).ok_or(ConfigError::Token)
 }
 
 #[cfg(test)]
@@ -314,7 +360,7 @@ mod tests {
             ("", seconds(30)),
             ("10s", seconds(10)),
             (" 45 ", seconds(45)),
-            ("18446744073709551615s", seconds(MAX_SILENCE_SECONDS)),
+            ("18446744073709551615s", seconds(MAX_SECONDS)),
             ("9s", Err(ConfigError::MaxSilence)),
             ("1m", Err(ConfigError::MaxSilence)),
         ] {
@@ -343,6 +389,22 @@ mod tests {
     }
 
     #[test]
+    fn a_token_command_takes_the_place_of_other_tokens() {
+        let arguments = ["x", "--token", " ", "--token-command", "login --user 'a b'"];
+        let arguments = arguments
+            .iter()
+            .chain(&["--url", "http://host/?token=from-the-url"]);
+        let flags = Flags::try_parse_from(arguments).expect("flags are known");
+        let config = Config::from_flags(&flags).expect("valid");
+        assert!(config.token.is_none() && config.exposes_token());
+        let timeout = Duration::from_secs(30);
+        assert_eq!(
+            config.token_command,
+            TokenCommand::parse("login --user 'a b'", timeout)
+        );
+    }
+
+    #[test]
     fn an_error_names_flag_and_variable_but_not_the_value() {
         for (arguments, flag, variable) in [
             (["--url", "not-a-url-s3cret"], "--url", "MCP_SERVER_URL"),
@@ -362,6 +424,21 @@ mod tests {
                 ["--max-silence", "s3cret"],
                 "--max-silence",
                 "MCP_WEB_MAX_SILENCE",
+            ),
+            (
+                ["--token-command", "'s3cret"],
+                "--token-command",
+                "MCP_WEB_TOKEN_COMMAND",
+            ),
+            (
+                ["--token-command", "login s3cret"],
+                "--token (AUTH_TOKEN)",
+                "MCP_WEB_TOKEN_COMMAND",
+            ),
+            (
+                ["--token-command-timeout", "0s"],
+                "--token-command-timeout",
+                "MCP_WEB_TOKEN_COMMAND_TIMEOUT",
             ),
         ] {
             let text = config(&arguments).err().expect("refused").to_string();

@@ -7,6 +7,10 @@ use crate::certificate_rejection::CertificateRejection;
 pub(crate) enum BridgeError {
     /// The user has not configured a token.
     NoToken,
+    /// The command that prints the token has not printed one, for this reason.
+    TokenCommand(String),
+    /// The bridge does not accept the token that the command prints (HTTP 401).
+    TokenOfCommandRefused,
     /// The connection was refused, the host name does not resolve, or the connection timed out.
     Unreachable,
     /// The certificate of the server was not accepted. No request was sent to it.
@@ -52,6 +56,8 @@ impl BridgeError {
         matches!(
             self,
             Self::NoToken
+                | Self::TokenCommand(_)
+                | Self::TokenOfCommandRefused
                 | Self::Unreachable
                 | Self::UntrustedCertificate(_)
                 | Self::TokenRefused
@@ -73,7 +79,10 @@ impl BridgeError {
     /// Returns whether the bridge rejected the token. Requests that it accepted earlier with the
     /// same token are still answered.
     pub(crate) fn is_auth_error(&self) -> bool {
-        matches!(self, Self::TokenRefused | Self::TokenExpired)
+        matches!(
+            self,
+            Self::TokenRefused | Self::TokenExpired | Self::TokenOfCommandRefused
+        )
     }
 
     /// Describes the failure and what to do next, for people and for models.
@@ -86,6 +95,15 @@ impl BridgeError {
                  into the configuration of this MCP server and start it again"
                     .to_owned()
             }
+            Self::TokenCommand(reason) => format!(
+                "there is no token, because the command in MCP_WEB_TOKEN_COMMAND failed: {reason}: \
+                 run it by hand, and look into the log of this MCP server"
+            ),
+            Self::TokenOfCommandRefused => format!(
+                "the bridge at {url} refused the token that the command in MCP_WEB_TOKEN_COMMAND \
+                 prints: run it by hand, and check that its token is for this bridge and has not \
+                 expired"
+            ),
             Self::Unreachable => {
                 format!("no bridge at {url}: start it with `mcp-web-bridge` and retry")
             }

@@ -238,32 +238,37 @@ async fn refresh_tool_headers(
     Ok(())
 }
 
-/// Forwards the event stream of the MCP session to `sender` until it ends.
+/// Forwards the event stream of the MCP session to `sender` until it ends. If the bridge refuses the
+/// token, it is opened again with the next one.
 pub(crate) async fn run_session_stream(
     context: Arc<RequestContext>,
     sender: mpsc::Sender<BridgeMessage>,
 ) {
-    let error = match context.http.get(None, false).await {
-        Ok(events) => {
-            forward_all(
-                &context,
-                ResumableStream::for_session(&context.http, events),
-                &sender,
-            )
-            .await
-        }
-        Err(BridgeError::Refused { status, .. }) if (400..500).contains(&status) => {
-            tracing::debug!("the bridge has no event stream of the MCP session: HTTP {status}");
+    let tokens = context.http.tokens();
+    loop {
+        // The next token may be printed while the answer to this one arrives.
+        let former = tokens.latest();
+        let error = match context.http.get(None, false).await {
+            Ok(events) => {
+                let messages = ResumableStream::for_session(&context.http, events);
+                forward_all(&context, messages, &sender).await
+            }
+            Err(BridgeError::Refused { status, .. }) if (400..500).contains(&status) => {
+                tracing::debug!("the bridge has no event stream of the MCP session: HTTP {status}");
+                return;
+            }
+            Err(error) => error,
+        };
+        if !error.is_auth_error() {
+            let _ = sender.send(BridgeMessage::Lost(error)).await;
             return;
         }
-        Err(error) => error,
-    };
-    if error.is_auth_error() {
         // Requests that the bridge accepted earlier with the same token are still answered.
         tracing::warn!("the bridge refuses the token and sends no more notifications");
-        return;
+        if !tokens.renewed(former.as_ref()).await {
+            return;
+        }
     }
-    let _ = sender.send(BridgeMessage::Lost(error)).await;
 }
 
 async fn forward_all(

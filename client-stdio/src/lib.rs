@@ -12,7 +12,8 @@
 //! 4. `bridge_http` sends HTTP requests, with `tls` if the bridge is behind an HTTPS proxy.
 //!    `silence` recognizes a connection that is dead. `www_authenticate` parses a missing scope. `sse` decodes an `event_stream`, and
 //!    `resumable_stream` resumes it (`reopen_backoff`). `headers` and `param_headers` add the headers that 2026-07-28
-//!    requires.
+//!    requires. `token_source` has the token, which a `token_command` may print and renew
+//!    (`renewal_schedule`).
 //! 5. `output` writes the messages of the bridge to stdout. `progress_gap` delays an answer that
 //!    follows a progress notification. A message over the size limit is not stored and fails only
 //!    its request (`oversized`).
@@ -24,6 +25,7 @@
 //! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever contains the
 //! token: `token_redactor` replaces it in text from other sources.
 
+mod bearer_token;
 mod bridge_http;
 mod bridge_restart;
 mod bridge_session;
@@ -51,6 +53,7 @@ mod progress_gap;
 mod protocol_version;
 mod proxy;
 mod reconnect_backoff;
+mod renewal_schedule;
 mod reopen_backoff;
 mod request_id;
 mod resumable_stream;
@@ -58,9 +61,13 @@ mod session_state;
 mod shared_text;
 mod silence;
 mod tls;
+mod token_command;
 mod token_redactor;
+mod token_source;
 mod www_authenticate;
 
-pub use config::{BearerToken, Config, ConfigError};
+pub use bearer_token::BearerToken;
+pub use config::{Config, ConfigError};
 pub use proxy::run;
+pub use token_command::TokenCommand;
 pub use token_redactor::TokenRedactor;

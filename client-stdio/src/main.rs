@@ -5,7 +5,7 @@ mod log_writer;
 
 use std::process::ExitCode;
 
-use bridge_output::{FlushGuard, open_log, print_error};
+use bridge_output::{FlushGuard, LogFormat, open_log, print_error};
 use client_stdio::{Config, TokenRedactor};
 use log_writer::LogWriter;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -63,7 +63,8 @@ fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     Box::new(tokio::io::stdout())
 }
 
-/// Waits for a signal to terminate. Some clients send one together with the end of input.
+/// Waits for a signal to terminate. Some clients send one together with the end of input. SIGHUP does not
+/// end the process: with a terminal that is closed, the input ends as well.
 #[cfg(unix)]
 async fn shutdown_signal() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -74,6 +75,8 @@ async fn shutdown_signal() {
     ) else {
         return std::future::pending().await;
     };
+    // Without a receiver, the signal would end the process.
+    let _ignored = signal(SignalKind::hangup());
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
@@ -88,7 +91,7 @@ async fn shutdown_signal() {
 }
 
 fn log_to_stderr(level: LevelFilter, redactor: TokenRedactor) -> FlushGuard {
-    let (log, flush_guard) = open_log();
+    let (log, flush_guard) = open_log(LogFormat::Text);
     let filter = Targets::new().with_target("client_stdio", level);
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(move || LogWriter::new(log.clone(), redactor.clone()))

@@ -31,6 +31,7 @@ use crate::request_id::RequestId;
 use crate::session_state::SessionState;
 use crate::shared_text::SharedText;
 use crate::silence::SilenceLimit;
+use crate::token_source::TokenSource;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. Then it cancels the requests in flight, which takes at most a few seconds.
@@ -47,6 +48,7 @@ where
     }
     let (output, backpressure) = Output::new(output, config.token_redactor());
     let mut proxy = Proxy {
+        tokens: TokenSource::start(&config),
         client: Input::new(input, config.max_message_bytes),
         output,
         backpressure,
@@ -75,6 +77,7 @@ where
 /// The state of the proxy.
 struct Proxy<R> {
     config: Config,
+    tokens: TokenSource,
     client: Input<R>,
     output: Output,
     backpressure: Backpressure,
@@ -439,6 +442,7 @@ where
         if let Some(handshake) = &self.handshake {
             let replay = self.session_state.replay_requests();
             let known = KnownBridge {
+                tokens: self.tokens.clone(),
                 tool_headers: self.tool_headers.clone(),
                 silence: self.silence.clone(),
                 is_reconnected: self.has_been_online,

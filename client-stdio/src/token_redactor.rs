@@ -2,18 +2,34 @@
 //! error, and a page may show its token.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use bridge_protocol::limits::MIN_TOKEN_CHARS;
 use memchr::memmem::Finder;
 
+/// The number of renewed tokens that are replaced. Texts with an earlier one do not arrive any more.
+const MAX_RENEWED_TOKENS: usize = 16;
+
 /// Replaces the token in text: unchanged, as part of base64, and percent-encoded or escaped in JSON
-/// in any way. Clones share the forms.
-#[derive(Clone, Default)]
-pub struct TokenRedactor {
-    forms: Arc<[Form]>,
+/// in any way. Clones share what they replace.
+#[derive(Clone)]
+pub struct TokenRedactor(RedactedTokens);
+
+#[derive(Clone)]
+enum RedactedTokens {
+    /// One token for the whole time. No lock is taken.
+    Fixed(Arc<TokenForms>),
+    /// The last tokens of a command, the newest first.
+    Renewed(Arc<RwLock<VecDeque<TokenForms>>>),
+}
+
+/// The forms of one token.
+#[derive(Default)]
+struct TokenForms {
+    forms: Vec<Form>,
     replacement: &'static str,
 }
 
@@ -25,13 +41,79 @@ struct Form {
     fixed_part: Finder<'static>,
 }
 
+impl Default for TokenRedactor {
+    /// Returns a redactor that changes nothing.
+    fn default() -> Self {
+        Self::new(None)
+    }
+}
+
 impl TokenRedactor {
     /// Creates a redactor. Without a token, or with one that is shorter than bridges accept by
     /// default, it changes nothing: such a word may occur in any message.
     pub(crate) fn new(token: Option<&str>) -> Self {
-        let Some(token) = token.filter(|it| it.len() >= MIN_TOKEN_CHARS) else {
-            return Self::default();
+        let forms = token.and_then(TokenForms::new).unwrap_or_default();
+        Self(RedactedTokens::Fixed(Arc::new(forms)))
+    }
+
+    /// Creates a redactor for tokens that it [learns](Self::learn).
+    pub(crate) fn for_renewed_tokens() -> Self {
+        Self(RedactedTokens::Renewed(Arc::default()))
+    }
+
+    /// Also replaces these texts from now on, each of which is or may be a token.
+    pub(crate) fn learn(&self, tokens: &[String]) {
+        let RedactedTokens::Renewed(learned) = &self.0 else {
+            return;
         };
+        let mut learned = learned.write().unwrap_or_else(PoisonError::into_inner);
+        for token in tokens.iter().take(MAX_RENEWED_TOKENS / 2) {
+            let token = token.strip_prefix("Bearer ").unwrap_or(token);
+            let is_known = |it: &TokenForms| it.is_of(token);
+            if let Some(forms) = TokenForms::new(token)
+                && !learned.iter().any(is_known)
+            {
+                learned.push_front(forms);
+            }
+        }
+        learned.truncate(MAX_RENEWED_TOKENS);
+    }
+
+    /// Replaces the token in a text.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replace(text, false)
+    }
+
+    /// Replaces the token in a JSON text, which stays valid.
+    pub(crate) fn redact_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        self.replace(json, true)
+    }
+
+    fn replace<'a>(&self, text: &'a str, is_json: bool) -> Cow<'a, str> {
+        let learned = match &self.0 {
+            RedactedTokens::Fixed(token) => return token.replace(text, is_json),
+            RedactedTokens::Renewed(learned) => learned,
+        };
+        let mut text = Cow::Borrowed(text);
+        for token in &*learned.read().unwrap_or_else(PoisonError::into_inner) {
+            let redacted = match token.replace(&text, is_json) {
+                Cow::Owned(redacted) => Some(redacted),
+                Cow::Borrowed(_) => None,
+            };
+            if let Some(redacted) = redacted {
+                text = Cow::Owned(redacted);
+            }
+        }
+        text
+    }
+}
+
+impl TokenForms {
+    /// Returns `None` for a token that is shorter than bridges accept by default.
+    fn new(token: &str) -> Option<Self> {
+        if token.len() < MIN_TOKEN_CHARS {
+            return None;
+        }
         let mut forms = vec![token.as_bytes().to_vec()];
         for offset in 0..3 {
             for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
@@ -43,20 +125,16 @@ impl TokenRedactor {
         }
         // A number in JSON remains a number.
         let is_number = token.bytes().all(|byte| byte.is_ascii_digit());
-        Self {
+        Some(Self {
             forms: forms.into_iter().map(Form::new).collect(),
             replacement: if is_number { "0" } else { "[token]" },
-        }
+        })
     }
 
-    /// Replaces the token in a text.
-    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.replace(text, false)
-    }
-
-    /// Replaces the token in a JSON text, which stays valid.
-    pub(crate) fn redact_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        self.replace(json, true)
+    /// Returns whether these are the forms of this token.
+    fn is_of(&self, token: &str) -> bool {
+        let unchanged = self.forms.first();
+        unchanged.is_some_and(|form| form.text == token.as_bytes())
     }
 
     fn replace<'a>(&self, text: &'a str, is_json: bool) -> Cow<'a, str> {
@@ -205,6 +283,26 @@ mod tests {
         let number = r#"{"id":1234567890123456,"a":"1234567890123456"}"#;
         let redacted = self::redactor("1234567890123456");
         assert_eq!(redacted.redact_json(number), r#"{"id":0,"a":"0"}"#);
+    }
+
+    #[test]
+    fn renewed_tokens_are_replaced_and_the_last_ones_remembered() {
+        let redactor = TokenRedactor::for_renewed_tokens();
+        let token = |number: usize| format!("token-{number}-of-a-command");
+        redactor.learn(&[token(0), format!("Bearer {}", token(1)), "short".to_owned()]);
+        let clone = redactor.clone();
+        let text = format!("{} short {}", token(1), token(0));
+        assert_eq!(clone.redact(&text), "[token] short [token]");
+        for number in 2..MAX_RENEWED_TOKENS + 1 {
+            redactor.learn(&[token(number), token(number)]);
+        }
+        assert_eq!(clone.redact(&token(0)), token(0), "it is long ago");
+        for number in 1..MAX_RENEWED_TOKENS + 1 {
+            assert_eq!(clone.redact(&token(number)), "[token]", "{number}");
+        }
+        let fixed = self::redactor("a-token-of-a-page");
+        fixed.learn(&[token(0)]);
+        assert_eq!(fixed.redact(&token(0)), token(0));
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub(crate) fn command(url: &str) -> Command {
         // The binary must not use this proxy for a bridge on this machine.
         .env("HTTP_PROXY", "http://127.0.0.1:9")
         .env_remove("MCP_WEB_SESSION")
+        .env_remove("MCP_WEB_TOKEN_COMMAND")
         .env_remove("MCP_WEB_LOG")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -234,16 +235,17 @@ impl Client {
 
     /// Sends SIGTERM while the input stays open, and waits for the exit status.
     pub(crate) async fn terminate(self) -> ExitStatus {
-        let id = self.child.id().unwrap().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &id])
-                .status()
-                .await
-                .unwrap()
-                .success()
-        );
+        self.signal("TERM").await;
         self.exit_status().await
+    }
+
+    /// Sends a signal while the input stays open.
+    pub(crate) async fn signal(&self, name: &str) {
+        let id = self.child.id().unwrap().to_string();
+        let kill = Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status();
+        assert!(kill.await.unwrap().success());
     }
 
     pub(crate) fn is_alive(&mut self) -> bool {

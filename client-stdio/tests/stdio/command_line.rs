@@ -26,6 +26,8 @@ async fn help_names_each_flag_and_variable() {
         "SSL_CERT_FILE",
         "--token",
         "AUTH_TOKEN",
+        "--token-command",
+        "MCP_WEB_TOKEN_COMMAND",
         "--session",
         "MCP_WEB_SESSION",
         "--log",

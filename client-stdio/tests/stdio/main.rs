@@ -15,4 +15,6 @@ mod session_state;
 mod silence;
 mod tls;
 mod tls_proxy;
+#[cfg(unix)]
+mod token_command;
 mod tokens;

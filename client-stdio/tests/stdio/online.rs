@@ -156,6 +156,17 @@ async fn a_signal_to_terminate_acts_like_the_end_of_input() {
     }
 }
 
+/// Clients that start the program in a terminal do not end it with the terminal.
+#[tokio::test]
+async fn a_hangup_does_not_end_the_program() {
+    let mut server = Server::start().await;
+    let mut client = Client::ready(&server.url(), Era::Session).await;
+    client.signal("HUP").await;
+    client.echo("hi").await;
+    assert_eq!(server.next_event().await, called("echo"));
+    assert!(client.is_alive());
+}
+
 #[tokio::test]
 async fn notifications_and_requests_of_the_bridge_reach_the_client() {
     let mut server = Server::start().await;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use bridge::{Config, MountedApp, Network, ServerHandle, StartError};
+use bridge_protocol::limits;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -102,6 +103,21 @@ async fn the_message_of_an_http_error_reaches_the_client() {
         );
         let status = client.call("get_connection_status", json!({})).await;
         assert_eq!(status["structuredContent"]["connected"], false);
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_longest_token_reaches_the_bridge() {
+    let bridge = start(free_port().await).await;
+    for era in Era::BOTH {
+        let mut command = command(&bridge.url());
+        command.env("AUTH_TOKEN", "t".repeat(limits::MAX_TOKEN_BYTES));
+        let mut client = Client::ready_with(command, era).await;
+        let listed = client.call("list_active_sessions", json!({})).await;
+        let sessions = &listed["structuredContent"]["sessions"];
+        assert_eq!(*sessions, json!([]), "{listed}");
+        assert!(client.close().await.success());
     }
     bridge.shutdown().await;
 }
