@@ -10,6 +10,9 @@ use crate::{
     Format, MockProvider, ProcessGroup, ReservedPort, TestBed, program_paths, with_deadline,
 };
 
+/// The token with which metrics of an agent may be read.
+pub const AGENT_METRICS_TOKEN: &str = "metrics-token-of-an-agent-0123456789";
+
 /// The address at which an agent will listen, and the token that its bridge sends: bridge and agent
 /// must know each other before either of them starts.
 #[derive(Clone, Debug)]
@@ -130,6 +133,7 @@ impl AgentService {
         command.args(["--bind", &endpoint.port.address().to_string()]);
         command.args(["--bridge-url", bridge]).args(arguments);
         command.env("MCP_WEB_AGENT_TOKEN", &endpoint.token);
+        command.env("MCP_WEB_AGENT_METRICS_TOKEN", AGENT_METRICS_TOKEN);
         for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             command.env_remove(proxy);
         }

@@ -49,7 +49,7 @@ mod virtual_display;
 
 pub use action_rules::ActionRule;
 pub use adapter::Adapter;
-pub use agent_service::{AgentEndpoint, AgentService};
+pub use agent_service::{AGENT_METRICS_TOKEN, AgentEndpoint, AgentService};
 pub use auth_proxy::AuthProxy;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{

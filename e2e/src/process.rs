@@ -176,7 +176,8 @@ impl ProcessGroup {
         self.wait_until_gone().await;
     }
 
-    async fn wait_until_gone(&mut self) {
+    /// Waits until the child has ended.
+    pub async fn wait_until_gone(&mut self) {
         let what = format!("{} to end", self.name);
         with_deadline(what, self.child.wait())
             .await

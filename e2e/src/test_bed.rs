@@ -197,9 +197,10 @@ impl TestBed {
         self.process.unpause();
     }
 
-    /// Stops the bridge like an operator. [`TestBed::restart`] starts it again.
+    /// Stops the bridge like Ctrl-C, without waiting for calls. [`TestBed::restart`] starts it again.
     pub async fn stop(&mut self) {
-        self.process.terminate().await;
+        self.process.interrupt();
+        self.process.wait_until_gone().await;
     }
 
     /// Starts the bridge again on the same port.

@@ -1,6 +1,6 @@
 //! The cost of the parts of a call, without sockets: decoding and encoding messages, a call
-//! in the realm, listing the tools, and validating texts as the bridge does it, and as it would be if each
-//! text was parsed.
+//! in the realm, listing the tools, the spans of a trace, and validating texts as the bridge does it, and
+//! as it would be if each text was parsed.
 //!
 //! Run it with `cargo bench -p lab`. `cargo xtask bench` measures whole calls.
 #![allow(clippy::unwrap_used)]
@@ -13,9 +13,12 @@ use bridge::{Config, PageLimits};
 use bridge_protocol::{CallResponse, Kind, PageToBridge};
 use bridge_schema::value_count::{self, MAX_VALUES};
 use bridge_schema::{Effort, TextVerdict, Validator};
+use bridge_traces::attributes::GEN_AI_TOOL_NAME;
+use bridge_traces::{SpanRole, TraceSettings, Traces};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 const NOW: Duration = Duration::from_secs(1);
 const TOOLS: usize = 10;
@@ -191,5 +194,36 @@ fn is_valid_when_parsed(validator: &Validator, text: &str) -> bool {
     outcome.unwrap().is_ok()
 }
 
-criterion_group!(benches, codec, realm, validation);
+/// The two spans of a call: without traces, in a trace that is not recorded, and recorded. Nothing
+/// listens at the endpoint, so that most spans are dropped at the full queue.
+fn traces(criterion: &mut Criterion) {
+    let runtime = Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    let mut group = criterion.benchmark_group("traces");
+    let endpoint = Some("http://127.0.0.1:9");
+    for (name, endpoint, trace_ratio) in [
+        ("off", None, 1.0),
+        ("not recorded", endpoint, 0.0),
+        ("recorded", endpoint, 1.0),
+    ] {
+        let settings = TraceSettings {
+            otlp_endpoint: endpoint.map(|url| url.parse().unwrap()),
+            trace_ratio,
+            ..TraceSettings::default()
+        };
+        let traces = Traces::start(&settings, "lab", "0").unwrap();
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let scope = black_box(&traces).scope(|| None);
+                let request = scope.begin(SpanRole::Server, || "tools/call tool_1".to_owned());
+                request.set_text(GEN_AI_TOOL_NAME, black_box("tool_1"));
+                let page = request.begin(SpanRole::Client, || "tool-call tool_1".to_owned());
+                black_box(page.trace_context())
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, codec, realm, traces, validation);
 criterion_main!(benches);

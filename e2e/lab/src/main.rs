@@ -34,7 +34,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
-use sections::{attacks, calls, idle, large, page_tools, queries, sessions};
+use sections::{attacks, calls, idle, large, page_tools, queries, restart, sessions};
 
 /// Measures one section of docs/benchmarks.md and prints it.
 #[derive(Parser)]
@@ -54,6 +54,8 @@ enum Command {
     Large,
     /// Pages that do nothing
     Idle,
+    /// A restart while pages are connected
+    Restart,
     /// MCP sessions: memory, and processor time of a whole life
     Sessions,
     /// Queries of pages to an agent
@@ -76,6 +78,7 @@ impl Command {
             Self::Calls => calls::measure(quick).await,
             Self::Large => large::measure(quick).await,
             Self::Idle => idle::measure(quick).await,
+            Self::Restart => restart::measure(quick).await,
             Self::Sessions => sessions::measure(quick).await,
             Self::Queries => queries::measure(quick).await,
             Self::PageTools => page_tools::measure(quick).await,

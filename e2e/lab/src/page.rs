@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::message_parts;
 use futures_util::{SinkExt, StreamExt};
@@ -69,13 +69,25 @@ impl Page {
         session: &str,
     ) -> Result<Self> {
         let mut page = Self::connect(source, address, &format!("/ws?session={session}")).await?;
+        let authenticated = page.authenticate(token, session).await;
+        authenticated.map_err(|reason| anyhow!("not authenticated: {reason}"))?;
+        Ok(page)
+    }
+
+    /// Authenticates on an open socket.
+    ///
+    /// # Errors
+    /// Returns the bridge's answer, or the reason of its close frame.
+    pub(crate) async fn authenticate(&mut self, token: &str, session: &str) -> Result<(), String> {
         let message = json!({ "type": "authenticate", "protocol": bridge_protocol::PROTOCOL_VERSION,
             "authToken": token, "sessionId": session, "documentId": format!("d-{session}"),
             "pageTitle": "Board", "app": { "name": "board" } });
-        page.send(Message::text(message.to_string())).await?;
-        let answer = page.recv().await.context("no answer to `authenticate`")?;
-        ensure!(answer.contains(r#""type":"authenticated""#), "{answer}");
-        Ok(page)
+        let sent = self.send(Message::text(message.to_string())).await;
+        // The reason of a close frame may have arrived before.
+        let answer = self.recv_or_reason().await?;
+        sent.map_err(|error| error.to_string())?;
+        let is_accepted = answer.contains(r#""type":"authenticated""#);
+        is_accepted.then_some(()).ok_or_else(|| answer.to_string())
     }
 
     /// Opens the socket from this address of the client.
@@ -127,11 +139,36 @@ impl Page {
         }
     }
 
+    /// Answers heartbeats until the server closes the socket. Returns the reason of the close frame.
+    pub(crate) async fn serve_until_closed(mut self) -> String {
+        loop {
+            let message = match self.recv_or_reason().await {
+                Ok(message) => message,
+                Err(reason) => return reason,
+            };
+            if let Some(ack) = heartbeat_ack(&message) {
+                // The end of the connection is noticed when the next message is received.
+                let _ = self.send(Message::text(ack)).await;
+            }
+        }
+    }
+
     /// Receives the next message, or returns `None` at the end of the connection.
     pub(crate) async fn recv(&mut self) -> Option<Utf8Bytes> {
+        self.recv_or_reason().await.ok()
+    }
+
+    /// Receives the next message.
+    ///
+    /// # Errors
+    /// Returns the reason of the close frame at the end of the connection. It is empty without one.
+    async fn recv_or_reason(&mut self) -> Result<Utf8Bytes, String> {
         loop {
-            if let Message::Text(text) = self.0.next().await?.ok()? {
-                return Some(text);
+            match self.0.next().await {
+                Some(Ok(Message::Text(text))) => return Ok(text),
+                Some(Ok(Message::Close(Some(frame)))) => return Err(frame.reason.to_string()),
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(String::new()),
             }
         }
     }

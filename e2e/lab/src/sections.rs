@@ -6,4 +6,5 @@ pub(crate) mod idle;
 pub(crate) mod large;
 pub(crate) mod page_tools;
 pub(crate) mod queries;
+pub(crate) mod restart;
 pub(crate) mod sessions;

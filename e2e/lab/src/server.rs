@@ -22,9 +22,19 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a bridge with these arguments.
     pub(crate) async fn bridge(arguments: &[&str]) -> Result<Self> {
+        Self::bridge_at("127.0.0.1:0", arguments).await
+    }
+
+    async fn bridge_at(address: &str, arguments: &[&str]) -> Result<Self> {
         let mut command = Command::new(program_paths::built("mcp-web-bridge"));
-        command.args(["--bind", "127.0.0.1:0"]).args(arguments);
+        command.args(["--bind", address]).args(arguments);
         Self::start("mcp-web-bridge", command).await
+    }
+
+    /// Ends a bridge as its operator does, and starts another one at its address.
+    pub(crate) async fn restart(mut self, arguments: &[&str]) -> Result<Self> {
+        self.process.terminate().await;
+        Self::bridge_at(&self.address.to_string(), arguments).await
     }
 
     /// Starts this program as the server that only passes bytes on.

@@ -96,7 +96,7 @@ async fn attempt(client: &McpClient, number: u64, session: &str) -> CallOutcome 
 
 /// Returns the outcome in an MCP result, or in the JSON error of a rejection.
 fn outcome_of(result: &Value) -> CallOutcome {
-    let code = &result["_meta"]["mcp-web/error"];
+    let code = &result["_meta"]["mcp-web/error"]["code"];
     let code = code.as_str().or_else(|| result["code"].as_str());
     match code {
         Some(code) => CallOutcome::Failed(code.to_owned()),

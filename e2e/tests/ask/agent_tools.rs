@@ -8,7 +8,7 @@ mod web_search;
 use std::path::Path;
 use std::process::Stdio;
 
-use e2e::{AgentEndpoint, Script, Turn, program_paths, with_deadline};
+use e2e::{AGENT_METRICS_TOKEN, AgentEndpoint, Script, Turn, program_paths, with_deadline};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
@@ -208,6 +208,6 @@ async fn metrics(endpoint: &AgentEndpoint) -> String {
     let client = client();
     let refused = client.get(&url).send().await.unwrap();
     assert_eq!(refused.status(), 401);
-    let request = client.get(&url).bearer_auth(endpoint.token());
+    let request = client.get(&url).bearer_auth(AGENT_METRICS_TOKEN);
     request.send().await.unwrap().text().await.unwrap()
 }

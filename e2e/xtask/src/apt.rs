@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::folder;
 use crate::process::{capture, try_capture};
 use crate::step::{Outcome, step};
 
@@ -125,6 +126,25 @@ pub(crate) fn download(packages: &BTreeSet<String>, folder: &Path) -> Result<()>
         "check that Debian's mirrors can be reached and try again",
     )?;
     Ok(())
+}
+
+/// The file that names the release of Debian, which has one version of each package: packages that are
+/// unpacked are kept until it changes.
+pub(crate) const RELEASE: &str = "/etc/os-release";
+
+/// Downloads packages and unpacks them into a folder in place of its former content, without installing
+/// them: an installed package starts its server.
+pub(crate) fn unpack(packages: &BTreeSet<String>, home: &Path) -> Result<()> {
+    folder::remove(home)?;
+    let downloads = home.join("downloads");
+    folder::create(&downloads)?;
+    download(packages, &downloads)?;
+    for package in fs::read_dir(&downloads)? {
+        let mut extract = Command::new("dpkg-deb");
+        extract.arg("--extract").arg(package?.path()).arg(home);
+        capture(&mut extract, "free some disk space and try again")?;
+    }
+    folder::remove(&downloads)
 }
 
 /// Returns the package and all its direct and indirect dependencies.

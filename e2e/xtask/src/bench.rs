@@ -42,6 +42,8 @@ pub(crate) enum Section {
     Large,
     /// Pages that do nothing
     Idle,
+    /// A restart while pages are connected
+    Restart,
     /// MCP sessions
     Sessions,
     /// Queries from pages to an agent

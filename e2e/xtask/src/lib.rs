@@ -8,8 +8,8 @@
 //! that all checkouts share it.
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
-//! [`api`], [`demo`] (with `local_model`), [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium`
-//! and `postgres`, which install what it needs), [`clients`] (with `client_table`), [`provider_types`], [`bench`](mod@bench),
+//! [`api`], [`demo`] (with `local_model`), [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium`,
+//! `postgres` and `proxies`, which install what it needs), [`clients`] (with `client_table`), [`provider_types`], [`bench`](mod@bench),
 //! [`fuzz`] and [`dependencies`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and
 //! `folder`.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
@@ -40,6 +40,8 @@ mod node;
 mod page_tools_pages;
 mod postgres;
 mod process;
+mod promtool;
+mod proxies;
 mod python;
 mod step;
 mod workspace;

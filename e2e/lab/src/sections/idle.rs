@@ -18,7 +18,7 @@ use crate::server::{Server, raise_open_file_limit};
 use crate::table::{Table, each, kib_each, ratio, thousands, time};
 use crate::tools::{BOARD_TOOL, board_tools};
 
-/// How many pages connect at the same time: fewer than `max_pending_pages`.
+/// How many pages connect at the same time.
 const CONNECTING: usize = 64;
 
 /// The time between the calls of the client beside the pages, so that no call waits for another one.

@@ -13,7 +13,7 @@ use super::variant::{INLINE, NODE};
 /// The sizes when they were last reviewed, in bytes after brotli. What a page downloads may grow
 /// by [`MAX_GROWTH_PERCENT`]; more needs a new number here, and a reason.
 const RECORDED: [(&str, usize); 4] = [
-    (EAGER, 41_354),
+    (EAGER, 41_874),
     (PAGE_TOOLS, 94_113),
     ("mcp-web-ask.js", 9_718),
     ("mcp-web-ask-markdown.js", 25_714),
@@ -207,9 +207,9 @@ mod tests {
             parts: Vec::new(),
         };
         assert!(of("core.wasm", 39_000).check().is_ok());
-        assert!(of("core.wasm", 41_767).check().is_ok());
+        assert!(of("core.wasm", 42_292).check().is_ok());
         for (name, brotli) in [
-            ("core.wasm", 41_768),
+            ("core.wasm", 42_293),
             ("mcp-web-page.js", 99_000),
             ("mcp-web-ask.js", 9_816),
         ] {

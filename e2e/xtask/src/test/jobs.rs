@@ -22,7 +22,7 @@ struct Part {
 }
 
 /// Programs of other makers and long schedules.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part {
         crate_folder: "e2e",
         target: "bundlers",
@@ -34,6 +34,12 @@ const PARTS: [Part; 9] = [
         target: "clients",
         modules: &[],
         inputs: &["docs/clients.md", "e2e/clients", "e2e/tests/clients"],
+    },
+    Part {
+        crate_folder: "e2e",
+        target: "deploy",
+        modules: &[],
+        inputs: &["docs/deploy", "e2e/deploy", "e2e/tests/deploy"],
     },
     Part {
         crate_folder: "e2e",

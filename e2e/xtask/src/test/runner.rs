@@ -35,7 +35,7 @@ pub(super) struct SuiteRun {
 const FIGURES_MARKER: &str = "figures: ";
 
 /// Test programs whose tests wait for sockets rather than compute.
-const SOCKET_TESTS: [&str; 2] = ["integration", "stdio"];
+const SOCKET_TESTS: [&str; 3] = ["deploy", "integration", "stdio"];
 /// How many tests of such a program run at a time: more than there may be cores.
 const SOCKET_TEST_THREADS: &str = "8";
 

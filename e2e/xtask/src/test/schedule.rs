@@ -8,7 +8,7 @@ use super::reuse::GreenResult;
 use super::runner::{Output, SuiteRun, run_and_count};
 
 /// The jobs that take minutes. They begin first, in this order, so that none is left over at the end.
-const LONGEST: [&str; 8] = [
+const LONGEST: [&str; 9] = [
     "e2e: journeys",
     "e2e: journeys: lowdefy:: lowdefy_guide::",
     "web-sdk/wasm: sdk",
@@ -16,6 +16,7 @@ const LONGEST: [&str; 8] = [
     "e2e: bundlers",
     "e2e: ask",
     "e2e: faults",
+    "e2e: deploy",
     "web-sdk/page-tools: texts",
 ];
 

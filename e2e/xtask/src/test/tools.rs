@@ -15,7 +15,8 @@ use crate::postgres::Postgres;
 use crate::process::try_capture;
 use crate::wasm_toolchain::{self, WasmRustc};
 use crate::{
-    Workspace, api, apt, local_model, lowdefy, node, page_tools_pages, provider_types, python,
+    Workspace, api, apt, local_model, lowdefy, node, page_tools_pages, promtool, provider_types,
+    proxies, python,
 };
 
 /// The folders of `e2e/bundlers` with packages. Vite 8 is one of the packages of the journeys.
@@ -49,6 +50,8 @@ pub(crate) struct Tools {
     webdriver: PathBuf,
     chromium: Option<Chromium>,
     postgres: Option<Postgres>,
+    /// The program that checks rules of Prometheus.
+    promtool: Option<PathBuf>,
     /// The folder of JSON-Schema-Test-Suite.
     schema_suite: Option<PathBuf>,
     node: Option<Node>,
@@ -97,6 +100,10 @@ impl Tools {
             .includes(Suite::Rust)
             .then(Postgres::ensure)
             .transpose()?;
+        let promtool = options
+            .includes(Suite::Rust)
+            .then(|| promtool::ensure(workspace))
+            .transpose()?;
         let schema_suite = options
             .includes(Suite::Rust)
             .then(|| {
@@ -142,6 +149,11 @@ impl Tools {
             python::ensure_uvx_cache(workspace, requirements, &servers, "mcp-server-time")?;
             let requirements = "e2e/searxng/requirements.txt";
             python::ensure_complete_environment(workspace, requirements, "searxng")?;
+            proxies::ensure(workspace)?;
+            apt::ensure_program_of("systemd", "systemd-analyze")?;
+            let requirements = "e2e/deploy/requirements.txt";
+            python::ensure_complete_environment(workspace, requirements, "deploy-python")?;
+            node::install_pinned(workspace, "e2e/deploy", "deploy-node")?;
         }
         let llama_cpp = options
             .includes(Suite::Journeys)
@@ -160,6 +172,7 @@ impl Tools {
             webdriver,
             chromium,
             postgres,
+            promtool,
             schema_suite,
             node,
         })
@@ -193,6 +206,9 @@ impl Tools {
         }
         if let Some(postgres) = &self.postgres {
             command.env("MCP_WEB_POSTGRES_BIN", &postgres.programs);
+        }
+        if let Some(promtool) = &self.promtool {
+            command.env("MCP_WEB_PROMTOOL", promtool);
         }
         if let Some(suite) = &self.schema_suite {
             command.env("MCP_WEB_JSON_SCHEMA_SUITE", suite);
