@@ -12,7 +12,7 @@ use clap::Args;
 #[command(next_help_heading = "Traces")]
 pub struct AgentTraces {
     /// OpenTelemetry collector that receives spans, as OTLP over HTTP: `http://localhost:4318`. Without
-    /// one, there are no traces. `OTEL_EXPORTER_OTLP_ENDPOINT` has no effect.
+    /// one, traces are off. `OTEL_EXPORTER_OTLP_ENDPOINT` has no effect.
     #[arg(long, env = "MCP_WEB_AGENT_OTLP_ENDPOINT", value_name = "URL")]
     pub otlp_endpoint: Option<OtlpEndpoint>,
 

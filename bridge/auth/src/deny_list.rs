@@ -42,7 +42,7 @@ pub struct DenyListFull;
 
 /// A denial as a line of a file.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct DenialRecord {
     realm: String,
     #[serde(flatten)]
     denial: Denial,
@@ -130,7 +130,7 @@ impl DenyList {
         for (realm, denial) in self.denials() {
             let realm = realm.to_hex();
             // Only strings and a number are written.
-            let line = serde_json::to_string(&Line { realm, denial });
+            let line = serde_json::to_string(&DenialRecord { realm, denial });
             lines.push_str(&line.unwrap_or_default());
             lines.push('\n');
         }
@@ -145,9 +145,9 @@ impl DenyList {
     /// a principal could be admitted again.
     pub fn load_lines(&self, lines: &str) -> Result<(), usize> {
         for (index, line) in lines.lines().enumerate() {
-            let line: Line = serde_json::from_str(line).map_err(|_| index + 1)?;
-            let realm = RealmId::from_hex(&line.realm).ok_or(index + 1)?;
-            self.deny(realm, line.denial).map_err(|_| index + 1)?;
+            let record: DenialRecord = serde_json::from_str(line).map_err(|_| index + 1)?;
+            let realm = RealmId::from_hex(&record.realm).ok_or(index + 1)?;
+            self.deny(realm, record.denial).map_err(|_| index + 1)?;
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ impl SignedTokens {
     ///
     /// # Errors
     ///
-    /// When there are no keys at another address.
+    /// When another address has no keys.
     pub async fn take_over(&mut self, former: Option<&Self>) -> Result<(), String> {
         let mut others = Vec::new();
         for issuer in &mut self.issuers {

@@ -192,7 +192,7 @@ impl Authenticator {
     ///
     /// # Errors
     ///
-    /// When there are no keys at a new address, with which no signed token would be valid.
+    /// When a new address has no keys: no signed token would be valid.
     pub async fn prepare_to_replace(self, current: &Self) -> Result<Self, String> {
         let former = current.rules.load_full();
         let mut rules = Arc::unwrap_or_clone(self.rules.into_inner());

@@ -125,7 +125,7 @@ pub fn raise_open_file_limit() {
     }
 }
 
-/// Returns the hard limit of open files, or `None` if there is no limit or it is not known.
+/// Returns the hard limit of open files, or `None` if files are not limited or the limit is not known.
 pub fn open_file_limit() -> Option<u64> {
     let limit = Resource::NOFILE.get_hard().ok()?;
     (limit != rlimit::INFINITY).then_some(limit)

@@ -37,7 +37,7 @@ pub fn notify_service_manager(state: ServiceState) {
 pub fn notify_service_manager(_: ServiceState) {}
 
 /// Reports at half of the interval of the service manager's watchdog that the runtime makes progress,
-/// until the returned handle is dropped. `None` if there is no watchdog.
+/// until the returned handle is dropped. Returns `None` if the service has no watchdog.
 #[cfg(target_os = "linux")]
 pub fn start_watchdog() -> Option<AbortOnDropHandle<()>> {
     let interval = sd_notify::watchdog_enabled()? / 2;

@@ -13,7 +13,7 @@ pub(crate) struct HostResources {
     pub(crate) machine_bytes: u64,
     /// The memory limit of the control groups around the process, if it is below that of the machine.
     pub(crate) cgroup: Option<CgroupLimit>,
-    /// The hard limit of open files. `None` if there is no limit, or it is not known.
+    /// The hard limit of open files; `None` if files are not limited, or the limit is not known.
     pub(crate) open_files: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use bridge_settings::values;
 #[command(next_help_heading = "Traces")]
 pub struct BridgeTraces {
     /// OpenTelemetry collector that receives spans, as OTLP over HTTP: `http://localhost:4318`. Without
-    /// one, there are no traces. `OTEL_EXPORTER_OTLP_ENDPOINT` has no effect.
+    /// one, traces are off. `OTEL_EXPORTER_OTLP_ENDPOINT` has no effect.
     #[arg(long, env = "MCP_WEB_OTLP_ENDPOINT", value_name = "URL")]
     pub otlp_endpoint: Option<OtlpEndpoint>,
 

@@ -5,86 +5,37 @@ use crate::config::Config;
 /// Copies one setting into a configuration from another one.
 type Replace = fn(&mut Config, &Config);
 
+/// The row of a setting, which has the name of its field.
+macro_rules! setting {
+    ($group:ident.$field:ident) => {
+        (stringify!($field), |to, from| {
+            to.$group.$field.clone_from(&from.$group.$field);
+        })
+    };
+}
+
 /// The settings that a reload replaces, besides the tables of issuers. `docs/configuration.md` lists
 /// them as well.
 const RELOADABLE: &[(&str, Replace)] = &[
-    ("allowed_hosts", |to, from| {
-        to.network
-            .allowed_hosts
-            .clone_from(&from.network.allowed_hosts);
-    }),
-    ("allowed_origins", |to, from| {
-        to.network
-            .allowed_origins
-            .clone_from(&from.network.allowed_origins);
-    }),
-    ("trusted_proxies", |to, from| {
-        to.network
-            .trusted_proxies
-            .clone_from(&from.network.trusted_proxies);
-    }),
-    ("tokens", |to, from| {
-        to.tokens.tokens.clone_from(&from.tokens.tokens);
-    }),
-    ("token_file", |to, from| {
-        to.tokens.token_file.clone_from(&from.tokens.token_file);
-    }),
-    ("jwt_secret", |to, from| {
-        to.identity.jwt_secret.clone_from(&from.identity.jwt_secret);
-    }),
-    ("jwt_keys", |to, from| {
-        to.identity.jwt_keys.clone_from(&from.identity.jwt_keys);
-    }),
-    ("jwks_url", |to, from| {
-        to.identity.jwks_url.clone_from(&from.identity.jwks_url);
-    }),
-    ("jwks_refresh", |to, from| {
-        to.identity.jwks_refresh = from.identity.jwks_refresh;
-    }),
-    ("jwks_max_age", |to, from| {
-        to.identity.jwks_max_age = from.identity.jwks_max_age;
-    }),
-    ("jwt_issuer", |to, from| {
-        to.identity.jwt_issuer.clone_from(&from.identity.jwt_issuer);
-    }),
-    ("jwt_audience", |to, from| {
-        to.identity
-            .jwt_audience
-            .clone_from(&from.identity.jwt_audience);
-    }),
-    ("jwt_leeway", |to, from| {
-        to.identity.jwt_leeway = from.identity.jwt_leeway;
-    }),
-    ("jwt_subject_claim", |to, from| {
-        to.identity
-            .jwt_subject_claim
-            .clone_from(&from.identity.jwt_subject_claim);
-    }),
-    ("jwt_roles_claim", |to, from| {
-        to.identity
-            .jwt_roles_claim
-            .clone_from(&from.identity.jwt_roles_claim);
-    }),
-    ("jwt_scope_claims", |to, from| {
-        to.identity
-            .jwt_scope_claims
-            .clone_from(&from.identity.jwt_scope_claims);
-    }),
-    ("jwt_scope_map", |to, from| {
-        to.identity
-            .jwt_scope_map
-            .clone_from(&from.identity.jwt_scope_map);
-    }),
-    ("jwt_default_scopes", |to, from| {
-        to.identity
-            .jwt_default_scopes
-            .clone_from(&from.identity.jwt_default_scopes);
-    }),
-    ("metrics_token", |to, from| {
-        to.monitoring
-            .metrics_token
-            .clone_from(&from.monitoring.metrics_token);
-    }),
+    setting!(network.allowed_hosts),
+    setting!(network.allowed_origins),
+    setting!(network.trusted_proxies),
+    setting!(tokens.tokens),
+    setting!(tokens.token_file),
+    setting!(identity.jwt_secret),
+    setting!(identity.jwt_keys),
+    setting!(identity.jwks_url),
+    setting!(identity.jwks_refresh),
+    setting!(identity.jwks_max_age),
+    setting!(identity.jwt_issuer),
+    setting!(identity.jwt_audience),
+    setting!(identity.jwt_leeway),
+    setting!(identity.jwt_subject_claim),
+    setting!(identity.jwt_roles_claim),
+    setting!(identity.jwt_scope_claims),
+    setting!(identity.jwt_scope_map),
+    setting!(identity.jwt_default_scopes),
+    setting!(monitoring.metrics_token),
     // The filter of the log is not a part of the bridge.
     ("log", |_, _| {}),
 ];
