@@ -55,6 +55,7 @@ mod request_context;
 mod request_digest;
 mod request_kind;
 mod requesting_client;
+mod response_limit;
 mod rmcp_conversions;
 mod rmcp_handler;
 mod rmcp_rejection;

@@ -17,6 +17,7 @@ pub(crate) use problem::Problem;
 pub(crate) use protected_resource::{METADATA_PATH, ProtectedResource};
 pub use request_id::current_request_id;
 pub(crate) use request_id::{
-    HttpRequestId, HttpRequestIds, REQUEST_ID, in_current_request, run_in_current_request,
+    HttpRequestId, HttpRequestIds, InHttpRequest, REQUEST_ID, in_current_request,
+    run_in_current_request,
 };
 pub(crate) use state::AppState;

@@ -6,6 +6,7 @@
 //! response gets the headers that browsers require.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
@@ -71,7 +72,9 @@ impl RequestHandler {
             .request_ids
             .of_request(peer, request.headers(), &trusted.load());
         let header = id.to_header();
-        let mut response = id.scope(self.respond(request, peer)).await;
+        // Pinned here: a function to which this future was passed would move all of it.
+        let responding = pin!(self.respond(request, peer));
+        let mut response = id.scope(responding).await;
         // The responses of mcp-web 0.1 have no such header.
         if self.compat.is_none() {
             response.headers_mut().insert(REQUEST_ID, header);

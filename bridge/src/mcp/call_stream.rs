@@ -7,9 +7,10 @@ use std::task::{Context, Poll};
 
 use super::call_client::MessageBuffer;
 use super::json_rpc_response::EncodedResponse;
+use super::response_limit::ResponseLimit;
 use super::session::CallGuard;
 use crate::hub::Hub;
-use crate::web::in_current_request;
+use crate::web::{InHttpRequest, in_current_request};
 
 /// The next item of a call.
 #[derive(Debug)]
@@ -21,10 +22,15 @@ pub(super) enum CallStreamItem {
     Cancelled,
 }
 
+/// The future of a call. It is large, and boxed where it begins: each function to which it was passed would
+/// move all of it.
+pub(crate) type CallFuture = Pin<Box<dyn Future<Output = EncodedResponse> + Send>>;
+
 /// A running call. Dropping it before its response cancels the call in the page.
 pub(super) struct CallStream {
-    call: Pin<Box<dyn Future<Output = EncodedResponse> + Send>>,
+    call: InHttpRequest<CallFuture>,
     messages: Arc<MessageBuffer>,
+    limit: Option<ResponseLimit>,
     /// The guard of a call in an MCP session.
     guard: Option<CallGuard>,
     /// The response, stored until the messages before it have been returned.
@@ -32,16 +38,29 @@ pub(super) struct CallStream {
 }
 
 impl CallStream {
-    pub(super) fn new(
-        call: impl Future<Output = EncodedResponse> + Send + 'static,
-        messages: Arc<MessageBuffer>,
-        guard: Option<CallGuard>,
-    ) -> Self {
+    pub(super) fn new(call: CallFuture, messages: Arc<MessageBuffer>) -> Self {
         Self {
-            call: Box::pin(in_current_request(call)),
+            call: in_current_request(call),
             messages,
-            guard,
+            limit: None,
+            guard: None,
             response: None,
+        }
+    }
+
+    /// Limits the size of the response.
+    pub(super) fn with_limit(self, limit: ResponseLimit) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// Ends the call with the MCP session that it is in.
+    pub(super) fn with_guard(self, guard: CallGuard) -> Self {
+        Self {
+            guard: Some(guard),
+            ..self
         }
     }
 
@@ -59,9 +78,12 @@ impl CallStream {
             return Poll::Ready(CallStreamItem::Message(message));
         }
         if self.response.is_none()
-            && let Poll::Ready(response) = self.call.as_mut().poll(context)
+            && let Poll::Ready(response) = Pin::new(&mut self.call).poll(context)
         {
-            self.response = Some(response);
+            self.response = Some(match &self.limit {
+                Some(limit) => limit.apply(response),
+                None => response,
+            });
         }
         if let Some(message) = self.messages.pop() {
             return Poll::Ready(CallStreamItem::Message(message));

@@ -384,7 +384,7 @@ mod tests {
             messages.push(&n);
         }
         let answer = EncodedResponse::new(StatusCode::OK, b"{\n}".to_vec());
-        let running = CallStream::new(std::future::ready(answer), messages, None);
+        let running = CallStream::new(Box::pin(std::future::ready(answer)), messages);
         let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
         let forwarder = SseForwarder {
             event_log: EventLog::new(1_000),

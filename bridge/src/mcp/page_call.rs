@@ -9,7 +9,6 @@ use axum::response::Response;
 use bridge_auth::RealmId;
 use bridge_edge::ClientAddress;
 use bridge_mcp_results::request_error::RequestError;
-use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
 use http::StatusCode;
 use rmcp::ErrorData;
@@ -18,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::call_client::{CallClient, MessageBuffer};
 use super::call_input::CallInput;
-use super::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
+use super::call_stream::{CallFuture, CallStream, CallStreamItem, DetachOnDrop};
 use super::checked_request::CheckedRequest;
 use super::http_response::{self, single_response};
 use super::input_required::RequestStateSealer;
@@ -26,6 +25,7 @@ use super::json_rpc_message::request_key;
 use super::json_rpc_response::{
     EncodedResponse, encode_call_error, encode_error, encode_members, encode_result,
 };
+use super::response_limit::ResponseLimit;
 use crate::calls::{CallOptions, RoundOutcome};
 use crate::counters::CountedEnd;
 use crate::hub::Hub;
@@ -153,48 +153,20 @@ pub(super) fn refuse(request: &CheckedRequest<'_>, error: &ErrorData) -> Respons
 pub(super) async fn serve(
     request: &CheckedRequest<'_>,
     messages: Arc<MessageBuffer>,
-    run: impl Future<Output = EncodedResponse> + Send + 'static,
+    run: CallFuture,
 ) -> Option<Response> {
-    let run = within_limit(request, run);
+    let stream = CallStream::new(run, Arc::clone(&messages));
+    let stream = match ResponseLimit::of_client(request) {
+        Some(limit) => stream.with_limit(limit),
+        None => stream,
+    };
     match &request.session {
         Some(session) => {
             let guard = session.begin_call(&request_key(request.id)?)?;
-            let stream = CallStream::new(run, Arc::clone(&messages), Some(guard));
+            let stream = stream.with_guard(guard);
             Some(serve_in_session(request, &messages, stream).await)
         }
-        None => {
-            let stream = CallStream::new(run, Arc::clone(&messages), None);
-            Some(serve_stateless(request, &messages, stream).await)
-        }
-    }
-}
-
-/// Replaces a response at which the client would end. Results are truncated before, so this is an
-/// error with much data of the page, or much that the client is asked.
-fn within_limit<F: Future<Output = EncodedResponse> + Send + 'static>(
-    request: &CheckedRequest<'_>,
-    run: F,
-) -> impl Future<Output = EncodedResponse> + Send + use<F> {
-    let max_bytes = request.client.max_message_bytes();
-    let (id, is_modern) = (request.id.to_owned(), request.is_modern);
-    async move {
-        let response = run.await;
-        let Some(max_bytes) = max_bytes else {
-            return response;
-        };
-        let bytes = response.json.event_len();
-        if bytes <= max_bytes {
-            return response;
-        }
-        let message = format!(
-            "the answer has {bytes} bytes, and this client takes {max_bytes}: ask for less"
-        );
-        let failure = CallFailure::new(ErrorCode::ResultTooLarge, message);
-        let error = encode_call_error(&id, RequestError::Failed(failure), is_modern);
-        match response.record {
-            Some(record) => error.recorded(record),
-            None => error,
-        }
+        None => Some(serve_stateless(request, &messages, stream).await),
     }
 }
 
@@ -215,11 +187,8 @@ async fn serve_stateless(
 
 /// Runs a call of plain HTTP whose client accepts only events, and whose messages are in the buffer. An
 /// early failure is not an event: it has an HTTP status.
-pub(crate) async fn serve_events(
-    messages: Arc<MessageBuffer>,
-    run: impl Future<Output = EncodedResponse> + Send + 'static,
-) -> Response {
-    let mut stream = CallStream::new(run, Arc::clone(&messages), None);
+pub(crate) async fn serve_events(messages: Arc<MessageBuffer>, run: CallFuture) -> Response {
+    let mut stream = CallStream::new(run, Arc::clone(&messages));
     match first_item(&messages, stream.next(), false).await {
         Some(CallStreamItem::Response(response)) => single_response(response, true),
         Some(CallStreamItem::Message(first)) => http_response::ephemeral(Some(first), stream),

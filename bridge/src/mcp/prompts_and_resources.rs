@@ -53,7 +53,7 @@ pub(super) async fn get_prompt(request: &CheckedRequest<'_>, body: &Bytes) -> Op
         };
         response.recorded(record)
     };
-    page_call::serve(request, messages, run).await
+    page_call::serve(request, messages, Box::pin(run)).await
 }
 
 fn prompt_arguments(request: &CheckedRequest<'_>) -> Result<Map<String, Value>, ErrorData> {
@@ -94,7 +94,7 @@ pub(super) async fn read_resource(request: &CheckedRequest<'_>, body: &Bytes) ->
         };
         response.recorded(record)
     };
-    page_call::serve(request, messages, run).await
+    page_call::serve(request, messages, Box::pin(run)).await
 }
 
 /// Serves a `completion/complete` with this body. Its client is neither asked nor notified, because
@@ -118,7 +118,7 @@ pub(super) async fn complete(request: &CheckedRequest<'_>, body: &Bytes) -> Opti
         };
         response.recorded(record)
     };
-    page_call::serve(request, messages, run).await
+    page_call::serve(request, messages, Box::pin(run)).await
 }
 
 fn completion(

@@ -23,7 +23,8 @@ pub(super) async fn serve(request: &CheckedRequest<'_>, body: &Bytes) -> Option<
         Ok((input, tool_call)) => {
             let call = PageCall::new(request);
             let messages = Arc::clone(&call.client.messages);
-            page_call::serve(request, messages, run(call, input, tool_call)).await
+            let run = Box::pin(run(call, input, tool_call));
+            page_call::serve(request, messages, run).await
         }
         Err(error) => Some(page_call::refuse(request, &error)),
     }

@@ -66,7 +66,7 @@ pub(super) async fn serve(hub: &Arc<Hub>, request: CallRequest<'static>, body: B
         drop(body);
         response.recorded(record)
     };
-    serve_events(messages, run).await
+    serve_events(messages, Box::pin(run)).await
 }
 
 /// A client that receives the progress of its call, and cannot be asked.
