@@ -74,7 +74,9 @@ where
         return events::serve(&state.hub, request, body).await;
     }
     let party = (request.caller.realm, address);
-    let Recorded { outcome, record } = calls::call_tool(&state.hub, request).await;
+    // Boxed, because otherwise the future of every request would be as large as that of a call.
+    let call = Box::pin(calls::call_tool(&state.hub, request));
+    let Recorded { outcome, record } = call.await;
     let response = match complete(outcome) {
         Ok(result) => {
             let response = encode(&state.hub, party, result, [b"{", b"}"]).await;
