@@ -1,0 +1,36 @@
+//! Which of several bridges, the nodes, owns a realm.
+//!
+//! A realm lives wholly on one node. A directory, which all nodes share, holds a record of who owns which
+//! realm, written by compare-and-set, and a record of each node that lives. Nothing of a request or a page
+//! passes through it.
+//!
+//! [`RealmClaim`] decides for one realm what a node does about it, and [`Peers`] knows the other nodes.
+//! Both are pure: events in, effects out. [`NatsDirectory`] is the directory.
+
+mod claims;
+mod directory;
+#[cfg(any(test, feature = "in-memory"))]
+mod in_memory;
+mod keys;
+mod names;
+mod nats;
+mod peer_header;
+mod peers;
+mod record;
+mod takeover;
+
+pub use claims::{ClaimEffect, ClaimEvent, Found, NotRemoved, RealmClaim, RealmLoss, Verdict};
+pub use directory::{
+    Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, Stored,
+};
+#[cfg(any(test, feature = "in-memory"))]
+pub use in_memory::{InMemoryConnection, InMemoryDirectory};
+pub use keys::ClusterKeys;
+pub use names::{NodeId, RealmKey};
+#[cfg(all(target_os = "linux", any(test, feature = "testing")))]
+pub use nats::nats_server::NatsServer;
+pub use nats::{NatsDirectory, NatsSettings};
+pub use peer_header::{PeerHeader, PeerRefused};
+pub use peers::{Peer, PeerCompatibility, PeerCounts, Peers, SettingsDifference};
+pub use record::{ClaimRecord, InvalidRecord, NodeRecord, NodeState, SettingsFingerprint};
+pub use takeover::{Listens, OwnerAnswer, may_take};

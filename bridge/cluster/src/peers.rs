@@ -1,0 +1,214 @@
+//! The other nodes, as one node knows them.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::names::NodeId;
+use crate::record::{NodeRecord, NodeState, SettingsFingerprint};
+
+/// How much longer than a lease a node may be silent: its renewal is on the way.
+const LEASE_GRACE: Duration = Duration::from_millis(500);
+
+/// How long nodes whose reloadable settings differ still pass requests to each other. A reload reaches one
+/// node after another.
+const RELOAD_TIME: Duration = Duration::from_mins(10);
+
+/// Where another node is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    pub id: NodeId,
+    pub address: String,
+}
+
+/// The other nodes. A node lives for this one if its record was written within the last lease by this
+/// node's own clock.
+///
+/// After a time in which this node may have missed records, all clocks start anew: it was not connected, or
+/// its process has stalled. Also a node that it has never seen counts as alive until one lease after that.
+#[derive(Debug)]
+pub struct Peers {
+    own: NodeId,
+    lease: Duration,
+    /// Since when this node has received all records.
+    watching_since: Option<Instant>,
+    nodes: BTreeMap<NodeId, KnownNode>,
+    /// When each node has withdrawn its record, which a node that was never seen has not.
+    withdrawn: BTreeMap<NodeId, Instant>,
+}
+
+#[derive(Debug)]
+struct KnownNode {
+    record: NodeRecord,
+    announced: Instant,
+    differs_since: Option<Instant>,
+}
+
+/// Whether the settings of another node allow passing requests to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerCompatibility {
+    Same,
+    /// Its reloadable settings have differed for this time, which is accepted for ten minutes.
+    DiffersFor(Duration),
+    /// Requests are not passed to it.
+    Different(SettingsDifference),
+}
+
+/// Which settings of two nodes differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsDifference {
+    #[error(
+        "the bridges differ in how they read tokens, or in `state_key`: set both alike and restart"
+    )]
+    Strict,
+    #[error(
+        "the bridges have differed in tokens, keys or allow lists for ten minutes: reload both"
+    )]
+    Reloadable,
+}
+
+/// Number of other nodes in each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerCounts {
+    pub serving: usize,
+    pub draining: usize,
+    pub dead: usize,
+}
+
+impl Peers {
+    /// Knows no other node. `lease` is how long a record of a node lasts.
+    pub fn new(own: NodeId, lease: Duration) -> Self {
+        Self {
+            own,
+            lease,
+            watching_since: None,
+            nodes: BTreeMap::new(),
+            withdrawn: BTreeMap::new(),
+        }
+    }
+
+    /// A node has written its record.
+    pub fn node_announced(&mut self, record: NodeRecord, now: Instant) {
+        let id = record.id;
+        if id == self.own {
+            return;
+        }
+        self.withdrawn.remove(&id);
+        let differs_since = self.nodes.get(&id).and_then(|node| node.differs_since);
+        let node = KnownNode {
+            record,
+            announced: now,
+            differs_since,
+        };
+        self.nodes.insert(id, node);
+    }
+
+    /// A node has removed its record. It is dead at once, unless it writes another one.
+    pub fn node_withdrawn(&mut self, id: NodeId, now: Instant) {
+        self.nodes.remove(&id);
+        self.withdrawn.insert(id, now);
+    }
+
+    /// This node is connected to the directory, perhaps again.
+    pub fn connected(&mut self, now: Instant) {
+        self.watching_since = Some(now);
+        for node in self.nodes.values_mut() {
+            node.announced = now;
+        }
+    }
+
+    /// The process of this node has not run for a while.
+    pub fn stalled(&mut self, now: Instant) {
+        if self.watching_since.is_some() {
+            self.connected(now);
+        }
+    }
+
+    /// Returns whether a node lives, as far as this node can know.
+    pub fn is_alive(&self, id: &NodeId, now: Instant) -> bool {
+        if *id == self.own {
+            return true;
+        }
+        if self.withdrawn.contains_key(id) {
+            return false;
+        }
+        let seen = self.nodes.get(id).map(|node| node.announced);
+        // Before the first connection this node knows nothing that would make another one dead.
+        (seen.max(self.watching_since)).is_none_or(|seen| !self.is_over(seen, now))
+    }
+
+    /// Returns the last record of a node, which may be dead.
+    pub fn peer(&self, id: &NodeId) -> Option<&NodeRecord> {
+        self.nodes.get(id).map(|node| &node.record)
+    }
+
+    /// Returns the nodes whose lease is not over.
+    pub fn living(&self, now: Instant) -> impl Iterator<Item = Peer> {
+        let living = self.nodes.values();
+        living
+            .filter(move |node| !self.is_over(node.announced, now))
+            .map(|node| Peer {
+                id: node.record.id,
+                address: node.record.address.clone(),
+            })
+    }
+
+    /// Compares the settings of a node with those of this one, and remembers since when they differ.
+    pub fn compatibility(
+        &mut self,
+        id: &NodeId,
+        own: &SettingsFingerprint,
+        now: Instant,
+    ) -> PeerCompatibility {
+        // Without its record, the owner itself has to refuse.
+        let Some(node) = self.nodes.get_mut(id) else {
+            return PeerCompatibility::Same;
+        };
+        let theirs = &node.record.settings;
+        if theirs.strict != own.strict {
+            return PeerCompatibility::Different(SettingsDifference::Strict);
+        }
+        if theirs.reloadable == own.reloadable {
+            node.differs_since = None;
+            return PeerCompatibility::Same;
+        }
+        let since = *node.differs_since.get_or_insert(now);
+        let differs_for = now.saturating_duration_since(since);
+        if differs_for < RELOAD_TIME {
+            PeerCompatibility::DiffersFor(differs_for)
+        } else {
+            PeerCompatibility::Different(SettingsDifference::Reloadable)
+        }
+    }
+
+    /// Removes the nodes that are dead, and returns them.
+    pub fn forget_dead(&mut self, now: Instant) -> Vec<NodeId> {
+        let (lease, since) = (self.lease + LEASE_GRACE, self.watching_since);
+        let is_over = |seen: Instant| now.saturating_duration_since(seen) > lease;
+        let dead = self.nodes.extract_if(.., |_, node| is_over(node.announced));
+        let dead = dead.map(|(id, _)| id).collect();
+        // While a withdrawn node that is not remembered would count as alive, it is remembered.
+        self.withdrawn
+            .retain(|_, at| !is_over(*at) || !since.is_some_and(is_over));
+        dead
+    }
+
+    /// Counts the other nodes by their states.
+    pub fn counts(&self, now: Instant) -> PeerCounts {
+        let mut counts = PeerCounts::default();
+        for node in self.nodes.values() {
+            match node.record.state {
+                _ if self.is_over(node.announced, now) => counts.dead += 1,
+                NodeState::Serving => counts.serving += 1,
+                NodeState::Draining => counts.draining += 1,
+            }
+        }
+        counts
+    }
+
+    fn is_over(&self, announced: Instant, now: Instant) -> bool {
+        now.saturating_duration_since(announced) > self.lease + LEASE_GRACE
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+use super::*;
+
+const OWN: NodeId = NodeId::from_bytes([0; 16]);
+const OTHER: NodeId = NodeId::from_bytes([1; 16]);
+const UNSEEN: NodeId = NodeId::from_bytes([2; 16]);
+const LEASE: Duration = Duration::from_secs(10);
+const SETTINGS: SettingsFingerprint = SettingsFingerprint {
+    strict: [1; 8],
+    reloadable: [1; 8],
+};
+
+fn record(id: NodeId) -> NodeRecord {
+    NodeRecord {
+        id,
+        address: "10.0.0.1:9000".to_owned(),
+        state: NodeState::Serving,
+        reaches: Vec::new(),
+        version: "1".to_owned(),
+        settings: SETTINGS,
+    }
+}
+
+/// A node that has been connected for a long time, at its present time.
+fn watching_peers() -> (Peers, Instant) {
+    let start = Instant::now();
+    let mut peers = Peers::new(OWN, LEASE);
+    peers.connected(start);
+    (peers, start + 10 * LEASE)
+}
+
+#[test]
+fn a_node_lives_for_a_lease_and_half_a_second() {
+    let (mut peers, now) = watching_peers();
+    assert!(!peers.is_alive(&OTHER, now));
+    peers.node_announced(record(OTHER), now);
+    let end = now + LEASE + Duration::from_millis(500);
+    assert!(peers.is_alive(&OTHER, end));
+    assert_eq!(
+        peers.living(end).map(|peer| peer.id).collect::<Vec<_>>(),
+        [OTHER]
+    );
+    let later = end + Duration::from_millis(1);
+    assert!(!peers.is_alive(&OTHER, later));
+    assert_eq!(peers.living(later).count(), 0);
+    peers.node_announced(record(OTHER), later);
+    assert!(peers.is_alive(&OTHER, later));
+}
+
+#[test]
+fn a_withdrawn_node_is_dead_until_it_announces_itself_again() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    peers.node_withdrawn(OTHER, now);
+    assert!(!peers.is_alive(&OTHER, now));
+    peers.node_announced(record(OTHER), now);
+    assert!(peers.is_alive(&OTHER, now));
+    peers.node_withdrawn(OTHER, now);
+    peers.connected(now);
+    assert!(!peers.is_alive(&OTHER, now));
+    // It is remembered for as long as a node that was never seen counts as alive.
+    let later = now + 2 * LEASE;
+    peers.connected(later);
+    peers.forget_dead(later);
+    assert!(!peers.is_alive(&OTHER, later));
+    peers.forget_dead(later + 2 * LEASE);
+    assert!(peers.withdrawn.is_empty());
+    assert!(!peers.is_alive(&OTHER, later + 2 * LEASE));
+}
+
+#[test]
+fn no_node_is_dead_until_this_one_was_connected_for_a_lease() {
+    let start = Instant::now();
+    let mut peers = Peers::new(OWN, LEASE);
+    peers.stalled(start);
+    assert!(peers.is_alive(&UNSEEN, start + 100 * LEASE));
+    let connected = start + 100 * LEASE;
+    peers.connected(connected);
+    assert!(peers.is_alive(&UNSEEN, connected + LEASE));
+    assert!(!peers.is_alive(&UNSEEN, connected + 2 * LEASE));
+}
+
+#[test]
+fn a_stall_or_a_new_connection_restarts_all_clocks() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    let stalled = now + 5 * LEASE;
+    peers.stalled(stalled);
+    assert!(peers.is_alive(&OTHER, stalled + LEASE) && peers.is_alive(&UNSEEN, stalled + LEASE));
+    assert!(!peers.is_alive(&OTHER, stalled + 2 * LEASE));
+    peers.connected(stalled + 2 * LEASE);
+    assert!(peers.is_alive(&OTHER, stalled + 3 * LEASE));
+}
+
+#[test]
+fn this_node_is_alive_and_not_a_peer() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OWN), now);
+    assert!(peers.is_alive(&OWN, now + 10 * LEASE));
+    assert_eq!((peers.living(now).count(), peers.peer(&OWN)), (0, None));
+}
+
+#[test]
+fn a_node_with_other_strict_settings_is_not_compatible() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    assert_eq!(
+        peers.compatibility(&OTHER, &SETTINGS, now),
+        PeerCompatibility::Same
+    );
+    assert_eq!(
+        peers.compatibility(&UNSEEN, &SETTINGS, now),
+        PeerCompatibility::Same
+    );
+    let own = SettingsFingerprint {
+        strict: [2; 8],
+        ..SETTINGS
+    };
+    let different = PeerCompatibility::Different(SettingsDifference::Strict);
+    assert_eq!(peers.compatibility(&OTHER, &own, now), different);
+}
+
+#[test]
+fn reloadable_settings_may_differ_for_ten_minutes() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    let own = SettingsFingerprint {
+        reloadable: [2; 8],
+        ..SETTINGS
+    };
+    let after = |seconds| now + Duration::from_secs(seconds);
+    let differs_for = |seconds| PeerCompatibility::DiffersFor(Duration::from_secs(seconds));
+    assert_eq!(peers.compatibility(&OTHER, &own, after(0)), differs_for(0));
+    // The same node writes its record again meanwhile.
+    peers.node_announced(record(OTHER), after(300));
+    assert_eq!(
+        peers.compatibility(&OTHER, &own, after(599)),
+        differs_for(599)
+    );
+    let different = PeerCompatibility::Different(SettingsDifference::Reloadable);
+    assert_eq!(peers.compatibility(&OTHER, &own, after(600)), different);
+    assert_eq!(
+        peers.compatibility(&OTHER, &SETTINGS, after(700)),
+        PeerCompatibility::Same
+    );
+    assert_eq!(
+        peers.compatibility(&OTHER, &own, after(701)),
+        differs_for(0)
+    );
+}
+
+#[test]
+fn counts_nodes_by_state_and_forgets_the_dead() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(UNSEEN), now);
+    let later = now + 2 * LEASE;
+    let draining = NodeRecord {
+        state: NodeState::Draining,
+        ..record(OTHER)
+    };
+    peers.node_announced(draining, later);
+    peers.node_announced(record(NodeId::from_bytes([3; 16])), later);
+    let counts = PeerCounts {
+        serving: 1,
+        draining: 1,
+        dead: 1,
+    };
+    assert_eq!(peers.counts(later), counts);
+    assert_eq!(peers.forget_dead(later), [UNSEEN]);
+    assert_eq!(peers.counts(later), PeerCounts { dead: 0, ..counts });
+    assert!(peers.peer(&UNSEEN).is_none() && peers.peer(&OTHER).is_some());
+}

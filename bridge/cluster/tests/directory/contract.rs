@@ -1,0 +1,280 @@
+//! The behaviour that every directory has, seen by two nodes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_cluster::{
+    Directory, DirectoryEvent, DirectoryObserver, NodeId, NotWritten, RealmKey, Revision, Stored,
+};
+use tokio::sync::mpsc;
+
+/// A node that is connected to the directory.
+pub(crate) struct Node {
+    pub(crate) id: NodeId,
+    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) events: Events,
+}
+
+/// Sends the events of a directory to [`Events`].
+#[derive(Clone)]
+pub(crate) struct EventSender(mpsc::UnboundedSender<DirectoryEvent>);
+
+/// The events that a node has received.
+pub(crate) struct Events(mpsc::UnboundedReceiver<DirectoryEvent>);
+
+impl DirectoryObserver for EventSender {
+    fn on_event(&self, event: DirectoryEvent) {
+        // The test may be over.
+        let _ = self.0.send(event);
+    }
+}
+
+/// Limit on the time that an event may take. It is reached only if a test fails.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Events {
+    pub(crate) fn new() -> (EventSender, Self) {
+        let (sender, events) = mpsc::unbounded_channel();
+        (EventSender(sender), Self(events))
+    }
+
+    /// Waits for an event, and drops those before it.
+    pub(crate) async fn wait_for(&mut self, expected: &DirectoryEvent) {
+        self.wait_until(&format!("{expected:?}"), |event| event == expected)
+            .await;
+    }
+
+    /// Waits for an event that fulfils a condition, and drops those before it.
+    pub(crate) async fn wait_until(
+        &mut self,
+        expected: &str,
+        is_expected: impl Fn(&DirectoryEvent) -> bool,
+    ) -> DirectoryEvent {
+        let mut before = Vec::new();
+        let wait = async {
+            loop {
+                let event = self.0.recv().await.expect("the directory sends events");
+                if is_expected(&event) {
+                    return event;
+                }
+                before.push(event);
+            }
+        };
+        let result = tokio::time::timeout(EVENT_TIMEOUT, wait).await;
+        result.unwrap_or_else(|_| panic!("{expected} has not arrived, but {before:?}"))
+    }
+
+    /// Returns the events that have arrived and were not waited for.
+    pub(crate) fn drain(&mut self) -> Vec<DirectoryEvent> {
+        std::iter::from_fn(|| self.0.try_recv().ok()).collect()
+    }
+}
+
+/// Checks the whole contract with two nodes that have just been connected, and have not announced
+/// themselves. `end_lease` waits until the lease of a node that is not renewed has ended.
+pub(crate) async fn check_contract(
+    one: &mut Node,
+    two: &mut Node,
+    end_lease: impl AsyncFnOnce(NodeId),
+) {
+    one.events.wait_for(&DirectoryEvent::Connected).await;
+    two.events.wait_for(&DirectoryEvent::Connected).await;
+    creates_a_record_once(one, two).await;
+    replaces_a_record_only_at_its_revision(one, two).await;
+    removes_a_record_only_at_its_revision(one, two).await;
+    one_of_many_writers_wins(one, two).await;
+    knows_which_nodes_listen(one, two).await;
+    sends_the_records_of_nodes(one, two).await;
+    renews_a_lease_only_at_its_revision(one, two, end_lease).await;
+}
+
+fn realm(number: u8) -> RealmKey {
+    RealmKey::from_bytes([number; 20])
+}
+
+/// Reads a record until it has at least this revision: a read may be older than an acknowledged write.
+pub(crate) async fn find_since(node: &Node, realm: &RealmKey, revision: Revision) -> Stored {
+    let find = async {
+        loop {
+            match node.directory.find(realm).await {
+                Ok(Some(stored)) if stored.revision >= revision => return stored,
+                _ => tokio::task::yield_now().await,
+            }
+        }
+    };
+    tokio::time::timeout(EVENT_TIMEOUT, find)
+        .await
+        .expect("the record is found")
+}
+
+/// Reads a record until it is absent.
+pub(crate) async fn wait_until_absent(node: &Node, realm: &RealmKey) {
+    let find = async {
+        while node.directory.find(realm).await != Ok(None) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(EVENT_TIMEOUT, find)
+        .await
+        .expect("the record is removed");
+}
+
+async fn creates_a_record_once(one: &Node, two: &Node) {
+    let realm = realm(1);
+    assert_eq!(one.directory.find(&realm).await, Ok(None));
+    let revision = one
+        .directory
+        .create(&realm, "one".to_owned())
+        .await
+        .unwrap();
+    let stored = Stored {
+        record: "one".to_owned(),
+        revision,
+    };
+    for node in [one, two] {
+        assert_eq!(find_since(node, &realm, revision).await, stored);
+        let again = node.directory.create(&realm, "two".to_owned()).await;
+        assert_eq!(again, Err(NotWritten));
+    }
+    assert_eq!(find_since(two, &realm, revision).await, stored);
+}
+
+async fn replaces_a_record_only_at_its_revision(one: &Node, two: &Node) {
+    let realm = realm(2);
+    let unknown = two
+        .directory
+        .replace(&realm, "none".to_owned(), Revision(1))
+        .await;
+    assert_eq!(unknown, Err(NotWritten));
+    let first = one
+        .directory
+        .create(&realm, "one".to_owned())
+        .await
+        .unwrap();
+    let second = two
+        .directory
+        .replace(&realm, "two".to_owned(), first)
+        .await
+        .unwrap();
+    assert!(second > first);
+    let stale = one
+        .directory
+        .replace(&realm, "stale".to_owned(), first)
+        .await;
+    assert_eq!(stale, Err(NotWritten));
+    let stored = find_since(one, &realm, second).await;
+    assert_eq!((stored.record.as_str(), stored.revision), ("two", second));
+}
+
+async fn removes_a_record_only_at_its_revision(one: &Node, two: &Node) {
+    let realm = realm(3);
+    let first = one
+        .directory
+        .create(&realm, "one".to_owned())
+        .await
+        .unwrap();
+    let second = one
+        .directory
+        .replace(&realm, "one".to_owned(), first)
+        .await
+        .unwrap();
+    assert_eq!(two.directory.remove(&realm, first).await, Err(NotWritten));
+    assert_eq!(find_since(two, &realm, second).await.revision, second);
+    assert_eq!(two.directory.remove(&realm, second).await, Ok(()));
+    wait_until_absent(one, &realm).await;
+    // The revision of a removed record is as stale as any other.
+    let stale = one
+        .directory
+        .replace(&realm, "stale".to_owned(), second)
+        .await;
+    assert_eq!(stale, Err(NotWritten));
+    assert_eq!(one.directory.remove(&realm, second).await, Err(NotWritten));
+    let third = one
+        .directory
+        .create(&realm, "again".to_owned())
+        .await
+        .unwrap();
+    assert!(third > second);
+    assert_eq!(find_since(two, &realm, third).await.record, "again");
+}
+
+async fn one_of_many_writers_wins(one: &Node, two: &Node) {
+    let realm = realm(4);
+    let write = |number: usize| {
+        let node = if number.is_multiple_of(2) { one } else { two };
+        node.directory.create(&realm, number.to_string())
+    };
+    let created = futures_util::future::join_all((0..16).map(write)).await;
+    let winners: Vec<_> = created
+        .iter()
+        .enumerate()
+        .filter(|(_, created)| created.is_ok())
+        .collect();
+    let [(winner, Ok(revision))] = winners[..] else {
+        panic!("{created:?}");
+    };
+    let stored = find_since(one, &realm, *revision).await;
+    assert_eq!(
+        (stored.record, stored.revision),
+        (winner.to_string(), *revision)
+    );
+}
+
+async fn knows_which_nodes_listen(one: &Node, two: &Node) {
+    assert_eq!(one.directory.listens(&two.id).await, Ok(true));
+    assert_eq!(two.directory.listens(&one.id).await, Ok(true));
+    let unknown = NodeId::from_bytes([255; 16]);
+    assert_eq!(one.directory.listens(&unknown).await, Ok(false));
+}
+
+async fn sends_the_records_of_nodes(one: &mut Node, two: &mut Node) {
+    let announced = |record: &str| DirectoryEvent::NodeAnnounced(one.id, record.to_owned());
+    let first = one
+        .directory
+        .announce(&one.id, "first".to_owned(), None)
+        .await
+        .unwrap();
+    two.events.wait_for(&announced("first")).await;
+    let second = one
+        .directory
+        .announce(&one.id, "second".to_owned(), Some(first))
+        .await;
+    assert!(second.unwrap() > first);
+    two.events.wait_for(&announced("second")).await;
+    // A node receives its own record too, like that of any other.
+    one.events.wait_for(&announced("second")).await;
+    one.directory.withdraw(&one.id).await.unwrap();
+    two.events
+        .wait_for(&DirectoryEvent::NodeWithdrawn(one.id))
+        .await;
+    // A node can announce itself again, for example if it was not stopped after all.
+    one.directory
+        .announce(&one.id, "third".to_owned(), None)
+        .await
+        .unwrap();
+    two.events.wait_for(&announced("third")).await;
+    one.directory.withdraw(&one.id).await.unwrap();
+}
+
+/// A renewal after the end of the lease fails, so that a node notices the lapse.
+async fn renews_a_lease_only_at_its_revision(
+    one: &mut Node,
+    two: &mut Node,
+    end_lease: impl AsyncFnOnce(NodeId),
+) {
+    let announce = |last| one.directory.announce(&one.id, "lease".to_owned(), last);
+    let first = announce(None).await.unwrap();
+    let second = announce(Some(first)).await.unwrap();
+    assert_eq!(announce(Some(first)).await, Err(NotWritten));
+    // As after a write whose answer was lost.
+    let third = announce(None).await.unwrap();
+    assert!(third > second);
+    two.events.drain();
+    end_lease(one.id).await;
+    assert_eq!(announce(Some(third)).await, Err(NotWritten));
+    let fourth = announce(None).await.unwrap();
+    assert!(fourth > third);
+    let again = DirectoryEvent::NodeAnnounced(one.id, "lease".to_owned());
+    two.events.wait_for(&again).await;
+    one.directory.withdraw(&one.id).await.unwrap();
+}

@@ -1,0 +1,125 @@
+//! Rights of users in NATS.
+
+use bridge_cluster::{Away, DirectoryEvent, NatsServer, NatsSettings, NotWritten};
+use bridge_settings::Secret;
+
+use super::{
+    announce, announced, connect, create, realm, refusal, settings_of, start,
+    wait_until_reconnected,
+};
+
+/// An account of the bridge with the least rights, and a tenant of the same account without them.
+const CONFIGURATION: &str = r#"
+accounts {
+  BRIDGE {
+    jetstream: enabled
+    users: [
+      { user: bridge, password: hush, permissions: {
+        publish: [
+          "$JS.API.INFO"
+          "$JS.API.STREAM.CREATE.KV_test-nodes", "$JS.API.STREAM.CREATE.KV_test-realms"
+          "$JS.API.STREAM.UPDATE.KV_test-nodes", "$JS.API.STREAM.UPDATE.KV_test-realms"
+          "$JS.API.STREAM.INFO.KV_test-nodes", "$JS.API.STREAM.INFO.KV_test-realms"
+          "$JS.API.DIRECT.GET.KV_test-nodes.>", "$JS.API.DIRECT.GET.KV_test-realms.>"
+          "$JS.API.CONSUMER.CREATE.KV_test-nodes", "$JS.API.CONSUMER.CREATE.KV_test-nodes.>"
+          "$KV.test-nodes.>", "$KV.test-realms.>", "test.node.>", "_INBOX.test.>"
+        ]
+        subscribe: ["test.node.>", "_INBOX.test.>"]
+      } }
+      { user: tenant, password: hush, permissions: {
+        publish: ["$JS.API.INFO", "$JS.API.STREAM.INFO.>", "orders.>", "_INBOX.>"]
+        subscribe: ["orders.>", "_INBOX.>"]
+      } }
+    ]
+  }
+}
+"#;
+
+fn login(server: &NatsServer, user: &str) -> NatsSettings {
+    NatsSettings {
+        user: Some(user.to_owned()),
+        password: Some(Secret::from_trusted("hush".to_owned())),
+        ..settings_of(server)
+    }
+}
+
+#[tokio::test]
+async fn the_least_rights_suffice() {
+    let mut server = NatsServer::start_with(CONFIGURATION);
+    let mut node = connect(login(&server, "bridge")).await;
+    let mut changed = login(&server, "bridge");
+    changed.lease *= 2;
+    let mut other = connect(changed).await;
+    for _ in 0..2 {
+        let first = create(&node, 1, "first").await.unwrap();
+        let taken = create(&other, 1, "other").await;
+        assert_eq!(taken, Err(NotWritten));
+        let second = other
+            .directory
+            .replace(&realm(1), "second".to_owned(), first)
+            .await
+            .unwrap();
+        assert_eq!(
+            node.directory.remove(&realm(1), first).await,
+            Err(NotWritten)
+        );
+        node.directory.remove(&realm(1), second).await.unwrap();
+        assert_eq!(other.directory.find(&realm(1)).await, Ok(None));
+        let lease = announce(&node, "v1", None).await.unwrap();
+        announce(&node, "v1 again", Some(lease)).await.unwrap();
+        other.events.wait_for(&announced(&node, "v1 again")).await;
+        assert_eq!(other.directory.listens(&node.id).await, Ok(true));
+        node.directory.withdraw(&node.id).await.unwrap();
+        other
+            .events
+            .wait_for(&DirectoryEvent::NodeWithdrawn(node.id))
+            .await;
+        server.kill();
+        server.remove_store();
+        server.restart();
+        wait_until_reconnected(&mut node).await;
+        wait_until_reconnected(&mut other).await;
+    }
+    server.stop();
+    let log = server.log();
+    assert!(!log.contains("Violation"), "{log}");
+}
+
+#[tokio::test]
+async fn a_tenant_without_rights_can_neither_read_nor_write() {
+    let mut server = NatsServer::start_with(CONFIGURATION);
+    let node = connect(login(&server, "bridge")).await;
+    let revision = create(&node, 1, "first").await.unwrap();
+    let options = async_nats::ConnectOptions::new();
+    let options = options.user_and_password("tenant".to_owned(), "hush".to_owned());
+    let client = options.connect(server.url()).await.unwrap();
+    let mut context = async_nats::jetstream::new(client);
+    context.set_timeout(std::time::Duration::from_millis(300));
+    let bucket = context.get_key_value("test-realms").await.unwrap();
+    let key = realm(1).to_string();
+    assert!(bucket.get(key.clone()).await.is_err());
+    assert!(bucket.watch_with_history(">").await.is_err());
+    assert!(bucket.put(key.clone(), "forged".into()).await.is_err());
+    assert!(bucket.delete(key).await.is_err());
+    let found = node.directory.find(&realm(1)).await.unwrap().unwrap();
+    assert_eq!((found.record.as_str(), found.revision), ("first", revision));
+    server.stop();
+    let log = server.log();
+    for right in [
+        "$KV.test-realms.",
+        "$JS.API.DIRECT.GET.KV_test-realms.",
+        "$JS.API.CONSUMER.CREATE.",
+    ] {
+        let is_refused = |line: &str| line.contains("Violation") && line.contains(right);
+        assert!(log.lines().any(is_refused), "{right}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_right_is_reported_with_its_subject() {
+    let server = NatsServer::start_with(CONFIGURATION);
+    let mut node = start(login(&server, "tenant"));
+    let text = refusal(&mut node).await;
+    assert!(text.contains("Subscription to \"test.node.…\""), "{text}");
+    assert_eq!(node.directory.find(&realm(1)).await, Err(Away));
+}
