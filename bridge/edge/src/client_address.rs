@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use http::header::{FORWARDED, HeaderName};
 use http::{HeaderMap, HeaderValue};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -75,6 +75,16 @@ impl fmt::Display for ClientAddress {
 pub struct TrustedProxy(IpNet);
 
 impl TrustedProxy {
+    /// All IPv4 addresses.
+    pub fn any_ipv4() -> Self {
+        Self(Ipv4Net::default().into())
+    }
+
+    /// All IPv6 addresses.
+    pub fn any_ipv6() -> Self {
+        Self(Ipv6Net::default().into())
+    }
+
     /// Whether one of these proxies has this address.
     pub fn includes(proxies: &[TrustedProxy], address: IpAddr) -> bool {
         let address = address.to_canonical();

@@ -31,7 +31,8 @@ use crate::progress_timeout::ProgressLimits;
 use crate::request_body::{BodyTurns, RequestBody};
 use socket::{Socket, Upgraded};
 use traffic::CountedStream;
-use transport::Transport;
+
+pub(crate) use transport::Transport;
 
 pub use crate::connection_slots::ConnectionSlots;
 pub use listener::Listener;

@@ -50,18 +50,17 @@ pub fn build(url: &Url) -> Result<Client, String> {
 ///
 /// The cause, when the root certificates cannot be loaded or TLS cannot be set up.
 pub fn builder(url: &Url) -> Result<ClientBuilder, String> {
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
     let tls = match url.scheme() {
-        "https" => builder
+        "https" => ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
             .with_platform_verifier()
-            .map_err(|error| error.to_string())?,
-        // reqwest requires a configuration even if nothing will be encrypted.
-        _ => builder.with_root_certificates(RootCertStore::empty()),
+            .map_err(|error| error.to_string())?
+            .with_no_client_auth(),
+        _ => no_tls()?,
     };
     let mut client = Client::builder()
-        .tls_backend_preconfigured(tls.with_no_client_auth())
+        .tls_backend_preconfigured(tls)
         .tcp_nodelay(true)
         .pool_max_idle_per_host(MAX_IDLE_CONNECTIONS)
         .redirect(Policy::none());
@@ -72,6 +71,15 @@ pub fn builder(url: &Url) -> Result<ClientBuilder, String> {
         client = client.no_proxy();
     }
     Ok(client)
+}
+
+/// The configuration that reqwest requires even if nothing will be encrypted.
+fn no_tls() -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let builder = builder.with_root_certificates(RootCertStore::empty());
+    Ok(builder.with_no_client_auth())
 }
 
 /// Whether the host of the URL is `localhost` or a loopback address.

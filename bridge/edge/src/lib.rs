@@ -4,7 +4,8 @@
 //!   time, and [`body`] reads it up to a limit. [`host_origin`] decides which `Host` and `Origin`
 //!   headers are accepted, and [`client_address`] finds the address of a client, also behind
 //!   trusted proxies.
-//! - [`http_client`] builds the client for requests that a service makes itself.
+//! - [`http_client`] builds the client for requests that a service makes itself, and [`peer_client`] the
+//!   one for requests that it passes on to another server of the same kind.
 //! - [`PrivateSocket`] is a Unix socket for the operator.
 //! - [`shared_credential`] stores the secret that a bridge and an agent of one user share, and
 //!   [`credential_file`] loads those that an operator has written.
@@ -27,6 +28,7 @@ pub mod credential_file;
 mod file_watch;
 pub mod host_origin;
 pub mod http_client;
+pub mod peer_client;
 mod private_file;
 #[cfg(unix)]
 mod private_socket;

@@ -9,9 +9,10 @@ use std::time::{Duration, SystemTime};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
 use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
+use tokio_rustls::TlsStream;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 use x509_cert::time::Time;
@@ -68,6 +69,9 @@ pub enum TlsError {
          certificate of the server first", .0.key.display(), .0.certificate.display()
     )]
     Mismatch(TlsFiles),
+    /// The file of the authority has no certificate that can be one.
+    #[error("{} has no certificate of an authority in PEM", .0.display())]
+    NoAuthority(PathBuf),
     /// A certificate or the key is of a kind that is not supported.
     #[error("{} cannot be used with {}: {}", .0.certificate.display(), .0.key.display(), .1)]
     Unsupported(TlsFiles, String),
@@ -79,13 +83,18 @@ pub struct TlsAcceptor(Arc<Shared>);
 
 struct Shared {
     files: TlsFiles,
+    /// The authority that must have signed the certificates of clients, if they need one.
+    authority: Option<PathBuf>,
     current: RwLock<Loaded>,
 }
 
 /// The configuration that was loaded from the files.
 struct Loaded {
     config: Arc<ServerConfig>,
+    /// The configuration as a client of servers with certificates of the same authority.
+    client: Option<Arc<ClientConfig>>,
     certificates: Vec<CertificateDer<'static>>,
+    authorities: Vec<CertificateDer<'static>>,
     /// When the certificate of the server expires.
     expires: Time,
 }
@@ -118,10 +127,32 @@ impl TlsAcceptor {
     ///
     /// [`TlsError`] when they cannot be read, or do not belong together.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
-        let loaded = Loaded::load(&files)?;
+        Self::load_with_authority(files, None)
+    }
+
+    /// Loads a certificate and its key for servers that are clients of one another: each needs a
+    /// certificate of this authority, whose file is in PEM.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError`] when a file cannot be read, or when they do not belong together.
+    pub fn load_mutual(files: TlsFiles, authority: PathBuf) -> Result<Self, TlsError> {
+        Self::load_with_authority(files, Some(authority))
+    }
+
+    fn load_with_authority(files: TlsFiles, authority: Option<PathBuf>) -> Result<Self, TlsError> {
+        let loaded = Loaded::load(&files, authority.as_deref())?;
         loaded.log_expiry(&files);
-        let current = RwLock::new(loaded);
-        Ok(Self(Arc::new(Shared { files, current })))
+        Ok(Self(Arc::new(Shared {
+            files,
+            authority,
+            current: RwLock::new(loaded),
+        })))
+    }
+
+    /// The configuration of this server as a client of another one, if both need a certificate.
+    pub(crate) fn client_config(&self) -> Option<Arc<ClientConfig>> {
+        self.with_current(|current| current.client.clone())
     }
 
     /// Loads the certificate and the key again, for the connections that begin from now on. Both are
@@ -132,10 +163,11 @@ impl TlsAcceptor {
     /// [`TlsError`] when the files cannot be used, for example because only one of them is new. The
     /// former certificate and key stay in use.
     pub fn reload(&self) -> Result<bool, TlsError> {
-        let loaded = Loaded::load(&self.0.files)?;
+        let loaded = Loaded::load(&self.0.files, self.0.authority.as_deref())?;
         let current = self.0.current.write();
         let mut current = current.unwrap_or_else(PoisonError::into_inner);
-        if current.certificates == loaded.certificates {
+        if current.certificates == loaded.certificates && current.authorities == loaded.authorities
+        {
             return Ok(false);
         }
         loaded.log_expiry(&self.0.files);
@@ -176,7 +208,10 @@ impl TlsAcceptor {
         let acceptor = tokio_rustls::TlsAcceptor::from(config);
         let limit =
             |session: &mut ServerConnection| session.set_buffer_limit(Some(MAX_UNSENT_BYTES));
-        acceptor.accept_with(stream, limit).await
+        acceptor
+            .accept_with(stream, limit)
+            .await
+            .map(TlsStream::Server)
     }
 }
 
@@ -193,26 +228,40 @@ fn refuse_plain_http(stream: &TcpStream) {
 }
 
 impl Loaded {
-    fn load(files: &TlsFiles) -> Result<Self, TlsError> {
-        let read = |path: &PathBuf| {
-            std::fs::read(path).map_err(|error| TlsError::Unreadable(path.clone(), error))
-        };
-        let (certificates, key) = (read(&files.certificate)?, read(&files.key)?);
+    fn load(files: &TlsFiles, authority: Option<&Path>) -> Result<Self, TlsError> {
         let no_certificate = || TlsError::NoCertificate(files.certificate.clone());
-        let certificates = CertificateDer::pem_slice_iter(&certificates);
-        let certificates: Result<Vec<_>, _> = certificates.collect();
-        let certificates = certificates.map_err(|_| no_certificate())?;
+        // Both are read before either is judged: a file that is missing is the first to mend.
+        let (certificates, key) = (load_certificates(&files.certificate)?, read(&files.key)?);
+        let certificates = certificates.ok_or_else(no_certificate)?;
         let first = certificates.first().ok_or_else(no_certificate)?;
         let expires = expiry(files, first)?;
         let key = PrivateKeyDer::from_pem_slice(&key);
         let key = key.map_err(|_| TlsError::NoKey(files.key.clone()))?;
-        let config = server_config(certificates.clone(), key).map_err(|error| match error {
+        let authorities = match authority {
+            None => Vec::new(),
+            Some(path) => load_certificates(path)?
+                .filter(|authorities| !authorities.is_empty())
+                .ok_or_else(|| TlsError::NoAuthority(path.to_owned()))?,
+        };
+        let configs = if let Some(path) = authority {
+            let mut roots = RootCertStore::empty();
+            if roots.add_parsable_certificates(authorities.clone()).0 == 0 {
+                return Err(TlsError::NoAuthority(path.to_owned()));
+            }
+            mutual_configs(&certificates, key, Arc::new(roots))
+                .map(|(server, client)| (server, Some(Arc::new(client))))
+        } else {
+            server_config(certificates.clone(), key).map(|server| (server, None))
+        };
+        let (server, client) = configs.map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => TlsError::Mismatch(files.clone()),
             error => TlsError::Unsupported(files.clone(), error.to_string()),
         })?;
         Ok(Self {
-            config: Arc::new(config),
+            config: Arc::new(server),
+            client,
             certificates,
+            authorities,
             expires,
         })
     }
@@ -245,6 +294,43 @@ fn server_config(
     // Clients that return continue their sessions, which costs a signature less and stores nothing.
     config.ticketer = ring::Ticketer::new()?;
     Ok(config)
+}
+
+/// Returns the configurations of servers that are clients of one another, and trust one authority alone.
+fn mutual_configs(
+    certificates: &[CertificateDer<'static>],
+    key: PrivateKeyDer<'static>,
+    roots: Arc<RootCertStore>,
+) -> Result<(ServerConfig, ClientConfig), rustls::Error> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
+            .build()
+            .map_err(|error| rustls::Error::General(error.to_string()))?;
+    let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(certificates.to_vec(), key.clone_key())?;
+    server.alpn_protocols = vec![ALPN_PROTOCOL.to_vec()];
+    // A session that is continued would skip the check of a certificate that was replaced.
+    server.session_storage = Arc::new(NoServerSessionStorage {});
+    server.send_tls13_tickets = 0;
+    let client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(certificates.to_vec(), key)?;
+    Ok((server, client))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|error| TlsError::Unreadable(path.to_owned(), error))
+}
+
+/// Loads the certificates of a file. Returns `None` if it is not PEM.
+fn load_certificates(path: &Path) -> Result<Option<Vec<CertificateDer<'static>>>, TlsError> {
+    let pem = read(path)?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    Ok(certificates.ok())
 }
 
 /// Returns when a certificate expires.

@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
+use tokio_rustls::TlsStream;
 
 /// The stream of a connection, with TLS or without.
-pub(super) enum Transport {
+pub(crate) enum Transport {
     Plain(TcpStream),
     /// Boxed, because most bridges have a proxy that encrypts, and this one is large.
     Encrypted(Box<TlsStream<TcpStream>>),
