@@ -19,6 +19,7 @@
 //! |---|---|---|---|
 //! | [connections](bridge_edge::connections::ConnectionSlots) | address | when one is accepted | `max_connections` |
 //! | refused tokens in a minute | address | with each refused token | `max_refused_tokens` |
+//! | tokens in a minute that no bridge of a cluster serves | address | with each that was looked up | `max_cluster_lookups` |
 //! | sockets before they have authenticated | page | when a page connects | `max_pending_pages` |
 //! | tokens with pages, or with waiting clients | page | with the first page or client | `max_realms` |
 //! | tokens whose apps are closed | page | with the end of the last page | `max_catalogues` |
@@ -54,6 +55,7 @@ mod conversation_permits;
 mod cpu_pool;
 mod fair_queue;
 mod holdings;
+mod minute_counts;
 mod party;
 mod pending_pages;
 mod pool;
@@ -71,6 +73,7 @@ use crate::config::{Config, HostResources, SharedLimits};
 use auth_failures::AuthFailures;
 use conversation_permits::ConversationPermits;
 use cpu_pool::{CpuPool, MAX_WAITING_BYTES_OF_ALL};
+use minute_counts::MinuteCounts;
 use pending_pages::PendingPages;
 use realm_slots::RealmSlots;
 
@@ -97,6 +100,8 @@ pub(crate) struct Budgets {
     pub(crate) limits: SharedLimits,
     /// Counts the refused tokens of each address.
     pub(crate) auth_failures: AuthFailures,
+    /// Counts the tokens of each address that were looked up, and that no bridge of the cluster serves.
+    pub(crate) lookups: MinuteCounts,
     /// Limits the sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: PendingPages,
     pub(crate) realms: RealmSlots,
@@ -124,6 +129,7 @@ impl Budgets {
         Self {
             limits,
             auth_failures: AuthFailures::new(config.identity.max_refused_tokens),
+            lookups: MinuteCounts::new(config.cluster.max_cluster_lookups),
             pending_pages: PendingPages::new(limits.pending_pages),
             realms: RealmSlots::new(&limits),
             catalogues: ByteBudget::new(config.page_limits.max_catalogue_bytes),

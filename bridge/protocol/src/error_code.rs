@@ -189,6 +189,10 @@ error_codes! {
     UnknownMethod,
     /// The bridge is shutting down.
     BridgeStopping,
+    /// The bridge that serves the token cannot be found or reached, and the request has not run: retry.
+    ClusterUnavailable,
+    /// The connection to the bridge that serves the token was lost, and the request may have run.
+    NodeLost,
     /// An internal error of the bridge.
     InternalError,
 }

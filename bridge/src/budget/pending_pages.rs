@@ -1,7 +1,7 @@
 //! The sockets of pages that have not authenticated yet.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ struct PendingPage {
 #[derive(Debug)]
 pub(crate) struct PendingPagePermit {
     page: PendingPage,
-    _permit: PoolPermit<PageOrigin, PendingPage>,
+    permit: Mutex<Option<PoolPermit<PageOrigin, PendingPage>>>,
 }
 
 impl PendingPages {
@@ -53,7 +53,7 @@ impl PendingPages {
             if let Some(permit) = self.0.try_acquire(party, page.clone()) {
                 return Ok(PendingPagePermit {
                     page,
-                    _permit: permit,
+                    permit: Mutex::new(Some(permit)),
                 });
             }
             match self.0.evict(party, silent_since) {
@@ -73,6 +73,11 @@ impl PendingPagePermit {
     /// Records that the page has sent its token.
     pub(crate) fn set_authenticating(&self) {
         self.page.is_authenticating.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives the place to another page: this one has authenticated, and waits for something else.
+    pub(crate) fn release(&self) {
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Waits until another page needs the place of this one. A page that has sent its token keeps it.

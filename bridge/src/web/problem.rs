@@ -14,6 +14,7 @@ use bridge_realm::realm::CallFailure;
 
 use super::current_request_id;
 use crate::budget::{RefusalKind, RefusalRecord};
+use crate::cluster::{NotForwarded, OwnerAway};
 
 /// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
@@ -59,6 +60,21 @@ impl Problem {
             retry_after: Some(retry_after),
             refusal: Some(RefusalKind::MaxRefusedTokens),
             ..Self::new(ErrorCode::InvalidAuthentication, message)
+        }
+    }
+
+    /// Refuses to look up a token, because too many of the client's address were found nowhere.
+    pub(crate) fn too_many_lookups(retry_after: Duration) -> Self {
+        let seconds = whole_seconds(retry_after);
+        let message = format!(
+            "too many requests from this address had tokens that no bridge serves: retry in {seconds} s, \
+             or raise `max_cluster_lookups`"
+        );
+        Self {
+            status: StatusCode::TOO_MANY_REQUESTS,
+            retry_after: Some(retry_after),
+            refusal: Some(RefusalKind::MaxClusterLookups),
+            ..Self::new(ErrorCode::ClusterUnavailable, message)
         }
     }
 
@@ -145,11 +161,13 @@ fn status_for(code: ErrorCode) -> StatusCode {
         ErrorCode::QueryLimitExceeded | ErrorCode::CallLimitExceeded => {
             StatusCode::TOO_MANY_REQUESTS
         }
-        ErrorCode::BridgeStopping | ErrorCode::AuthenticationUnavailable => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        ErrorCode::BridgeStopping
+        | ErrorCode::AuthenticationUnavailable
+        | ErrorCode::ClusterUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::AgentNotConfigured => StatusCode::NOT_IMPLEMENTED,
-        ErrorCode::AgentUnavailable | ErrorCode::AgentFailed => StatusCode::BAD_GATEWAY,
+        ErrorCode::AgentUnavailable | ErrorCode::AgentFailed | ErrorCode::NodeLost => {
+            StatusCode::BAD_GATEWAY
+        }
         ErrorCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
@@ -166,6 +184,22 @@ impl From<AuthError> for Problem {
             retry_after: refusal.retry_after(),
             ..Self::new(refusal.code, refusal.message)
         }
+    }
+}
+
+impl From<OwnerAway> for Problem {
+    fn from(_: OwnerAway) -> Self {
+        Self::new(ErrorCode::ClusterUnavailable, OwnerAway::MESSAGE)
+    }
+}
+
+impl From<NotForwarded> for Problem {
+    fn from(error: NotForwarded) -> Self {
+        let code = match error {
+            NotForwarded::NotRun => ErrorCode::ClusterUnavailable,
+            NotForwarded::MayHaveRun => ErrorCode::NodeLost,
+        };
+        Self::new(code, error.message())
     }
 }
 

@@ -61,6 +61,12 @@ pub(crate) enum RefusalKind {
     MaxQueries,
     /// An entry of a list that is larger than a message to its client.
     MaxStdioMessageBytes,
+    /// A request or page whose bridge, one of several, cannot be found or reached.
+    ClusterAway,
+    /// A request to the listener for other bridges that does not prove that it comes from one.
+    ClusterPeer,
+    /// A request with a token that no bridge of the cluster serves, of an address that has sent too many.
+    MaxClusterLookups,
 }
 
 /// Whether the same attempt may succeed later.
@@ -80,7 +86,7 @@ impl RetryRule {
 
 impl RefusalKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 27] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::ForeignHost,
         Self::ForeignOrigin,
         Self::MissingToken,
@@ -108,6 +114,9 @@ impl RefusalKind {
         Self::MaxMemoryBytes,
         Self::MaxQueries,
         Self::MaxStdioMessageBytes,
+        Self::ClusterAway,
+        Self::ClusterPeer,
+        Self::MaxClusterLookups,
     ];
 
     /// The name of the kind in logs and metrics. A limit has the name of its setting, or of the
@@ -141,6 +150,9 @@ impl RefusalKind {
             Self::MaxMemoryBytes => "max_memory_bytes",
             Self::MaxQueries => "max_queries",
             Self::MaxStdioMessageBytes => "max_stdio_message_bytes",
+            Self::ClusterAway => "cluster_away",
+            Self::ClusterPeer => "cluster_peer",
+            Self::MaxClusterLookups => "max_cluster_lookups",
         }
     }
 
@@ -168,7 +180,9 @@ impl RefusalKind {
             Self::MaxDefinitions => Final("the page must register fewer or smaller definitions"),
             Self::MaxUnreadBytes => Final("the call has run, and must not run again"),
             Self::MaxStdioMessageBytes => Final("the entry of the list must be smaller"),
-            Self::MaxRefusedTokens => RetryRule::after_seconds(60),
+            Self::ClusterPeer => Final("the peer must have the secret of the cluster"),
+            Self::ClusterAway => RetryRule::after_seconds(2),
+            Self::MaxRefusedTokens | Self::MaxClusterLookups => RetryRule::after_seconds(60),
             Self::MaxPendingPages | Self::MaxCalls => RetryRule::after_seconds(1),
             Self::KeysUnavailable
             | Self::MaxConnections
@@ -216,6 +230,7 @@ impl RefusalKind {
             ErrorCode::DefinitionLimitExceeded => Self::MaxDefinitions,
             ErrorCode::CallLimitExceeded => Self::MaxCalls,
             ErrorCode::QueryLimitExceeded => Self::MaxQueries,
+            ErrorCode::ClusterUnavailable => Self::ClusterAway,
             _ => return None,
         })
     }
@@ -255,6 +270,8 @@ mod tests {
                 "max_queries",
                 "max_memory_bytes",
                 "max_refused_tokens",
+                "cluster_away",
+                "max_cluster_lookups",
             ]
             .contains(&kind.as_str());
             assert_eq!(kind.retry_after().is_some(), becomes_free, "{kind:?}");
