@@ -10,6 +10,7 @@ mod cgroup;
 mod client_name;
 mod client_profiles;
 mod client_tables;
+mod cluster;
 mod compat;
 mod file_tables;
 mod host;
@@ -43,6 +44,7 @@ pub use calls::CallSettings;
 #[cfg(test)]
 pub(crate) use cgroup::CgroupLimit;
 pub use client_profiles::{ClientProfile, Profile, Profiles};
+pub use cluster::Cluster;
 pub use compat::{Compat, Compatibility};
 pub(crate) use file_tables::{BridgeFileTables, to_toml};
 pub(crate) use host::HostResources;
@@ -139,6 +141,10 @@ pub struct Config {
     #[command(flatten)]
     pub traces: BridgeTraces,
 
+    /// Several bridges that serve as one.
+    #[command(flatten)]
+    pub cluster: Cluster,
+
     /// Administration of the running bridge.
     #[command(flatten)]
     pub admin: AdminSettings,
@@ -185,7 +191,11 @@ impl Config {
             catalogues: self.page_limits.max_catalogues,
             mcp_sessions: self.mcp_sessions.max_mcp_sessions,
         };
-        SharedLimits::new(configured, self.memory.max_bytes(host), host)
+        let max_memory_bytes = self.memory.max_bytes(host);
+        if self.cluster.is_enabled() {
+            return SharedLimits::new(configured, max_memory_bytes, &host.shared_with_peers());
+        }
+        SharedLimits::new(configured, max_memory_bytes, host)
     }
 
     /// Lowers the limits of what is stored to their parts of the memory, and returns what is left for

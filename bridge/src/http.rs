@@ -1,11 +1,13 @@
 //! The routes of the bridge, and the checks that every request passes.
 
+mod cluster_routes;
 mod compat;
 mod conversations;
 mod health;
 mod hot_routes;
 mod metrics;
 mod page_socket;
+mod peer_body;
 mod queries;
 mod rest;
 mod route_name;

@@ -75,6 +75,7 @@ pub(crate) struct Hub {
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
     traces: OnceLock<Traces>,
+    ownership: OnceLock<Weak<dyn RealmOwnership>>,
     agent: Arc<dyn AgentPort>,
     bridge_id: BridgeId,
     started_at: Instant,
@@ -92,10 +93,28 @@ pub(crate) trait AgentPort: Debug + Send + Sync {
     fn perform(&self, realm: RealmId, effect: AgentEffect);
 }
 
+/// Knows which realms are served here, if there are several bridges.
+pub(crate) trait RealmOwnership: Send + Sync {
+    /// Checks that a realm is served here. The caller holds its lock, so an implementation must neither
+    /// block nor call the hub.
+    fn check(&self, realm: RealmId) -> Result<(), Refusal>;
+
+    /// The name of this bridge among the others.
+    fn node(&self) -> String;
+
+    /// The bridge itself did not run for a while.
+    fn on_stall(&self);
+}
+
 /// The sessions of clients, which are above the hub and end with their realm.
 pub(crate) trait ClientSessions: Send + Sync {
     /// The realms with sessions.
     fn realms(&self) -> Vec<RealmId>;
+
+    /// Whether a realm has sessions.
+    fn has_realm(&self, realm: RealmId) -> bool {
+        self.realms().contains(&realm)
+    }
 
     /// Ends all sessions of a realm.
     fn end_of_realm(&self, realm: RealmId);
@@ -145,6 +164,7 @@ impl Hub {
             realm_limits: Arc::new(limits::realm_limits(&config)),
             timer: Timer::default(),
             traces: OnceLock::new(),
+            ownership: OnceLock::new(),
             agent,
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             started_at: tokio::time::Instant::now().into_std(),
@@ -161,6 +181,17 @@ impl Hub {
     /// Records traces from now on. Without them, they are off.
     pub(crate) fn set_traces(&self, traces: Traces) {
         let _ = self.traces.set(traces);
+    }
+
+    /// Serves only the realms that belong here from now on. Without this, all are served.
+    pub(crate) fn set_ownership(&self, ownership: Weak<dyn RealmOwnership>) {
+        let _ = self.ownership.set(ownership);
+    }
+
+    /// The name of this bridge, if there are several.
+    pub(crate) fn node(&self) -> Option<String> {
+        let ownership = self.ownership.get().and_then(Weak::upgrade);
+        ownership.map(|ownership| ownership.node())
     }
 
     /// Returns the traces of the bridge.
@@ -197,7 +228,7 @@ impl Hub {
             });
         }
         self.apply_or_create(realm, RealmClass::Pages, party, |entry, now| {
-            self.check_not_denied(realm)?;
+            self.check_admission(realm)?;
             let (accepted, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping(now));
@@ -219,11 +250,15 @@ impl Hub {
         Ok((connection, outbox))
     }
 
-    /// Checks, with the lock of its realm, that a principal was not denied since its token was checked:
-    /// a denial closes the realm only once.
-    fn check_not_denied(&self, realm: RealmId) -> Result<(), Refusal> {
+    /// Checks, with the lock of its realm, that since its token was checked the principal was not denied,
+    /// and that the realm was not given to another bridge: either closes the realm only once.
+    fn check_admission(&self, realm: RealmId) -> Result<(), Refusal> {
         let checked = self.denied.check(realm);
-        checked.map_err(|AuthError { code, message }| Refusal { code, message })
+        checked.map_err(|AuthError { code, message }| Refusal { code, message })?;
+        match self.ownership.get().and_then(Weak::upgrade) {
+            Some(ownership) => ownership.check(realm),
+            None => Ok(()),
+        }
     }
 
     /// Removes the connection of a page whose socket has closed.
@@ -413,6 +448,9 @@ impl TimerHandler for Hub {
             stall_ms = stall.as_millis(),
             "the bridge did not run: the timeouts of running calls are extended"
         );
+        if let Some(ownership) = self.ownership.get().and_then(Weak::upgrade) {
+            ownership.on_stall();
+        }
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for id in realms {
             self.apply(id, |realm, _| {

@@ -16,6 +16,7 @@ mod admin;
 mod agent_queries;
 mod budget;
 mod calls;
+mod cluster;
 mod compat;
 mod config;
 mod counters;
@@ -43,9 +44,9 @@ pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolic
 pub use bridge_settings::Secret;
 pub use config::{
     AdminSettings, Agent, AgentUrl, Audit, BridgeInfo, BridgeTraces, CallSettings, ClientProfile,
-    Compat, Compatibility, Config, HttpTimeouts, Identity, McpSessionLimits, Memory, Monitoring,
-    Network, PageLimits, PageTimings, Profile, Profiles, Results, StateSettings, Tabs, TlsSettings,
-    Tokens,
+    Cluster, Compat, Compatibility, Config, HttpTimeouts, Identity, McpSessionLimits, Memory,
+    Monitoring, Network, PageLimits, PageTimings, Profile, Profiles, Results, StateSettings, Tabs,
+    TlsSettings, Tokens,
 };
 pub use http::MountedApp;
 pub use program::{ProgramSettings, administer, parse_arguments, run};

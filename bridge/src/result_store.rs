@@ -202,6 +202,11 @@ impl ResultStore {
         self.update(|retention, now| retention.find(realm, handle, now).cloned())
     }
 
+    /// Whether results of a realm are stored, or its calls run in the background.
+    pub(crate) fn has_realm(&self, realm: RealmId) -> bool {
+        self.lock().has_owner(&realm)
+    }
+
     /// Removes everything that is stored for a realm.
     pub(crate) fn remove_realm(&self, realm: RealmId) {
         self.lock().remove_owner(realm);

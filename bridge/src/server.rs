@@ -1,5 +1,6 @@
 //! Starts and stops a bridge.
 
+mod cluster_node;
 mod config_warnings;
 mod drain;
 mod preflight;
@@ -15,20 +16,23 @@ use bridge_edge::connections::{
     WhenFull,
 };
 use bridge_edge::credential_file::CredentialFileError;
-use bridge_edge::{StateFolder, TokenHash, TrustedProxies};
+use bridge_edge::{StateFolder, TokenHash, TrustedProxies, TrustedProxy};
 use bridge_traces::Traces;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{AdminServer, Administration, StoredDenials};
 use crate::agent_queries::AgentQueries;
+use crate::cluster::ClusterNode;
 use crate::compat::CompatService;
 use crate::config::{Config, HostResources};
 use crate::http::{self, MountedApp};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService, SessionIds};
 use crate::web::AppState;
+
+use cluster_node::PeerListener;
 
 pub(crate) use config_warnings::config_warnings;
 pub(crate) use preflight::CheckedConfig;
@@ -37,6 +41,10 @@ pub(crate) use reload::LiveSettings;
 
 /// How long open connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the head of a request from another bridge may take, at least: longer than its connections
+/// stay open without one.
+const PEER_HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The name of the bridge in traces.
 const SERVICE_NAME: &str = "mcp-web-bridge";
@@ -97,8 +105,10 @@ pub(crate) async fn serve_on(
     };
     let state_folder = config.state.state_dir.as_deref().map(StateFolder::open);
     let state_folder = state_folder.transpose().map_err(StartError::StateFolder)?;
-    let folder_key = state_folder.as_ref().map(StateFolder::key);
-    let state_key = config.state.state_key.as_ref().or(folder_key).cloned();
+    let folder_key = state_folder.as_ref().map(|folder| folder.key().clone());
+    // The key of a folder is that of one bridge alone.
+    let shared_key = cluster_node::shared_state_key(&config.cluster).or(folder_key);
+    let state_key = config.state.state_key.clone().or(shared_key);
     let session_ids = SessionIds::load(state_key.as_ref(), state_folder.as_ref());
     let session_ids = session_ids.map_err(StartError::StateFolder)?;
     let traces = Traces::start(&config.traces.settings(), SERVICE_NAME, SERVICE_VERSION);
@@ -108,6 +118,7 @@ pub(crate) async fn serve_on(
         None => Listener::bind(config.network.bind).map_err(bind_error)?,
     };
     let listener = listener.with_tls(checked.tls.clone());
+    let peer_listener = PeerListener::bind(&config.cluster, checked.cluster_tls)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
     if state_key.is_none() {
@@ -130,8 +141,14 @@ pub(crate) async fn serve_on(
     );
     hub.set_traces(traces);
     agent_queries.set_hub(&hub);
-    let denials = StoredDenials::load(&hub.denied, state_folder.as_ref())?;
     let stopping = CancellationToken::new();
+    // Ends what runs already if the bridge does not start.
+    let stop_on_error = stopping.clone().drop_guard();
+    let cluster = peer_listener
+        .as_ref()
+        .map(|it| it.start(&hub, stopping.clone()))
+        .transpose()?;
+    let denials = StoredDenials::load(&hub.denied, state_folder.as_ref())?;
     let authenticator = checked
         .authenticator
         .with_deny_list(Arc::clone(&hub.denied));
@@ -155,6 +172,7 @@ pub(crate) async fn serve_on(
         page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),
+        cluster: cluster.clone(),
         hub: Arc::clone(&hub),
         agent_queries: Arc::clone(&agent_queries),
     };
@@ -183,13 +201,24 @@ pub(crate) async fn serve_on(
     }
     let handler = http::request_handler(state, mcp, compat, &limits, app);
     let handler = Arc::new(handler);
+    let stop = ServerStop::from(stopping.clone());
+    let peer_server = peer_listener.map(|peers| {
+        let handler = Arc::clone(&handler);
+        let respond = move |request, peer| {
+            let handler = Arc::clone(&handler);
+            async move { handler.handle_from_peer(request, peer).await }
+        };
+        let limits = peer_connection_limits(&limits, &hub);
+        let serving = connections::serve(peers.listener, respond, limits, stop.clone());
+        tokio::spawn(serving)
+    });
     let respond = move |request, peer| {
         let handler = Arc::clone(&handler);
         async move { handler.handle(request, peer).await }
     };
-    let stop = ServerStop::from(stopping.clone());
     let serving = connections::serve(listener, respond, limits, stop.clone());
     let server = tokio::spawn(serving);
+    stop_on_error.disarm();
     Ok(ServerHandle {
         address,
         hub,
@@ -202,7 +231,24 @@ pub(crate) async fn serve_on(
         tls: checked.tls,
         state_folder,
         live_settings,
+        cluster,
+        peer_server,
     })
+}
+
+/// Other bridges have no shares of the connections: their clients have them there.
+fn peer_connection_limits(limits: &ConnectionLimits, hub: &Hub) -> ConnectionLimits {
+    let any_address = [TrustedProxy::any_ipv4(), TrustedProxy::any_ipv6()];
+    let any_address = TrustedProxies::new(any_address.to_vec());
+    ConnectionLimits {
+        slots: ConnectionSlots::new(hub.budgets.limits.connections, any_address),
+        timeouts: ConnectionTimeouts {
+            // Between requests, the other bridge closes a connection first.
+            head: limits.timeouts.head.max(PEER_HEAD_TIMEOUT),
+            ..limits.timeouts
+        },
+        ..limits.clone()
+    }
 }
 
 fn connection_limits(hub: &Hub, trusted_proxies: TrustedProxies) -> ConnectionLimits {
@@ -240,6 +286,9 @@ pub struct ServerHandle {
     tls: Option<TlsAcceptor>,
     state_folder: Option<StateFolder>,
     live_settings: LiveSettings,
+    cluster: Option<Arc<ClusterNode>>,
+    /// The server for the other bridges.
+    peer_server: Option<JoinHandle<()>>,
 }
 
 impl ServerHandle {
@@ -280,19 +329,27 @@ impl ServerHandle {
         self.hub.stop();
         self.stopping.cancel();
         self.sockets.close();
-        let abort = self.server.abort_handle();
+        let mut servers = vec![self.server];
+        servers.extend(self.peer_server);
+        let aborts: Vec<_> = servers.iter().map(JoinHandle::abort_handle).collect();
         let ended = async {
+            // First, so that pages which connect to other bridges are served by them.
+            if let Some(cluster) = &self.cluster {
+                cluster.leave().await;
+            }
             self.hub.result_store.stop().await;
             self.agent_queries.stop().await;
             self.sockets.wait().await;
             if let Some(admin) = self.admin {
                 admin.stopped().await;
             }
-            let _ = self.server.await;
+            for server in servers {
+                let _ = server.await;
+            }
             self.hub.traces().stop().await;
         };
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
-            abort.abort();
+            aborts.iter().for_each(AbortHandle::abort);
         }
         self.hub.log_suppressed();
         if let Some(folder) = &self.state_folder {

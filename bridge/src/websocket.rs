@@ -32,7 +32,7 @@ pub(crate) use handshake::{UpgradedIo, WebSocketUpgrade};
 
 /// The size of a thread's read buffer. The sockets of the thread share it, so that ten thousand
 /// idle sockets need no such buffers.
-const READ_BUFFER_BYTES: usize = 128 * 1024;
+pub(crate) const READ_BUFFER_BYTES: usize = 128 * 1024;
 
 /// The size of tungstenite's own read buffer, which is also how much it reads at once.
 const PROTOCOL_BUFFER_BYTES: usize = 256;
@@ -91,6 +91,10 @@ pub(crate) struct SocketLimits {
     pub(crate) frames_per_second: u32,
 }
 
+/// The bytes of a recording. Boxed, because few sockets have one.
+#[derive(Debug, Default)]
+struct Recording(Vec<u8>);
+
 /// The server's end of a WebSocket.
 pub(crate) struct WebSocket<S> {
     io: S,
@@ -106,6 +110,8 @@ pub(crate) struct WebSocket<S> {
     unreturned_bytes: usize,
     /// Whether the connection may hold bytes that it has taken and not sent, as one with TLS does.
     needs_flush: bool,
+    /// All bytes that were received, while they are recorded.
+    recorded: Option<Box<Recording>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
@@ -121,7 +127,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             received_bytes: 0,
             unreturned_bytes: 0,
             needs_flush: false,
+            recorded: None,
         }
+    }
+
+    /// Records what is received, so that another bridge can get it again.
+    pub(crate) fn start_recording(&mut self) {
+        self.recorded = Some(Box::default());
+    }
+
+    /// Ends the recording.
+    pub(crate) fn stop_recording(&mut self) {
+        self.recorded = None;
+    }
+
+    /// Returns the connection, with what was recorded.
+    pub(crate) fn into_recorded(self) -> (S, Vec<u8>) {
+        (
+            self.io,
+            self.recorded.map_or_else(Vec::new, |recorded| recorded.0),
+        )
     }
 
     /// Changes what the peer may send from the next message on.
@@ -219,8 +244,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SocketError>> {
         let max_bytes = READ_BUFFER_BYTES.min(self.max_message_bytes);
         let inbound = &mut self.buffer.inbound;
+        let recorded = &mut self.recorded;
         let read = poll_scratch(&mut self.io, cx, max_bytes, |read| {
             inbound.extend_from_slice(read);
+            if let Some(recorded) = recorded {
+                recorded.0.extend_from_slice(read);
+            }
         });
         match read {
             Poll::Pending => self.turns.record_waiting(),
@@ -359,7 +388,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 
 /// Reads at most `max_bytes` into the thread's buffer, and passes them to `consume`. Returns their
 /// number, which is at least 1.
-fn poll_scratch(
+pub(crate) fn poll_scratch(
     io: &mut (impl AsyncRead + Unpin),
     cx: &mut Context<'_>,
     max_bytes: usize,

@@ -103,11 +103,15 @@ pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
         1 => "1 page is connected.".to_owned(),
         _ => format!("{pages} pages are connected."),
     };
-    json!({
+    let mut status = json!({
         "connected": pages > 0,
         "pages": pages,
         "message": message,
-    })
+    });
+    if let Some(node) = hub.node() {
+        status["node"] = node.into();
+    }
+    status
 }
 
 async fn list_session_tools(

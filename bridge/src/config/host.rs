@@ -17,7 +17,19 @@ pub(crate) struct HostResources {
     pub(crate) open_files: Option<u64>,
 }
 
+/// How many files a connection needs at one of several bridges: it may be passed on, and as many
+/// connections may come from other bridges.
+const FILES_IN_CLUSTER: u64 = 3;
+
 impl HostResources {
+    /// The resources that are left for the clients of one of several bridges.
+    pub(super) fn shared_with_peers(&self) -> Self {
+        Self {
+            open_files: self.open_files.map(|files| files / FILES_IN_CLUSTER),
+            ..self.clone()
+        }
+    }
+
     /// Asks the system.
     pub(crate) fn detect() -> Self {
         let memory = MemoryRefreshKind::nothing().with_ram();

@@ -61,7 +61,7 @@ pub(super) async fn endpoint(
     service: Arc<CompatService>,
     request: Request,
 ) -> Response {
-    if guard::is_upgrade_request(&request) {
+    if guard::is_upgrade(request.method(), request.headers()) {
         return page_socket::upgrade.call(request, state).await;
     }
     let (parts, body) = request.into_parts();

@@ -24,6 +24,16 @@ pub(super) async fn readiness(State(state): State<AppState>) -> Result<&'static 
                        another bridge";
         return Err(Problem::new(ErrorCode::BridgeStopping, message));
     }
+    if state
+        .cluster
+        .as_ref()
+        .is_some_and(|cluster| !cluster.has_lease())
+    {
+        let message =
+            "the bridge is not known to the others yet: its log says why, check `cluster`";
+        let problem = Problem::new(ErrorCode::ClusterUnavailable, message);
+        return Err(problem.uncounted());
+    }
     if state.authenticator.lacks_keys() {
         let message = "the keys of signed tokens have not been fetched yet, and no other tokens \
                        are valid: the log says why, check `jwks_url`";

@@ -29,7 +29,7 @@ use crate::web::{AppState, HttpRequestIds, REQUEST_ID, guard};
 
 /// Serves all requests: those on a hot route directly, the others with the router.
 pub(crate) struct RequestHandler {
-    state: AppState,
+    pub(super) state: AppState,
     mcp: McpService,
     compat: Option<Arc<CompatService>>,
     router: Router,
@@ -67,14 +67,27 @@ impl RequestHandler {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let trusted = &self.state.trusted_proxies;
-        let id = self
-            .request_ids
-            .of_request(peer, request.headers(), &trusted.load());
+        let (id, address) = {
+            let trusted = self.state.trusted_proxies.load();
+            let headers = request.headers();
+            let forwarded = self.state.hub.config.network.forwarded_header;
+            (
+                self.request_ids.of_request(peer, headers, &trusted),
+                ClientAddress::from_request(peer, headers, &trusted, forwarded),
+            )
+        };
         let header = id.to_header();
-        // Pinned here: a function to which this future was passed would move all of it.
-        let responding = pin!(self.respond(request, peer));
-        let mut response = id.scope(responding).await;
+        let mut response = match &self.state.cluster {
+            None => {
+                // Pinned here: a function to which this future was passed would move all of it.
+                let responding = pin!(self.respond(request, address));
+                id.scope(responding).await
+            }
+            Some(cluster) => {
+                let routed = self.respond_in_cluster(cluster, request, address, &header);
+                id.scope(Box::pin(routed)).await
+            }
+        };
         // The responses of mcp-web 0.1 have no such header.
         if self.compat.is_none() {
             response.headers_mut().insert(REQUEST_ID, header);
@@ -82,7 +95,12 @@ impl RequestHandler {
         response
     }
 
-    async fn respond<B>(&self, mut request: Request<B>, peer: IpAddr) -> Response
+    /// Responds to a request from this address at this node.
+    pub(super) async fn respond<B>(
+        &self,
+        mut request: Request<B>,
+        address: ClientAddress,
+    ) -> Response
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
@@ -97,12 +115,6 @@ impl RequestHandler {
         if request.uri().path() == "/mcp/" {
             *request.uri_mut() = with_path(request.uri(), "/mcp");
         }
-        let address = ClientAddress::from_request(
-            peer,
-            request.headers(),
-            &self.state.trusted_proxies.load(),
-            self.state.hub.config.network.forwarded_header,
-        );
         let route = route_name(request.uri().path());
         let mut response = match self.fast_route(&request) {
             Some(route) => self.handle_fast(route, request, address).await,
@@ -112,12 +124,22 @@ impl RequestHandler {
         if let Some(metadata_url) = metadata_url {
             resource.complete_challenge(&metadata_url, &mut response);
         }
+        self.record_refusal(&mut response, address, route);
+        response
+    }
+
+    /// Logs and counts the refusal that a response reports, if it reports one.
+    pub(super) fn record_refusal(
+        &self,
+        response: &mut Response,
+        address: ClientAddress,
+        route: &'static str,
+    ) {
         if let Some(refusal) = response.extensions_mut().remove::<RefusalRecord>() {
             let RefusalRecord { kind, reason } = refusal;
             let refusals = &self.state.hub.budgets.refusals;
             refusals.record(kind, address, route, &reason);
         }
-        response
     }
 
     async fn handle_with_router(

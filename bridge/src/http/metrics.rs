@@ -1,6 +1,8 @@
 //! The route `/metrics`: what the bridge counts, for a Prometheus server.
 
 mod bridge_metrics;
+mod cluster_metrics;
+mod metric_writer;
 
 use std::sync::Arc;
 

@@ -17,23 +17,30 @@ mod reassembly;
 mod socket;
 mod token_renewal;
 
+use std::pin::Pin;
+
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use bridge_auth::RealmId;
+use bridge_cluster::Peer;
 use bridge_compat::page_codec;
 use bridge_edge::{ClientAddress, OriginCheck};
 use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode, SessionId, limits};
 use bridge_realm::realm::Disconnect;
-use http::Uri;
+use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use crate::budget::{PageParty, RefusalRecord};
+use crate::cluster::{PassedOn, PassedPage, Tunnel, TunnelSide};
 use crate::hub::OutboxReceiver;
-use crate::web::{AppState, Parameters, Problem, in_current_request};
+use crate::web::{AppState, HttpRequestId, Parameters, Problem, in_current_request};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use connection_end::{ConnectionEnd, disconnect_for_close};
 use connection_loop::PageConnection;
-use handshake::{HandshakeContext, HandshakeError, accept, authenticate};
+use handshake::{
+    Arrival, HandshakeContext, HandshakeError, SocketRequest, accept, authenticate, moved,
+};
 use page_protocol::PageProtocol;
 use page_session::PageSession;
 use socket::{
@@ -51,7 +58,8 @@ pub(super) async fn upgrade(
     State(state): State<AppState>,
     Extension(origin): Extension<OriginCheck>,
     Extension(address): Extension<ClientAddress>,
-    uri: Uri,
+    passed_on: Option<Extension<PassedOn>>,
+    (uri, headers): (Uri, HeaderMap),
     Parameters(query): Parameters<SocketQuery>,
     socket: Result<WebSocketUpgrade, &'static str>,
 ) -> Response {
@@ -75,6 +83,17 @@ pub(super) async fn upgrade(
             return Problem::new(ErrorCode::InvalidSession, message).into_response();
         }
     };
+    let arrival = state.cluster.as_ref().map(|_| match passed_on {
+        Some(Extension(passed_on)) => Arrival::PassedOn(passed_on),
+        None => Arrival::Direct(Box::new(SocketRequest {
+            path_and_query: uri
+                .path_and_query()
+                .map_or("/ws", |it| it.as_str())
+                .to_owned(),
+            id: HttpRequestId::current_header(),
+            headers,
+        })),
+    });
     let (response, connection) = socket.accept();
     let sockets = state.page_sockets.clone();
     let party = PageParty::of_page(address, &origin);
@@ -83,6 +102,7 @@ pub(super) async fn upgrade(
         origin,
         session,
         party,
+        arrival,
     });
     let run = in_current_request(run(connection, context));
     tokio::spawn(sockets.track_future(run));
@@ -94,8 +114,19 @@ pub(super) async fn upgrade(
 /// The futures of the handshake and of the end are boxed, so that the tasks of ten thousand idle
 /// pages do not hold them. The connection is one box, for which a task would reserve its size twice.
 async fn run(connection: impl Future<Output = Option<UpgradedIo>>, context: Box<HandshakeContext>) {
-    let Some(mut connection) = Box::pin(open_connection(connection, &context)).await else {
-        return;
+    let mut connection = match Box::pin(open_connection(connection, &context)).await {
+        Some(Opened::Here(connection)) => connection,
+        Some(Opened::Elsewhere(tunnel)) => {
+            drop(context);
+            return tunnel.await;
+        }
+        None => return,
+    };
+    let _passed_on = match (&context.state.cluster, &context.arrival) {
+        (Some(cluster), Some(Arrival::PassedOn(_))) => {
+            Some(cluster.counters.count_tunnel(TunnelSide::Owner))
+        }
+        _ => None,
     };
     // Only pages of mcp-web 0.1 authenticate more than once.
     let context = (connection.page.protocol == PageProtocol::Compat).then_some(context);
@@ -143,7 +174,7 @@ async fn on_connection_end(
             page.on_disconnect(Disconnect::ConnectionLost)
         }
         (ConnectionEnd::Reauthenticate(hello), Some(context)) => {
-            let accepted = authenticate(context, *hello).await;
+            let accepted = authenticate(context, *hello, None).await;
             // By now the session has another connection, or has ended.
             page.on_disconnect(Disconnect::DocumentGone);
             compat::queue_pending(socket, outbox);
@@ -156,13 +187,23 @@ async fn on_connection_end(
     None
 }
 
+/// The socket of a page that has authenticated.
+enum Opened {
+    Here(Box<PageConnection>),
+    /// Another bridge serves the page, and gets what was received of it until the tunnel ends.
+    Elsewhere(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
 /// Authenticates a page. Returns `None` when it was rejected, or is gone.
 async fn open_connection(
     connection: impl Future<Output = Option<UpgradedIo>>,
     context: &HandshakeContext,
-) -> Option<Box<PageConnection>> {
+) -> Option<Opened> {
     let config = &context.state.hub.config;
     let mut socket = WebSocket::new(connection.await?, unauthenticated_limits(config));
+    if let Some(Arrival::Direct(_)) = &context.arrival {
+        socket.start_recording();
+    }
     let accepted = match context
         .state
         .hub
@@ -186,7 +227,26 @@ async fn open_connection(
     match accepted {
         Ok((page, outbox)) => {
             socket.set_limits(authenticated_limits(config));
-            Some(Box::new(PageConnection::new(socket, page, outbox)))
+            socket.stop_recording();
+            let connection = PageConnection::new(socket, page, outbox);
+            Some(Opened::Here(Box::new(connection)))
+        }
+        Err(HandshakeError::Elsewhere(realm, owner, protocol)) => {
+            match tunnel(context, realm, &owner).await {
+                Some(tunnel) => {
+                    let (io, received) = socket.into_recorded();
+                    let stopping = context.state.stopping.clone();
+                    Some(Opened::Elsewhere(Box::pin(async move {
+                        // Then the page connects to another bridge, and its calls continue.
+                        let running = tunnel.run(io, received);
+                        stopping.run_until_cancelled_owned(running).await;
+                    })))
+                }
+                None => {
+                    reject(context, &mut socket, moved(protocol)).await;
+                    None
+                }
+            }
         }
         Err(error) => {
             reject(context, &mut socket, error).await;
@@ -195,10 +255,34 @@ async fn open_connection(
     }
 }
 
+/// Opens the socket of a page at the bridge that serves its realm.
+async fn tunnel(context: &HandshakeContext, realm: RealmId, owner: &Peer) -> Option<Tunnel> {
+    let (Some(cluster), Some(Arrival::Direct(request))) =
+        (&context.state.cluster, &context.arrival)
+    else {
+        return None;
+    };
+    let request = PassedPage {
+        path_and_query: &request.path_and_query,
+        headers: &request.headers,
+        client: context.party.address.ip(),
+        request_id: &request.id,
+    };
+    let opening = cluster.open_tunnel(realm, owner, request);
+    let tunnel = context.state.stopping.run_until_cancelled(opening).await;
+    tunnel.and_then(Result::ok)
+}
+
 /// Sends the reason of a failed handshake to the page, and closes its socket.
 async fn reject(context: &HandshakeContext, socket: &mut PageSocket, error: HandshakeError) {
-    let HandshakeError::Rejected(rejection) = error else {
-        return;
+    let rejection = match error {
+        HandshakeError::Rejected(rejection) => rejection,
+        // A page of mcp-web 0.1 has authenticated again, with a token of another bridge.
+        HandshakeError::Elsewhere(_, _, protocol) => match moved(protocol) {
+            HandshakeError::Rejected(rejection) => rejection,
+            _ => return,
+        },
+        HandshakeError::PeerLeft => return,
     };
     if let Some(refusal) = &rejection.refusal {
         let address = context.party.address;

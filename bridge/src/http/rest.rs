@@ -121,7 +121,7 @@ pub(super) async fn method_not_allowed(method: Method, uri: Uri) -> Response {
 /// Serves `/`: the socket of pages of mcp-web 0.1, the app's home page for browsers, the
 /// description of the bridge for a plain GET, and MCP for everything else.
 pub(super) async fn root(state: AppState, mcp: McpService, request: Request) -> Response {
-    if guard::is_upgrade_request(&request) {
+    if guard::is_upgrade(request.method(), request.headers()) {
         return page_socket::upgrade.call(request, state).await;
     }
     let accept = request

@@ -31,7 +31,7 @@ impl Hub {
         client.id = id.0;
         let party = PageParty::new(address, None);
         self.apply_or_create(realm, RealmClass::Clients, &party, |entry, _| {
-            self.check_not_denied(realm)?;
+            self.check_admission(realm)?;
             let effects = entry.realm.client_connected(id, client)?;
             let queue = Arc::new(NotificationQueue::default());
             entry.notification_queues.insert(id, Arc::clone(&queue));

@@ -62,6 +62,16 @@ impl Hub {
         realms
     }
 
+    /// Whether a realm has pages, clients, sessions of clients, or stored results.
+    pub(crate) fn is_occupied(&self, realm: RealmId) -> bool {
+        if self.realms.contains_key(&realm) || self.result_store.has_realm(realm) {
+            return true;
+        }
+        let all = self.lock_client_sessions().clone();
+        let mut sessions = all.iter().filter_map(Weak::upgrade);
+        sessions.any(|sessions| sessions.has_realm(realm))
+    }
+
     /// The ids of the realms with pages or clients for which the predicate holds.
     pub(crate) fn find_realms(&self, predicate: impl Fn(&RealmId) -> bool) -> Vec<RealmId> {
         let ids = self.realms.iter().map(|entry| *entry.key());

@@ -156,8 +156,8 @@ pub(super) async fn serve(
     run: CallFuture,
 ) -> Option<Response> {
     let stream = CallStream::new(run, Arc::clone(&messages));
-    let stream = match ResponseLimit::of_client(request) {
-        Some(limit) => stream.with_limit(limit),
+    let stream = match request.client.max_message_bytes() {
+        Some(bytes) => stream.with_limit(ResponseLimit::new(bytes, request.id, request.is_modern)),
         None => stream,
     };
     match &request.session {

@@ -5,7 +5,6 @@ use bridge_protocol::ErrorCode;
 use bridge_realm::realm::CallFailure;
 use serde_json::value::RawValue;
 
-use super::checked_request::CheckedRequest;
 use super::json_rpc_response::{EncodedResponse, encode_call_error};
 
 /// The largest response of a call whose client ends at a larger one.
@@ -16,12 +15,13 @@ pub(super) struct ResponseLimit {
 }
 
 impl ResponseLimit {
-    pub(super) fn of_client(request: &CheckedRequest<'_>) -> Option<Self> {
-        Some(Self {
-            max_bytes: request.client.max_message_bytes()?,
-            id: request.id.to_owned(),
-            is_modern: request.is_modern,
-        })
+    /// The limit of a client that ends at larger messages, for the request with this id.
+    pub(super) fn new(max_bytes: usize, id: &RawValue, is_modern: bool) -> Self {
+        Self {
+            max_bytes,
+            id: id.to_owned(),
+            is_modern,
+        }
     }
 
     /// Replaces a response that is larger. Results are truncated before, so this is an error with much

@@ -48,6 +48,10 @@ impl ClientSessions for McpSessions {
         self.pool.realms()
     }
 
+    fn has_realm(&self, realm: RealmId) -> bool {
+        self.pool.has_realm(realm)
+    }
+
     fn end_of_realm(&self, realm: RealmId) {
         self.pool.end_of_realm(realm);
     }

@@ -117,7 +117,7 @@ impl Reloader {
             notify_service_manager(ServiceState::Reloading);
         }
         // None waits for another to be right: a token is revoked also while a certificate is written.
-        let certificate = self.live.reload_certificate();
+        let certificate = self.live.reload_certificates();
         let credential = self.live.reload_agent_credential();
         let settings = self.try_reload().await;
         let has_changed = settings == Ok(ReloadOutcome::Changed) || matches!(certificate, Ok(true));
@@ -225,7 +225,14 @@ fn watched_files(loaded: &LoadedSettings<BridgeFileTables>, config: &Config) -> 
     let issuers = config.identity.jwt_settings();
     let keys = issuers.iter().flat_map(JwtSettings::files);
     let tokens = config.tokens.token_file.clone();
-    let tls = [&config.tls.tls_cert, &config.tls.tls_key];
+    let (tls, cluster) = (&config.tls, &config.cluster);
+    let tls = [
+        &tls.tls_cert,
+        &tls.tls_key,
+        &cluster.cluster_tls_cert,
+        &cluster.cluster_tls_key,
+        &cluster.cluster_tls_ca,
+    ];
     loaded
         .file_path()
         .into_iter()

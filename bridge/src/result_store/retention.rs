@@ -201,6 +201,11 @@ impl<Owner: Copy + Ord + Hash, T> RetentionState<Owner, T> {
         Some(&entry.value)
     }
 
+    /// Whether an owner has entries.
+    pub(super) fn has_owner(&self, owner: &Owner) -> bool {
+        self.owners.contains_key(owner)
+    }
+
     /// Removes all entries of an owner, also of calls that are running.
     pub(super) fn remove_owner(&mut self, owner: Owner) {
         let entries = self.owners.remove(&owner).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
-use bridge_edge::connections::{TlsAcceptor, TlsError};
+use bridge_edge::connections::{TlsAcceptor, TlsError, TlsFiles};
 use bridge_edge::credential_file::CredentialFileError;
 use bridge_edge::{HostOriginPolicy, PrivateSocketError, StateFolder, StateFolderError};
 use bridge_protocol::limits;
@@ -12,7 +12,7 @@ use bridge_settings::Secret;
 
 use crate::admin::{self, DenialsError, StoredDenials};
 use crate::agent_queries::agent_program;
-use crate::config::{Config, HostResources};
+use crate::config::{self, Config, HostResources};
 use crate::mcp::ENDED_IDS_FILE;
 use crate::web::ProtectedResource;
 
@@ -91,6 +91,12 @@ pub enum StartError {
     /// The socket for the operator cannot be used.
     #[error("`admin_socket` cannot be used: {0}")]
     AdminSocket(PrivateSocketError),
+    /// The settings of a cluster do not fit together, or not to others.
+    #[error("{0}")]
+    Cluster(String),
+    /// The certificate for the other bridges cannot be used.
+    #[error("`cluster_tls_cert`, `cluster_tls_key` and `cluster_tls_ca` cannot be used: {0}")]
+    ClusterTls(TlsError),
     /// Traces cannot be sent to their endpoint.
     #[error("{0}")]
     Traces(String),
@@ -134,6 +140,8 @@ pub(crate) struct CheckedConfig {
     pub(crate) protected_resource: ProtectedResource,
     pub(crate) agent_credential: Option<Secret>,
     pub(crate) tls: Option<TlsAcceptor>,
+    /// The certificate for the other bridges of the cluster.
+    pub(crate) cluster_tls: Option<TlsAcceptor>,
 }
 
 impl AccessRules {
@@ -186,6 +194,7 @@ impl CheckedConfig {
             policy,
             authenticator,
         } = AccessRules::load(config)?;
+        check_cluster(config)?;
         if config.agent.run_agent && config.agent.agent_url.is_some() {
             return Err(StartError::TwoAgents);
         }
@@ -202,6 +211,7 @@ impl CheckedConfig {
             admin::check(path).map_err(StartError::AdminSocket)?;
         }
         let tls = load_tls(config)?;
+        let cluster_tls = load_cluster_tls(&config.cluster)?;
         let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
         let resource = resource.with_tls(tls.is_some());
         Ok(Self {
@@ -210,8 +220,44 @@ impl CheckedConfig {
             protected_resource: resource,
             agent_credential,
             tls,
+            cluster_tls,
         })
     }
+}
+
+/// Checks that one of several bridges has only settings that it can share with the others.
+fn check_cluster(config: &Config) -> Result<(), StartError> {
+    config.cluster.check().map_err(StartError::Cluster)?;
+    let refused = match &config.cluster {
+        cluster if !cluster.is_enabled() => None,
+        _ if config.compatibility.compat.is_some() => Some(
+            "`compat` cannot be used with `cluster`: its pages and queries are found by ids that do not \
+             belong to a token",
+        ),
+        _ if config.agent.run_agent => Some(
+            "`run_agent` cannot be used with `cluster`: each bridge would have an agent with its own \
+             conversations. Run one agent, and set `agent_url`",
+        ),
+        _ => None,
+    };
+    refused.map_or(Ok(()), |reason| Err(StartError::Cluster(reason.to_owned())))
+}
+
+/// Loads the certificate for the other bridges.
+fn load_cluster_tls(config: &config::Cluster) -> Result<Option<TlsAcceptor>, StartError> {
+    let (Some(certificate), Some(key), Some(authority)) = (
+        &config.cluster_tls_cert,
+        &config.cluster_tls_key,
+        &config.cluster_tls_ca,
+    ) else {
+        return Ok(None);
+    };
+    let files = TlsFiles {
+        certificate: certificate.clone(),
+        key: key.clone(),
+    };
+    let loaded = TlsAcceptor::load_mutual(files, authority.clone());
+    loaded.map(Some).map_err(StartError::ClusterTls)
 }
 
 /// Loads the certificate and its key, and checks what depends on them.

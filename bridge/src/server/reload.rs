@@ -9,8 +9,10 @@ use bridge_edge::{HostOriginPolicy, TokenHash, TrustedProxies};
 use bridge_realm::realm::RealmEnd;
 use bridge_settings::Secret;
 
+use super::cluster_node::fingerprint;
 use super::preflight::{AccessRules, StartError};
 use crate::agent_queries::AgentQueries;
+use crate::cluster::ClusterNode;
 use crate::config::Config;
 use crate::counters::ReloadCounters;
 use crate::hub::Hub;
@@ -26,6 +28,7 @@ pub(crate) struct LiveSettings {
     trusted_proxies: TrustedProxies,
     metrics_token: Arc<ArcSwapOption<TokenHash>>,
     tls: Option<TlsAcceptor>,
+    cluster: Option<Arc<ClusterNode>>,
 }
 
 /// The changes of a reload, for the log.
@@ -49,6 +52,7 @@ impl LiveSettings {
             trusted_proxies: state.trusted_proxies.clone(),
             metrics_token: Arc::clone(&state.metrics_token),
             tls: state.tls.clone(),
+            cluster: state.cluster.clone(),
         }
     }
 
@@ -87,6 +91,9 @@ impl LiveSettings {
         for realm in self.hub.find_realms(|realm| changes.may_be_revoked(realm)) {
             self.hub.expire_tokens(&realm);
         }
+        if let Some(cluster) = &self.cluster {
+            cluster.settings_changed(fingerprint(config)).await;
+        }
         let (added_tokens, removed_tokens) = changes.listed_changes();
         Ok(AccessChanges {
             has_changed_tokens: !changes.is_empty(),
@@ -96,14 +103,19 @@ impl LiveSettings {
         })
     }
 
-    /// Loads the certificate of `tls_cert` again. Returns whether it is another one.
+    /// Loads the certificates of `tls_cert` and `cluster_tls_cert` again. Returns whether one of them is
+    /// another one.
     ///
     /// # Errors
     ///
-    /// When it cannot be used. Then the former one is still used.
-    pub(crate) fn reload_certificate(&self) -> Result<bool, StartError> {
-        let reloaded = self.tls.as_ref().map(TlsAcceptor::reload).transpose();
-        Ok(reloaded.map_err(StartError::Tls)?.unwrap_or_default())
+    /// When one of them cannot be used. Then the former one is still used.
+    pub(crate) fn reload_certificates(&self) -> Result<bool, StartError> {
+        // Neither waits for the other to be right.
+        let cluster = self.cluster.as_deref().map(ClusterNode::reload_certificate);
+        let public = self.tls.as_ref().map(TlsAcceptor::reload);
+        let cluster = cluster.transpose().map_err(StartError::ClusterTls)?;
+        let public = public.transpose().map_err(StartError::Tls)?;
+        Ok(cluster == Some(true) || public == Some(true))
     }
 
     /// Loads `agent_token_file` again. Queries that are sent from now on carry its first credential.

@@ -127,14 +127,16 @@ impl AppState {
 /// rejects an origin in a message, which a browser shows to the page.
 fn skips_origin_check(request: &Request) -> bool {
     let path = request.uri().path();
-    path == "/ws" || path.starts_with("/sdk/") || (path == "/" && is_upgrade_request(request))
+    path == "/ws"
+        || path.starts_with("/sdk/")
+        || (path == "/" && is_upgrade(request.method(), request.headers()))
 }
 
 /// Whether a request to a route other than `/ws` is an upgrade to the socket of a page.
-pub(crate) fn is_upgrade_request(request: &Request) -> bool {
-    let upgrade = request.headers().get(UPGRADE);
+pub(crate) fn is_upgrade(method: &Method, headers: &HeaderMap) -> bool {
+    let upgrade = headers.get(UPGRADE);
     let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
-    to_socket && *request.method() == Method::GET
+    to_socket && *method == Method::GET
 }
 
 /// Rejects a foreign origin, and names the setting that would allow it.

@@ -98,6 +98,17 @@ impl HttpRequestId {
         CURRENT.try_with(|id| id.borrow().clone()).ok().flatten()
     }
 
+    /// Returns the value of the header for the request that this thread serves now.
+    pub(crate) fn current_header() -> HeaderValue {
+        Self::current().map_or(HeaderValue::from_static("none"), |id| id.to_header())
+    }
+
+    /// The id in the headers of a peer that has chosen it, or an id that says that there was none.
+    pub(crate) fn from_trusted(headers: &HeaderMap) -> Self {
+        let id = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+        Self::FromProxy(id.filter(|id| is_valid(id)).unwrap_or("none").into())
+    }
+
     /// Serves this request while a future is polled.
     pub(crate) fn scope<F: Future>(self, future: F) -> InHttpRequest<F> {
         InHttpRequest {

@@ -159,6 +159,11 @@ impl<S: PooledSession> SessionPool<S> {
         self.by_realm.realms()
     }
 
+    /// Whether a realm has sessions.
+    pub(crate) fn has_realm(&self, realm: RealmId) -> bool {
+        self.by_realm.has_realm(realm)
+    }
+
     /// Calls `act` with each session of a realm that has not expired, and returns the results.
     pub(crate) fn map_realm<T>(&self, realm: RealmId, act: impl Fn(&S) -> T) -> Vec<T> {
         let ids = self.by_realm.ids(realm).into_iter();

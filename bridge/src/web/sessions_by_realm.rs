@@ -32,6 +32,11 @@ impl<Id: Clone + Eq + std::hash::Hash> IdsByRealm<Id> {
         self.0.iter().map(|entry| *entry.key()).collect()
     }
 
+    /// Whether a realm has ids.
+    pub(super) fn has_realm(&self, realm: RealmId) -> bool {
+        self.0.contains_key(&realm)
+    }
+
     /// Returns the ids of a realm.
     pub(super) fn ids(&self, realm: RealmId) -> Vec<Id> {
         let ids = self.0.get(&realm);

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::protected_resource::ProtectedResource;
 use crate::agent_queries::AgentQueries;
+use crate::cluster::ClusterNode;
 use crate::hub::Hub;
 
 /// The state of all routes. MCP and the endpoint of mcp-web 0.1 wrap it in their own states.
@@ -33,6 +34,8 @@ pub(crate) struct AppState {
     /// The page sockets, so that a shutdown can wait for them.
     pub(crate) page_sockets: TaskTracker,
     pub(crate) stopping: CancellationToken,
+    /// This node, if the bridge is one of several.
+    pub(crate) cluster: Option<Arc<ClusterNode>>,
     /// The app's home page at `/`.
     pub(crate) home: Option<MethodRouter>,
 }

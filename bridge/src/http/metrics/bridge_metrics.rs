@@ -11,10 +11,12 @@ use bridge_edge::connections::ConnectionLimits;
 use bridge_edge::process_metrics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::cluster_metrics;
+use super::metric_writer::{Labels, MetricWriter, WriteSeries};
 use crate::budget::{RealmClass, RefusalKind};
 use crate::compat::CompatService;
 use crate::counters::{CallKind, CountedEnd, DURATION_BOUNDS, ReloadOutcome};
@@ -37,9 +39,6 @@ struct BridgeCollector {
     compat: Option<Arc<CompatService>>,
     connections: ConnectionLimits,
 }
-
-/// The labels of one time series.
-type Labels<'a> = &'a [(&'static str, &'a str)];
 
 impl BridgeMetrics {
     pub(super) fn new(
@@ -77,7 +76,7 @@ impl fmt::Debug for BridgeCollector {
 
 impl Collector for BridgeCollector {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut metrics = MetricWriter(encoder);
+        let mut metrics = MetricWriter::new(encoder);
         self.write_calls(&mut metrics)?;
         self.write_refusals(&mut metrics)?;
         self.write_keys(&mut metrics)?;
@@ -87,7 +86,11 @@ impl Collector for BridgeCollector {
         self.write_reloads(&mut metrics)?;
         self.write_certificate(&mut metrics)?;
         self.write_usage(&mut metrics)?;
-        self.write_limits(&mut metrics)
+        self.write_limits(&mut metrics)?;
+        match &self.state.cluster {
+            Some(cluster) => cluster_metrics::write(cluster, &mut metrics),
+            None => Ok(()),
+        }
     }
 }
 
@@ -312,60 +315,4 @@ impl BridgeCollector {
         }
         Ok(())
     }
-}
-
-/// Writes metrics one after another.
-struct MetricWriter<'a>(DescriptorEncoder<'a>);
-
-impl MetricWriter<'_> {
-    fn describe<'s>(
-        &'s mut self,
-        name: &'s str,
-        help: &str,
-        unit: Option<&'s Unit>,
-        kind: MetricType,
-    ) -> Result<MetricEncoder<'s>, fmt::Error> {
-        self.0.encode_descriptor(name, help, unit, kind)
-    }
-
-    fn counters<'s>(
-        &'s mut self,
-        name: &'s str,
-        help: &str,
-    ) -> Result<MetricEncoder<'s>, fmt::Error> {
-        self.describe(name, help, None, MetricType::Counter)
-    }
-
-    fn gauges<'s>(
-        &'s mut self,
-        name: &'s str,
-        help: &str,
-    ) -> Result<MetricEncoder<'s>, fmt::Error> {
-        self.describe(name, help, None, MetricType::Gauge)
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: usize) -> fmt::Result {
-        self.gauges(name, help)?.encode_gauge(&to_u64(value))
-    }
-}
-
-/// Writes the time series of one metric.
-trait WriteSeries {
-    fn write_counter(&mut self, labels: Labels<'_>, value: u64) -> fmt::Result;
-    fn write_gauge(&mut self, labels: Labels<'_>, value: usize) -> fmt::Result;
-}
-
-impl WriteSeries for MetricEncoder<'_> {
-    fn write_counter(&mut self, labels: Labels<'_>, value: u64) -> fmt::Result {
-        self.encode_family(&labels)?
-            .encode_counter::<NoLabelSet, u64, f64>(&value, None)
-    }
-
-    fn write_gauge(&mut self, labels: Labels<'_>, value: usize) -> fmt::Result {
-        self.encode_family(&labels)?.encode_gauge(&to_u64(value))
-    }
-}
-
-fn to_u64(value: usize) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
 }

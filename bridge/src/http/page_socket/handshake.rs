@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use bridge_auth::{AuthError, InsufficientScope, Principal, Scope};
+use bridge_auth::{AuthError, InsufficientScope, Principal, RealmId, Scope};
+use bridge_cluster::{Peer, Verdict};
 use bridge_compat::page_codec;
 use bridge_edge::OriginCheck;
 use bridge_protocol::{
@@ -11,6 +12,7 @@ use bridge_protocol::{
 };
 use bridge_realm::page_messages::CloseFrame;
 use bridge_realm::realm::{Disconnect, PageHello};
+use http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
 
 use super::codec::invalid_json;
@@ -19,6 +21,7 @@ use super::page_protocol::PageProtocol;
 use super::page_session::PageSession;
 use super::socket::{PageSocket, binary_unsupported, retry_frame};
 use crate::budget::{PageParty, PendingPagePermit, RefusalKind, RefusalRecord};
+use crate::cluster::{OwnerAway, PassedOn};
 use crate::hub::OutboxReceiver;
 use crate::web::{AppState, guard};
 use crate::websocket::{Frame, SocketError};
@@ -30,12 +33,31 @@ pub(super) struct HandshakeContext {
     pub(super) session: SessionId,
     /// The party whose share of the limits the page counts for.
     pub(super) party: PageParty,
+    /// The bridge is one of several, and this is how the page came to it.
+    pub(super) arrival: Option<Arrival>,
+}
+
+/// How a page came to one of several bridges.
+pub(super) enum Arrival {
+    /// By itself, with this request, which its owner gets if it is another bridge.
+    Direct(Box<SocketRequest>),
+    /// By another bridge.
+    PassedOn(PassedOn),
+}
+
+/// The request of a page socket.
+pub(super) struct SocketRequest {
+    pub(super) path_and_query: String,
+    pub(super) headers: HeaderMap,
+    pub(super) id: HeaderValue,
 }
 
 /// Why a handshake has failed.
 pub(super) enum HandshakeError {
     /// The peer disconnected first.
     PeerLeft,
+    /// Another bridge serves the realm of the page.
+    Elsewhere(RealmId, Peer, PageProtocol),
     /// The bridge rejects the page.
     Rejected(Rejection),
 }
@@ -148,19 +170,61 @@ pub(super) async fn accept(
     }
     let hello = recv_authenticate(&context.state, socket).await?;
     permit.set_authenticating();
-    authenticate(context, hello).await
+    authenticate(context, hello, Some(permit)).await
 }
 
-/// Authenticates a page by its `authenticate` message, and connects it to its realm.
+/// Claims the realm of a page for this bridge, if it is one of several.
+async fn claim(
+    state: &AppState,
+    realm: RealmId,
+    arrival: &Arrival,
+    protocol: PageProtocol,
+) -> Result<(), HandshakeError> {
+    let Some(cluster) = &state.cluster else {
+        return Ok(());
+    };
+    // A page that was passed on for another realm would be claimed without the node of the page.
+    if let Arrival::PassedOn(passed_on) = arrival
+        && !cluster.is_passed_on_for(*passed_on, realm)
+    {
+        return Err(moved(protocol));
+    }
+    match (cluster.claim(realm).await, arrival) {
+        (Verdict::Owned, _) => Ok(()),
+        (Verdict::Elsewhere(owner), Arrival::Direct(_)) => {
+            Err(HandshakeError::Elsewhere(realm, owner, protocol))
+        }
+        // The two bridges do not agree yet, or the page has authenticated again.
+        (Verdict::Elsewhere(_), Arrival::PassedOn(_)) => Err(moved(protocol)),
+        (Verdict::OwnerDead | Verdict::Unowned | Verdict::Away, _) => {
+            Err(HandshakeError::for_protocol(
+                protocol,
+                ErrorCode::ClusterUnavailable,
+                OwnerAway::MESSAGE.to_owned(),
+                None,
+            ))
+        }
+    }
+}
+
+/// The rejection of a page that reaches the right bridge when it connects again.
+pub(super) fn moved(protocol: PageProtocol) -> HandshakeError {
+    restart(protocol, "another bridge serves this token: connect again")
+}
+
+/// Authenticates a page by its `authenticate` message, and connects it to its realm. Once it is
+/// authenticated, it needs no permit to wait.
 pub(super) async fn authenticate(
     context: &HandshakeContext,
     mut hello: Authenticate,
+    permit: Option<&PendingPagePermit>,
 ) -> Result<(PageSession, OutboxReceiver), HandshakeError> {
     let HandshakeContext {
         state,
         origin,
         session,
         party,
+        arrival,
     } = context;
     let protocol = page_protocol(&hello)?;
     let name = hello.session_name.clone();
@@ -185,6 +249,13 @@ pub(super) async fn authenticate(
         () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
     };
     let realm = principal.realm;
+    if let Some(arrival) = arrival {
+        permit.inspect(|permit| permit.release());
+        tokio::select! {
+            claimed = claim(state, realm, arrival, protocol) => claimed?,
+            () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
+        }
+    }
     if state.hub.is_draining()
         && state.hub.with_realm(realm, |it| it.has_session(session)) != Some(true)
     {
@@ -299,7 +370,12 @@ fn authenticate_too_long() -> HandshakeError {
 }
 
 fn bridge_stopping(protocol: PageProtocol) -> HandshakeError {
-    let close_frame = CloseFrame::new(CloseCode::ServiceRestart, "the bridge is shutting down");
+    restart(protocol, "the bridge is shutting down")
+}
+
+/// The rejection of a page that connects again at once.
+fn restart(protocol: PageProtocol, reason: &'static str) -> HandshakeError {
+    let close_frame = CloseFrame::new(CloseCode::ServiceRestart, reason);
     let close_frame = match protocol {
         PageProtocol::V2 => close_frame,
         PageProtocol::Compat => page_codec::close_frame(close_frame, None),

@@ -1,0 +1,46 @@
+//! Several bridges that serve as one: each realm lives wholly on one of them, its owner, and every other
+//! one passes on the requests and the page sockets that belong to it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `node.rs`, `start.rs` | the state of this node, and how it begins |
+//! | `lease.rs`, `directory_events.rs` | keeps the record of this node, and knows the others |
+//! | `claims.rs` | claims realms, and gives them up |
+//! | `router.rs` | finds the owner of a realm |
+//! | `link.rs` | the connections to other nodes |
+//! | `forward.rs` | passes a request on |
+//! | `tunnel.rs` | passes a page socket on |
+//! | `peer_requests.rs` | checks what other nodes pass on |
+//!
+//! Nothing is parsed twice: a request that was passed on runs at the owner as one of the clients
+//! there would. Without `cluster` none of this exists.
+
+mod claim_table;
+mod claims;
+mod cluster_counters;
+mod directory_events;
+mod forward;
+mod lease;
+mod link;
+mod log_limits;
+mod membership;
+mod node;
+mod owner_cache;
+mod peer_requests;
+mod router;
+mod start;
+mod tunnel;
+
+pub(crate) use cluster_counters::{Claim, Forward, Lookup, LossReason, TunnelSide};
+pub(crate) use forward::{
+    ForwardedResponse, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER, NotForwarded, is_kept,
+};
+pub(crate) use link::LinkBody;
+pub(crate) use node::ClusterNode;
+pub(crate) use peer_requests::{PassedOn, PeerRequest, is_peer_route};
+pub(crate) use router::{OwnerAway, Route, belongs_to_realm};
+pub(crate) use start::NodeSettings;
+pub(crate) use tunnel::{PassedPage, Tunnel};
+
+#[cfg(test)]
+mod tests;

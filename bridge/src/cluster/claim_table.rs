@@ -1,0 +1,84 @@
+//! The claims of this node, by realm.
+
+use bridge_auth::RealmId;
+use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, Verdict};
+use bridge_realm::fast_hash::FastHash;
+use dashmap::DashMap;
+use dashmap::mapref::one::RefMut;
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::task::AbortOnDropHandle;
+
+/// How many operations on the directory run at the same time: after its restart, all claims are checked.
+const MAX_OPERATIONS: usize = 64;
+
+/// The claims of this node.
+#[derive(Debug)]
+pub(super) struct ClaimTable {
+    /// By the names of the realms in the directory.
+    pub(super) claims: DashMap<RealmKey, ClaimEntry, FastHash>,
+    pub(super) operations: Semaphore,
+}
+
+#[derive(Debug)]
+pub(super) struct ClaimEntry {
+    pub(super) realm: RealmId,
+    pub(super) claim: RealmClaim,
+    /// Those who wait for a verdict.
+    pub(super) waiting: Vec<oneshot::Sender<Verdict>>,
+    /// The task that continues at the time that the claim has named.
+    pub(super) timer: Option<AbortOnDropHandle<()>>,
+}
+
+impl Default for ClaimTable {
+    fn default() -> Self {
+        Self {
+            claims: DashMap::default(),
+            operations: Semaphore::new(MAX_OPERATIONS),
+        }
+    }
+}
+
+impl ClaimTable {
+    /// Whether this node owns a realm.
+    pub(super) fn owns(&self, key: &RealmKey) -> bool {
+        self.claims.get(key).is_some_and(|entry| entry.claim.owns())
+    }
+
+    /// Returns the answer to another node that asks whether this one owns a realm.
+    pub(super) fn owner_answer(&self, key: &RealmKey) -> OwnerAnswer {
+        let entry = self.claims.get(key);
+        entry.map_or(OwnerAnswer::NotMine, |entry| entry.claim.owner_answer())
+    }
+
+    /// The number of realms that this node owns.
+    pub(super) fn owned_count(&self) -> usize {
+        self.claims
+            .iter()
+            .filter(|entry| entry.claim.owns())
+            .count()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.claims.is_empty()
+    }
+
+    pub(super) fn get_or_begin(
+        &self,
+        key: RealmKey,
+        realm: RealmId,
+    ) -> RefMut<'_, RealmKey, ClaimEntry> {
+        let begin = || ClaimEntry {
+            realm,
+            claim: RealmClaim::default(),
+            waiting: Vec::new(),
+            timer: None,
+        };
+        self.claims.entry(key).or_insert_with(begin)
+    }
+
+    pub(super) fn keys(&self) -> Vec<(RealmKey, RealmId)> {
+        let entries = self.claims.iter();
+        entries.map(|entry| (*entry.key(), entry.realm)).collect()
+    }
+}

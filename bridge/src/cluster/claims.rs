@@ -1,0 +1,289 @@
+//! Performs what [`RealmClaim`](bridge_cluster::RealmClaim) decides, one operation on the directory at a
+//! time for each realm.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bridge_auth::RealmId;
+use bridge_cluster::{
+    Away, ClaimEffect, ClaimEvent, ClaimRecord, Found, InvalidRecord, Listens, NodeId, NotRemoved,
+    RealmKey, RealmLoss, Revision, Stored, Verdict, may_take,
+};
+use bridge_protocol::ErrorCode;
+use bridge_realm::realm::{RealmEnd, Refusal};
+use tokio::sync::oneshot;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::claim_table::ClaimEntry;
+use super::node::ClusterNode;
+use crate::hub::RealmOwnership;
+
+/// How long a node that does not listen to the directory is given to do so: after a restart of the
+/// directory, it has to subscribe again.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+
+impl RealmOwnership for ClusterNode {
+    /// Called with the lock of the realm: a realm that is given up is closed after this has failed once.
+    fn check(&self, realm: RealmId) -> Result<(), Refusal> {
+        if self.claims.owns(&self.key_of(realm)) {
+            return Ok(());
+        }
+        Err(Refusal {
+            code: ErrorCode::ClusterUnavailable,
+            message: "another bridge serves this token now: connect again".to_owned(),
+        })
+    }
+
+    fn node(&self) -> String {
+        self.own.short()
+    }
+
+    /// The records of others have arrived meanwhile, and were not read.
+    fn on_stall(&self) {
+        self.peers().stalled(Instant::now());
+    }
+}
+
+impl ClusterNode {
+    /// Claims a realm for this node, before a page or a client connects to it.
+    pub(crate) async fn claim(self: &Arc<Self>, realm: RealmId) -> Verdict {
+        let key = self.key_of(realm);
+        if self.claims.owns(&key) {
+            return Verdict::Owned;
+        }
+        if let Some(owner) = self.owners.get(&key) {
+            return Verdict::Elsewhere(owner);
+        }
+        let verdict = match self.ask(key, realm, ClaimEvent::Wanted).await {
+            Verdict::Away => match self.ask_all(&key).await {
+                Some(owner) => Verdict::Elsewhere(owner),
+                None => Verdict::Away,
+            },
+            verdict => verdict,
+        };
+        let verdict = match verdict {
+            Verdict::Elsewhere(owner) if !self.is_compatible(&owner.id) => Verdict::Away,
+            verdict => verdict,
+        };
+        if let Verdict::Elsewhere(owner) = &verdict {
+            self.owners.insert(key, owner.clone());
+        }
+        self.counters.count_claim(&verdict);
+        verdict
+    }
+
+    /// Finds out whether this node owns a realm for which another one has sent a request, after all.
+    pub(super) async fn check_misdirected(self: &Arc<Self>, key: RealmKey, realm: RealmId) -> bool {
+        matches!(
+            self.ask(key, realm, ClaimEvent::Misdirected).await,
+            Verdict::Owned
+        )
+    }
+
+    /// Applies an event, and waits for the verdict.
+    async fn ask(self: &Arc<Self>, key: RealmKey, realm: RealmId, event: ClaimEvent) -> Verdict {
+        let (sender, verdict) = oneshot::channel();
+        self.apply(key, realm, event, Some(sender));
+        // While the bridge stops, no operation ends any more.
+        let verdict = self.stopping.run_until_cancelled(verdict).await;
+        verdict.and_then(Result::ok).unwrap_or(Verdict::Away)
+    }
+
+    /// Applies an event to a claim, which exists already unless something waits for its verdict.
+    pub(super) fn apply(
+        self: &Arc<Self>,
+        key: RealmKey,
+        realm: RealmId,
+        event: ClaimEvent,
+        waiting: Option<oneshot::Sender<Verdict>>,
+    ) {
+        // Only what waits for a verdict begins a claim: a late event could leave one behind.
+        let entry = match waiting {
+            Some(_) => Some(self.claims.get_or_begin(key, realm)),
+            None => self.claims.claims.get_mut(&key),
+        };
+        let Some(mut entry) = entry else {
+            return;
+        };
+        entry.waiting.extend(waiting);
+        let mut is_forgotten = false;
+        for effect in entry.claim.on(event, Instant::now()) {
+            match effect {
+                ClaimEffect::Answer(verdict) => {
+                    for waiting in entry.waiting.drain(..) {
+                        // Whoever waited may be gone.
+                        let _ = waiting.send(verdict.clone());
+                    }
+                }
+                ClaimEffect::WakeAt(at) => {
+                    let cluster = Arc::downgrade(self);
+                    let task = tokio::spawn(async move {
+                        tokio::time::sleep_until(at.into()).await;
+                        if let Some(cluster) = cluster.upgrade() {
+                            cluster.apply(key, realm, ClaimEvent::Tick, None);
+                        }
+                    });
+                    entry.timer = Some(AbortOnDropHandle::new(task));
+                }
+                ClaimEffect::Forget => is_forgotten = true,
+                effect => {
+                    let cluster = Arc::clone(self);
+                    self.spawn(async move {
+                        if let Some(event) = cluster.perform(key, realm, effect).await {
+                            cluster.apply(key, realm, event, None);
+                        }
+                    });
+                }
+            }
+        }
+        drop(entry);
+        if is_forgotten {
+            let is_unused =
+                |entry: &ClaimEntry| entry.claim.is_unknown() && entry.waiting.is_empty();
+            self.claims
+                .claims
+                .remove_if(&key, |_, entry| is_unused(entry));
+        }
+    }
+
+    /// Performs an effect, and returns its result as an event.
+    async fn perform(
+        self: &Arc<Self>,
+        key: RealmKey,
+        realm: RealmId,
+        effect: ClaimEffect,
+    ) -> Option<ClaimEvent> {
+        // It is never closed.
+        let _operation = self.claims.operations.acquire().await.ok()?;
+        let own = || self.own_claim(key);
+        Some(match effect {
+            ClaimEffect::Find => ClaimEvent::Found(self.find_claim(&key).await),
+            ClaimEffect::Create => ClaimEvent::Written(self.directory.create(&key, own()).await),
+            ClaimEffect::Replace { moved, last } => {
+                let record = if moved { self.moved(key) } else { own() };
+                ClaimEvent::Written(self.directory.replace(&key, record, last).await)
+            }
+            ClaimEffect::Remove { last } => {
+                // Somebody may have connected before the claim was about to be released.
+                ClaimEvent::Removed(if self.is_occupied(realm) {
+                    Err(NotRemoved::Occupied)
+                } else {
+                    self.directory
+                        .remove(&key, last)
+                        .await
+                        .map_err(NotRemoved::from)
+                })
+            }
+            ClaimEffect::AskOwner { node, address } => {
+                ClaimEvent::OwnerAsked(self.may_take(&key, node, &address).await)
+            }
+            ClaimEffect::CloseRealm(loss) => {
+                self.close_realm(realm, loss);
+                ClaimEvent::RealmClosed
+            }
+            ClaimEffect::Answer(_) | ClaimEffect::WakeAt(_) | ClaimEffect::Forget => return None,
+        })
+    }
+
+    fn own_claim(&self, key: RealmKey) -> String {
+        let record = ClaimRecord::Owned {
+            node: self.own,
+            address: self.membership.address().to_string(),
+        };
+        record.encode(&self.keys, &key)
+    }
+
+    fn moved(&self, key: RealmKey) -> String {
+        ClaimRecord::Moved.encode(&self.keys, &key)
+    }
+
+    /// Whether the record of a realm names this node.
+    pub(super) async fn is_recorded_here(&self, key: &RealmKey) -> bool {
+        matches!(self.find_claim(key).await, Ok(Some((Found::Own, _))))
+    }
+
+    /// Reads the record of a realm, as it concerns this node.
+    async fn find_claim(&self, key: &RealmKey) -> Result<Option<(Found, Revision)>, Away> {
+        let Some(Stored { record, revision }) = self.directory.find(key).await? else {
+            return Ok(None);
+        };
+        let found = match ClaimRecord::decode(&record, &self.keys, key) {
+            Ok(ClaimRecord::Owned { node, .. }) if node == self.own => Found::Own,
+            Ok(ClaimRecord::Owned { node, address }) => Found::Other {
+                is_alive: self.is_alive(&node),
+                node,
+                address,
+            },
+            Ok(ClaimRecord::Moved) => Found::Moved,
+            Err(error) => {
+                self.report_record(error);
+                Found::Invalid
+            }
+        };
+        Ok(Some((found, revision)))
+    }
+
+    /// Reports a record that was not written by a node of this cluster.
+    pub(super) fn report_record(&self, error: InvalidRecord) {
+        if error != InvalidRecord::UnknownVersion {
+            self.counters.count_invalid_record();
+            self.log_limits.log_invalid_record();
+        }
+    }
+
+    /// Whether two witnesses agree that the owner of a realm is gone: the directory, and the owner
+    /// itself.
+    async fn may_take(&self, key: &RealmKey, node: NodeId, address: &str) -> bool {
+        let (listens, owner) =
+            tokio::join!(self.listens(&node), self.ask_owner(key, node, address));
+        let is_lease_over = !self.is_alive(&node);
+        may_take(is_lease_over, listens, owner)
+    }
+
+    async fn listens(&self, node: &NodeId) -> Listens {
+        let is_connected = self.membership.is_connected_for_a_lease();
+        match self.directory.listens(node).await {
+            Ok(true) => return Listens::Yes,
+            Ok(false) if is_connected => {}
+            Ok(false) | Err(_) => return Listens::Unknown,
+        }
+        tokio::time::sleep(LISTEN_AGAIN).await;
+        match self.directory.listens(node).await {
+            Ok(false) => Listens::No,
+            Ok(true) => Listens::Yes,
+            Err(_) => Listens::Unknown,
+        }
+    }
+
+    /// Whether anything of a realm is here.
+    fn is_occupied(&self, realm: RealmId) -> bool {
+        let hub = self.hub.upgrade();
+        hub.is_some_and(|hub| hub.is_occupied(realm))
+    }
+
+    fn close_realm(&self, realm: RealmId, loss: RealmLoss) {
+        self.counters.count_lost_realm(loss);
+        if let Some(hub) = self.hub.upgrade() {
+            hub.close_realm(&realm, RealmEnd::ServiceRestart);
+        }
+    }
+
+    /// Reports to each claim whether anything of its realm is here.
+    pub(super) fn report_occupancy(self: &Arc<Self>) {
+        for (key, realm) in self.claims.keys() {
+            let event = if self.is_occupied(realm) {
+                ClaimEvent::Occupied
+            } else {
+                ClaimEvent::Vacant
+            };
+            self.apply(key, realm, event, None);
+        }
+    }
+
+    /// Has all claims checked against the directory.
+    pub(super) fn check_claims(self: &Arc<Self>) {
+        for (key, realm) in self.claims.keys() {
+            self.apply(key, realm, ClaimEvent::CheckDue, None);
+        }
+    }
+}

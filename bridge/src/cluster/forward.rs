@@ -1,0 +1,291 @@
+//! Passes a request on to the owner of its realm, and its response back.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bridge_auth::RealmId;
+use bridge_cluster::{Peer, RealmKey};
+use bridge_edge::peer_client::{PeerError, PeerResponse, PeerResponseBody};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use http::header::{
+    CONNECTION, CONTENT_TYPE, FORWARDED, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyDataStream, BodyExt, Either, Full, StreamBody};
+
+use super::cluster_counters::{Forward, RequestCount};
+use super::link::{self, BoxError, LinkBody, PEER};
+use super::node::ClusterNode;
+
+/// A body of at most this size is kept until the response begins, so that the request can be sent to
+/// another node.
+pub(crate) const MAX_KEPT_BYTES: u64 = 64 * 1024;
+
+/// How often a request is sent, to another owner each time.
+pub(crate) const MAX_ATTEMPTS: usize = 3;
+
+/// The header of a response that says that a node does not own the realm.
+pub(crate) const NOT_OWNER: HeaderName = HeaderName::from_static("mcp-web-not-owner");
+
+/// The header of a response that says that a node has not accepted a request as one of another node.
+pub(crate) const NODE_REFUSED: HeaderName = HeaderName::from_static("mcp-web-node-refused");
+
+/// The id of a request, which the owner uses too.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+
+/// The headers that concern one connection (RFC 9110 section 7.6.1).
+const HOP_BY_HOP: [HeaderName; 9] = [
+    CONNECTION,
+    KEEP_ALIVE,
+    PROXY_CONNECTION,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// The response of another node. A stream of events ends when this one stops.
+pub(crate) type ForwardedResponse =
+    Response<Either<PeerResponseBody, UnsyncBoxBody<Bytes, BoxError>>>;
+
+/// Why a request was not passed on.
+#[derive(Debug)]
+pub(crate) enum NotForwarded {
+    /// It has not run: the node could not be reached, or does not own the realm.
+    NotRun,
+    /// The connection was lost after the request was sent.
+    MayHaveRun,
+}
+
+impl NotForwarded {
+    /// Describes the failure, with the remedy.
+    pub(crate) fn message(&self) -> &'static str {
+        match self {
+            Self::NotRun => {
+                "the bridge that serves this token has changed, and the request has not run: retry"
+            }
+            Self::MayHaveRun => {
+                "the connection to the bridge that serves this token was lost, and the request may have \
+                 run: look before you send it again"
+            }
+        }
+    }
+}
+
+impl ClusterNode {
+    /// Sends a request to the owner of its realm, for a client with this address. The headers are those
+    /// of the client, with the id of the request.
+    ///
+    /// # Errors
+    ///
+    /// When the owner has not responded. It is not known as the owner any more then.
+    pub(crate) async fn forward(
+        self: &Arc<Self>,
+        (key, owner): (&RealmKey, &Peer),
+        head: &Parts,
+        body: LinkBody,
+        client: IpAddr,
+        request_id: &HeaderValue,
+    ) -> Result<ForwardedResponse, NotForwarded> {
+        let passing = self.counters.count_request();
+        let sent = self.send(owner, *key, head, body, client, request_id);
+        let sent = self.stopping.run_until_cancelled(sent).await;
+        match sent.unwrap_or(Err(PeerError::Lost)) {
+            Ok(response) if is_misdirected(&response) => {
+                self.forget_owner(key, owner);
+                self.counters.count_forward(Forward::Misdirected);
+                Err(NotForwarded::NotRun)
+            }
+            Ok(response) if is_refused(&response) => {
+                self.log_limits.log_refusal(&owner.address);
+                self.counters.count_forward(Forward::Unreachable);
+                Err(NotForwarded::NotRun)
+            }
+            Ok(mut response) => {
+                self.counters.count_forward(Forward::Ok);
+                remove_hop_by_hop(response.headers_mut());
+                if !is_event_stream(&response) {
+                    return Ok(response.map(Either::Left));
+                }
+                // The stream of a session lasts, and that of a call is awaited as the call is.
+                let passing = (head.method == Method::POST).then_some(passing);
+                Ok(self.until_stopped(response, passing))
+            }
+            Err(PeerError::NotConnected) => {
+                self.forget_owner(key, owner);
+                self.counters.count_forward(Forward::Unreachable);
+                Err(NotForwarded::NotRun)
+            }
+            Err(PeerError::Lost) => {
+                self.forget_owner(key, owner);
+                self.counters.count_forward(Forward::Lost);
+                Err(NotForwarded::MayHaveRun)
+            }
+        }
+    }
+
+    /// Sends a request to the node that has claimed its realm, see [`Self::forward`].
+    pub(crate) async fn forward_claimed(
+        self: &Arc<Self>,
+        realm: RealmId,
+        owner: &Peer,
+        head: &Parts,
+        body: Bytes,
+        client: IpAddr,
+        request_id: &HeaderValue,
+    ) -> Result<ForwardedResponse, NotForwarded> {
+        let body = LinkBody::Left(Full::new(body));
+        let key = self.key_of(realm);
+        self.forward((&key, owner), head, body, client, request_id)
+            .await
+    }
+
+    /// Ends a stream of events when the bridge stops. Its request is passed on until then.
+    fn until_stopped(
+        &self,
+        response: PeerResponse,
+        passing: Option<RequestCount>,
+    ) -> ForwardedResponse {
+        let stopped = self.stopping.clone().cancelled_owned();
+        response.map(|body| {
+            let events = BodyDataStream::new(body).take_until(stopped);
+            let frames = events.map_ok(Frame::data).map_err(BoxError::from);
+            let frames = frames.inspect(move |_| {
+                let _ = &passing;
+            });
+            Either::Right(StreamBody::new(frames).boxed_unsync())
+        })
+    }
+
+    async fn send(
+        &self,
+        owner: &Peer,
+        key: RealmKey,
+        head: &Parts,
+        body: LinkBody,
+        client: IpAddr,
+        request_id: &HeaderValue,
+    ) -> Result<PeerResponse, PeerError> {
+        let link = self.links.get(owner)?;
+        let path = head.uri.path_and_query().cloned();
+        let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let method = head.method.clone();
+        let header = self.peer_header(owner, Some(key), client, method.as_str(), path.as_str());
+        let headers = forwarded_headers(&head.headers, header, request_id);
+        link.send(link::request(method, path, headers, body)).await
+    }
+}
+
+/// The headers of a client as the owner gets them.
+pub(super) fn forwarded_headers(
+    client: &HeaderMap,
+    peer: HeaderValue,
+    request_id: &HeaderValue,
+) -> HeaderMap {
+    let mut headers = client.clone();
+    remove_hop_by_hop(&mut headers);
+    // The owner gets the address of the client from the node that knows it.
+    headers.remove(FORWARDED);
+    let outside: Vec<_> = headers
+        .keys()
+        .filter(|name| name.as_str().starts_with("x-forwarded-"))
+        .cloned()
+        .collect();
+    for name in outside {
+        headers.remove(name);
+    }
+    headers.insert(PEER, peer);
+    headers.insert(REQUEST_ID, request_id.clone());
+    headers
+}
+
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+fn is_misdirected(response: &PeerResponse) -> bool {
+    response.status() == StatusCode::MISDIRECTED_REQUEST
+        && response.headers().contains_key(NOT_OWNER)
+}
+
+/// Whether the response is about this node: it says nothing of the client's token.
+fn is_refused(response: &PeerResponse) -> bool {
+    response.status() == StatusCode::UNAUTHORIZED && response.headers().contains_key(NODE_REFUSED)
+}
+
+fn is_event_stream(response: &PeerResponse) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Whether a body is so small that it is kept.
+pub(crate) fn is_kept<B: Body<Data = Bytes>>(body: &B) -> bool {
+    let size = body.size_hint().exact();
+    size.is_some_and(|bytes| bytes <= MAX_KEPT_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_one_connection_and_of_proxies_are_not_passed_on() {
+        let mut client = HeaderMap::new();
+        for (name, value) in [
+            ("host", "bridge.example"),
+            ("origin", "https://app.example"),
+            ("authorization", "Bearer t"),
+            ("mcp-session-id", "s"),
+            ("connection", "keep-alive, x-hop"),
+            ("keep-alive", "timeout=5"),
+            ("x-hop", "1"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("forwarded", "for=192.0.2.9"),
+            ("x-forwarded-for", "192.0.2.9"),
+            ("x-forwarded-proto", "https"),
+            ("mcp-web-peer", "v1 forged"),
+            ("x-request-id", "of the client"),
+        ] {
+            let name: HeaderName = name.parse().unwrap();
+            client.insert(name, HeaderValue::from_static(value));
+        }
+        let id = HeaderValue::from_static("id");
+        let headers = forwarded_headers(&client, HeaderValue::from_static("v1 real"), &id);
+        let mut names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        let expected = [
+            "authorization",
+            "host",
+            "mcp-session-id",
+            "mcp-web-peer",
+            "origin",
+            "x-request-id",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(
+            (&headers[PEER], &headers[REQUEST_ID]),
+            (&HeaderValue::from_static("v1 real"), &id)
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! This node as the others see it.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridge_cluster::{NodeId, NodeRecord, NodeState, Revision, SettingsFingerprint};
+use tokio::sync::Notify;
+
+/// This node as the others see it.
+#[derive(Debug)]
+pub(super) struct Membership {
+    address: SocketAddr,
+    pub(super) lease: Duration,
+    state: Mutex<MembershipState>,
+    /// Notified when the connection to the directory was opened.
+    pub(super) connected: Notify,
+}
+
+#[derive(Debug)]
+pub(super) struct MembershipState {
+    pub(super) settings: SettingsFingerprint,
+    /// Since when the directory is connected.
+    pub(super) connected_since: Option<Instant>,
+    /// The revision of the record, and when it was written.
+    pub(super) announced: Option<(Revision, Instant)>,
+    /// The nodes to which nothing is passed, because their settings differ. The log has a line for each.
+    pub(super) incompatible: BTreeSet<NodeId>,
+}
+
+impl Membership {
+    pub(super) fn new(address: SocketAddr, settings: SettingsFingerprint, lease: Duration) -> Self {
+        Self {
+            address,
+            lease,
+            state: Mutex::new(MembershipState {
+                settings,
+                connected_since: None,
+                announced: None,
+                incompatible: BTreeSet::new(),
+            }),
+            connected: Notify::new(),
+        }
+    }
+
+    /// The address at which other nodes reach this one.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, MembershipState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this node has been connected for so long that every living one has renewed its record.
+    pub(super) fn is_connected_for_a_lease(&self) -> bool {
+        let since = self.state().connected_since;
+        since.is_some_and(|since| since.elapsed() >= self.lease)
+    }
+
+    /// How long the lease of this node still lasts.
+    pub(super) fn lease_left(&self) -> Option<Duration> {
+        let (_, at) = self.state().announced?;
+        let left = self.lease.saturating_sub(at.elapsed());
+        (!left.is_zero()).then_some(left)
+    }
+
+    pub(super) fn record(&self, own: NodeId, state: NodeState) -> NodeRecord {
+        NodeRecord {
+            id: own,
+            address: self.address.to_string(),
+            state,
+            reaches: Vec::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: self.state().settings,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The requests of other nodes: each proves that it comes from one, and for whom.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridge_auth::RealmId;
+use bridge_cluster::{OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey};
+use bridge_edge::ClientAddress;
+use http::{HeaderValue, Request};
+
+use super::link::PEER;
+use super::node::ClusterNode;
+
+/// The route by which a node asks another one whether it owns a realm.
+pub(super) const OWNS_PATH: &str = "/_cluster/owns";
+
+/// Whether a path is served only for other nodes.
+pub(crate) fn is_peer_route(path: &str) -> bool {
+    path.starts_with("/_cluster/")
+}
+
+/// Marks a request that another node has passed on for this realm, so that it is not passed on again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedOn(pub(crate) RealmKey);
+
+/// The realm and the client of a request of another node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerRequest {
+    /// The realm that the node takes this one for the owner of.
+    pub(crate) realm: Option<RealmKey>,
+    /// The address of the client.
+    pub(crate) client: ClientAddress,
+}
+
+impl ClusterNode {
+    /// Returns the header with which this node sends a request to another one, for a client with this
+    /// address.
+    pub(super) fn peer_header(
+        &self,
+        target: &Peer,
+        realm: Option<RealmKey>,
+        client: IpAddr,
+        method: &str,
+        path_and_query: &str,
+    ) -> HeaderValue {
+        let header = PeerHeader {
+            node: self.own,
+            target: target.id,
+            realm,
+            client,
+            unix: unix_seconds(),
+        };
+        let header = header.encode(&self.keys, method, path_and_query);
+        // It has only visible characters.
+        HeaderValue::try_from(header).unwrap_or(HeaderValue::from_static("invalid"))
+    }
+
+    /// Checks that a request comes from another node of this cluster and is meant for this one.
+    ///
+    /// # Errors
+    ///
+    /// Why it is refused.
+    pub(crate) fn verify_peer<B>(&self, request: &Request<B>) -> Result<PeerRequest, PeerRefused> {
+        let header = request.headers().get(PEER).and_then(|it| it.to_str().ok());
+        let uri = request.uri();
+        let path = uri.path_and_query().map_or("/", |it| it.as_str());
+        let verified = PeerHeader::verify(
+            header.unwrap_or_default(),
+            &self.keys,
+            request.method().as_str(),
+            path,
+            self.own,
+            unix_seconds(),
+        )?;
+        Ok(PeerRequest {
+            realm: verified.realm,
+            client: ClientAddress::from(verified.client),
+        })
+    }
+
+    /// Whether this node owns a realm for which another one asks, or is about to: then no other may take
+    /// it.
+    pub(crate) fn answers_as_owner(&self, key: Option<RealmKey>) -> bool {
+        key.is_some_and(|key| self.claims.owner_answer(&key) == OwnerAnswer::Mine)
+    }
+
+    /// Whether a page that another node passes on for a realm may connect here. A record that names this
+    /// node although it does not own the realm is a write whose answer was lost: the page claims it.
+    pub(crate) async fn accepts_page(&self, key: RealmKey) -> bool {
+        if self.claims.owns(&key) {
+            return true;
+        }
+        let is_recorded_here = self.is_recorded_here(&key).await;
+        if is_recorded_here {
+            // Otherwise the page would be sent to another owner, which was found before.
+            self.owners.remove_any(&key);
+        }
+        is_recorded_here
+    }
+
+    /// Whether this is the realm for which another node has passed on a page.
+    pub(crate) fn is_passed_on_for(&self, PassedOn(key): PassedOn, realm: RealmId) -> bool {
+        key == self.key_of(realm)
+    }
+
+    /// Whether this node owns the realm of a request that another one passes on.
+    pub(crate) async fn accepts_request(self: &Arc<Self>, key: RealmKey, realm: RealmId) -> bool {
+        key == self.key_of(realm)
+            && (self.claims.owns(&key) || self.check_misdirected(key, realm).await)
+    }
+}
+
+/// The time, by which other nodes refuse requests that are old.
+fn unix_seconds() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}

@@ -1,0 +1,223 @@
+//! Finds the node that serves a realm.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bridge_auth::RealmId;
+use bridge_cluster::{ClaimRecord, OwnerAnswer, Peer, RealmKey};
+use bridge_edge::peer_client::PeerError;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use super::cluster_counters::Lookup;
+use super::link;
+use super::node::ClusterNode;
+
+/// How long other nodes may take to say whether they own a realm.
+const ASK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Where a request is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Here: this node owns the realm.
+    Here,
+    /// Here, because no node owns the realm, and there is nothing of it.
+    Unowned,
+    /// At another node.
+    Node(RealmKey, Peer),
+}
+
+/// The owner of a realm is not known, or cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnerAway;
+
+impl OwnerAway {
+    pub(crate) const MESSAGE: &str =
+        "the bridge that serves this token cannot be reached now: retry";
+}
+
+/// Whether the requests to a path belong to the realm of their token. All others are served by any
+/// node.
+pub(crate) fn belongs_to_realm(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next();
+    matches!(
+        first,
+        Some("" | "mcp" | "tool-call" | "query" | "conversations" | "sessions" | "tools")
+    )
+}
+
+impl ClusterNode {
+    /// Finds the node that serves a realm. A realm that no node owns is served here, without a claim:
+    /// there is nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// When the owner is gone and no other node has taken over yet, or when neither the directory nor
+    /// another node can say who it is.
+    pub(crate) async fn route(self: &Arc<Self>, realm: RealmId) -> Result<Route, OwnerAway> {
+        if let Some(known) = self.known_route(realm) {
+            return Ok(known);
+        }
+        let key = self.key_of(realm);
+        let begun = Instant::now();
+        let route = self.find_owner(key, realm).await;
+        self.counters.record_lookup_time(begun.elapsed());
+        if let Ok(Route::Node(key, owner)) = &route {
+            self.owners.insert(*key, owner.clone());
+        }
+        route
+    }
+
+    /// Returns the node that serves a realm, if it is this one or was found before.
+    pub(crate) fn known_route(&self, realm: RealmId) -> Option<Route> {
+        let key = self.key_of(realm);
+        if self.claims.owns(&key) {
+            self.counters.count_lookup(Lookup::Own);
+            return Some(Route::Here);
+        }
+        let owner = self.owners.get(&key)?;
+        self.counters.count_lookup(Lookup::Cached);
+        Some(Route::Node(key, owner))
+    }
+
+    async fn find_owner(
+        self: &Arc<Self>,
+        key: RealmKey,
+        realm: RealmId,
+    ) -> Result<Route, OwnerAway> {
+        let Ok(stored) = self.directory.find(&key).await else {
+            return match self.ask_all(&key).await {
+                Some(owner) => {
+                    self.counters.count_lookup(Lookup::Peer);
+                    Ok(Route::Node(key, owner))
+                }
+                None => {
+                    self.counters.count_lookup(Lookup::Away);
+                    Err(OwnerAway)
+                }
+            };
+        };
+        let claim = stored.map(|stored| ClaimRecord::decode(&stored.record, &self.keys, &key));
+        match claim {
+            Some(Ok(ClaimRecord::Owned { node, .. })) if node == self.own => {
+                // A write whose answer was lost: it is a claim of this node now.
+                self.check_misdirected(key, realm).await;
+                Ok(Route::Here)
+            }
+            Some(Ok(ClaimRecord::Owned { node, address })) => {
+                if !self.is_alive(&node) || !self.is_compatible(&node) {
+                    self.counters.count_lookup(Lookup::Away);
+                    return Err(OwnerAway);
+                }
+                self.counters.count_lookup(Lookup::Found);
+                Ok(Route::Node(key, Peer { id: node, address }))
+            }
+            Some(Err(error)) => {
+                self.report_record(error);
+                self.counters.count_lookup(Lookup::None);
+                Ok(Route::Unowned)
+            }
+            Some(Ok(ClaimRecord::Moved)) | None => {
+                self.counters.count_lookup(Lookup::None);
+                Ok(Route::Unowned)
+            }
+        }
+    }
+
+    /// Forgets an owner that could not be reached, or is not the owner any more.
+    pub(super) fn forget_owner(&self, key: &RealmKey, owner: &Peer) {
+        self.owners.remove(key, owner);
+    }
+
+    /// Asks all nodes at the same time whether they own a realm.
+    pub(super) async fn ask_all(&self, key: &RealmKey) -> Option<Peer> {
+        let peers: Vec<_> = self.peers().living(Instant::now()).collect();
+        let mut asked: FuturesUnordered<_> = peers
+            .into_iter()
+            .map(|peer| async move {
+                let answer = self.ask_owner(key, peer.id, &peer.address).await;
+                (answer == OwnerAnswer::Mine).then_some(peer)
+            })
+            .collect();
+        while let Some(owner) = asked.next().await {
+            if owner.is_some() {
+                return owner;
+            }
+        }
+        None
+    }
+
+    /// Asks a node whether it owns a realm.
+    pub(super) async fn ask_owner(
+        &self,
+        key: &RealmKey,
+        node: bridge_cluster::NodeId,
+        address: &str,
+    ) -> OwnerAnswer {
+        let peer = Peer {
+            id: node,
+            address: address.to_owned(),
+        };
+        let asked = self.send_to(&peer, Some(*key), super::peer_requests::OWNS_PATH);
+        match tokio::time::timeout(ASK_TIMEOUT, asked).await {
+            Ok(Ok(status)) if status == http::StatusCode::OK => OwnerAnswer::Mine,
+            Ok(Ok(status)) if status == http::StatusCode::MISDIRECTED_REQUEST => {
+                OwnerAnswer::NotMine
+            }
+            Ok(Ok(http::StatusCode::UNAUTHORIZED)) => {
+                self.log_limits.log_refusal(address);
+                OwnerAnswer::Refused
+            }
+            _ => OwnerAnswer::Silent,
+        }
+    }
+
+    /// Sends a request of this node itself to another one.
+    async fn send_to(
+        &self,
+        peer: &Peer,
+        realm: Option<RealmKey>,
+        path: &'static str,
+    ) -> Result<http::StatusCode, PeerError> {
+        let link = self.links.get(peer)?;
+        let header = self.peer_header(peer, realm, UNSPECIFIED, "GET", path);
+        link::get(&link, path, header).await
+    }
+}
+
+/// The address in requests of a node itself, which have no client.
+const UNSPECIFIED: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_routes_with_a_token_of_pages_belong_to_a_realm() {
+        for path in [
+            "/",
+            "/mcp",
+            "/mcp/",
+            "/tool-call",
+            "/query/1/progress",
+            "/tools",
+            "/sessions",
+            "/conversations/a",
+        ] {
+            assert!(belongs_to_realm(path), "{path}");
+        }
+        for path in [
+            "/metrics",
+            "/healthz",
+            "/readyz",
+            "/sdk/mcp-web.js",
+            "/.well-known/x",
+            "/ws",
+            "/toolsmith",
+            "/app",
+        ] {
+            assert!(!belongs_to_realm(path), "{path}");
+        }
+    }
+}

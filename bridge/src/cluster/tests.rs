@@ -1,0 +1,131 @@
+//! Nodes with a directory in memory, which pass nothing to each other.
+
+use std::sync::Arc;
+
+use bridge_auth::RealmId;
+use bridge_cluster::{ClaimEvent, InMemoryDirectory, NodeId, SettingsFingerprint, Verdict};
+use bridge_settings::Secret;
+use tokio_util::sync::CancellationToken;
+
+use super::directory_events::DirectoryEvents;
+use super::*;
+use crate::agent_queries::AgentQueries;
+use crate::config::Config;
+use crate::hub::Hub;
+
+const SAME: SettingsFingerprint = SettingsFingerprint {
+    strict: [0; 8],
+    reloadable: [0; 8],
+};
+
+/// A node, and what it needs.
+struct Node {
+    cluster: Arc<ClusterNode>,
+    stopping: CancellationToken,
+    _hub: Arc<Hub>,
+}
+
+impl Node {
+    /// Starts a node, and waits until it has a lease.
+    async fn start(
+        number: u8,
+        directory: &InMemoryDirectory,
+        settings: SettingsFingerprint,
+    ) -> Self {
+        let mut config = Config::default();
+        let secret = Secret::from_trusted("0123456789abcdef0123456789abcdef".to_owned());
+        config.cluster.cluster_secret = vec![secret];
+        let hub = Hub::new(config, |_, _| Ok(()), Arc::<AgentQueries>::default());
+        let own = NodeId::from_bytes([number; 16]);
+        let address = NodeSettings {
+            address: ([127, 0, 0, 1], u16::from(number)).into(),
+            tls: None,
+            fingerprint: settings,
+        };
+        let events = DirectoryEvents::default();
+        let connection = directory.connect(own, Arc::new(events.clone()));
+        let stopping = CancellationToken::new();
+        let cluster = ClusterNode::start_with(
+            &hub.config.cluster,
+            &hub,
+            address,
+            stopping.clone(),
+            own,
+            connection,
+            &events,
+        );
+        while !cluster.has_lease() {
+            tokio::task::yield_now().await;
+        }
+        Self {
+            cluster,
+            stopping,
+            _hub: hub,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_realm_is_routed_to_the_node_that_has_claimed_it() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    assert_eq!(second.cluster.route(realm).await, Ok(Route::Unowned));
+    assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
+    assert_eq!(first.cluster.route(realm).await, Ok(Route::Here));
+    assert!(second.cluster.known_route(realm).is_none());
+    let Ok(Route::Node(_, owner)) = second.cluster.route(realm).await else {
+        panic!("not routed");
+    };
+    assert_eq!(owner.id, first.cluster.own);
+    assert!(second.cluster.known_route(realm).is_some());
+    assert_eq!(second.cluster.claim(realm).await, Verdict::Elsewhere(owner));
+}
+
+#[tokio::test]
+async fn nothing_is_passed_to_a_node_with_other_settings() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let other = SettingsFingerprint {
+        strict: [1; 8],
+        ..SAME
+    };
+    let second = Node::start(2, &directory, other).await;
+    let realm = RealmId::from_token("token");
+    assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
+    assert_eq!(second.cluster.route(realm).await, Err(OwnerAway));
+    assert_eq!(second.cluster.claim(realm).await, Verdict::Away);
+    assert!(second.cluster.known_route(realm).is_none());
+}
+
+#[tokio::test]
+async fn an_event_that_comes_late_begins_no_claim() {
+    let directory = InMemoryDirectory::default();
+    let node = Node::start(1, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    let key = node.cluster.key_of(realm);
+    for event in [ClaimEvent::Tick, ClaimEvent::Vacant, ClaimEvent::CheckDue] {
+        node.cluster.apply(key, realm, event, None);
+    }
+    assert!(node.cluster.claims.is_empty());
+}
+
+#[tokio::test]
+async fn nothing_of_a_node_is_left_after_it_has_left() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
+    first.stopping.cancel();
+    first.cluster.leave().await;
+    assert!(!second.cluster.is_alive(&first.cluster.own));
+    // No operation ends any more, so it does not wait for one.
+    let unclaimed = RealmId::from_token("another");
+    assert_eq!(first.cluster.claim(unclaimed).await, Verdict::Away);
+    first.cluster.tasks.wait().await;
+    let left = Arc::downgrade(&first.cluster);
+    drop(first);
+    assert!(left.upgrade().is_none());
+}

@@ -1,0 +1,268 @@
+//! Passes a page socket on to the owner of its realm: bytes, from its first frame on.
+//!
+//! A tunnel has no buffer while nothing is under way. All tunnels of a thread read into the buffer of its
+//! sockets, and only what the other end does not take at once is stored.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bridge_auth::RealmId;
+use bridge_cluster::{Peer, RealmKey};
+use bridge_edge::peer_client::{self, PeerConnection, PeerError};
+use http::header::{CONNECTION, UPGRADE};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body_util::Full;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+
+use super::cluster_counters::{TunnelCount, TunnelSide};
+use super::forward::forwarded_headers;
+use super::link::{self, LinkBody};
+use super::node::ClusterNode;
+use crate::websocket::{READ_BUFFER_BYTES, poll_scratch};
+
+/// How long opening a tunnel may take.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the rest of a socket may take after one end has closed it.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Why a page socket was not passed on. Its page can connect again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoTunnel {
+    /// The node does not own the realm, or cannot be reached.
+    NotOwner,
+    /// The node has refused the page.
+    Refused,
+}
+
+/// The request of a page, as the owner gets it again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedPage<'a> {
+    pub(crate) path_and_query: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) client: IpAddr,
+    pub(crate) request_id: &'a HeaderValue,
+}
+
+/// A page socket that was opened at the owner of its realm.
+pub(crate) struct Tunnel {
+    owner: PeerConnection,
+    _count: TunnelCount,
+}
+
+impl ClusterNode {
+    /// Opens the socket of a page at the owner of its realm.
+    ///
+    /// # Errors
+    ///
+    /// When the owner has not accepted it. It is not known as the owner any more then.
+    pub(crate) async fn open_tunnel(
+        self: &Arc<Self>,
+        realm: RealmId,
+        owner: &Peer,
+        page: PassedPage<'_>,
+    ) -> Result<Tunnel, NoTunnel> {
+        let key = &self.key_of(realm);
+        let opening = self.upgrade(owner, *key, page);
+        match timeout(OPEN_TIMEOUT, opening).await {
+            Ok(Ok(Ok(owner))) => Ok(Tunnel {
+                owner,
+                _count: self.counters.count_tunnel(TunnelSide::Edge),
+            }),
+            Ok(Ok(Err(StatusCode::MISDIRECTED_REQUEST)) | Err(_)) | Err(_) => {
+                self.forget_owner(key, owner);
+                Err(NoTunnel::NotOwner)
+            }
+            Ok(Ok(Err(status))) => {
+                if status == StatusCode::UNAUTHORIZED {
+                    // A page sends its token later.
+                    self.log_limits.log_refusal(&owner.address);
+                }
+                Err(NoTunnel::Refused)
+            }
+        }
+    }
+
+    /// Sends the request of a page to the owner. The inner error is the status of another response.
+    async fn upgrade(
+        &self,
+        owner: &Peer,
+        key: RealmKey,
+        page: PassedPage<'_>,
+    ) -> Result<Result<PeerConnection, StatusCode>, PeerError> {
+        let PassedPage {
+            path_and_query,
+            headers,
+            client,
+            request_id,
+        } = page;
+        let link = self.links.get(owner)?;
+        let header = self.peer_header(owner, Some(key), client, "GET", path_and_query);
+        let mut headers = forwarded_headers(headers, header, request_id);
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        let path = PathAndQuery::try_from(path_and_query).map_err(|_| PeerError::NotConnected)?;
+        let body = LinkBody::Left(Full::default());
+        let response = link
+            .send(link::request(Method::GET, path, headers, body))
+            .await?;
+        match response.status() {
+            StatusCode::SWITCHING_PROTOCOLS => Ok(Ok(peer_client::upgrade(response).await?)),
+            status => Ok(Err(status)),
+        }
+    }
+}
+
+impl Tunnel {
+    /// Passes bytes in both directions until either end closes. `received` is what the page has sent
+    /// already.
+    ///
+    /// Not an `async fn`, whose future would have room for its arguments twice.
+    pub(crate) fn run<P>(self, page: P, received: Vec<u8>) -> impl Future<Output = ()>
+    where
+        P: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut ends = TunnelEnds {
+            page,
+            tunnel: self,
+            to_owner: Direction {
+                unsent: received,
+                ..Direction::default()
+            },
+            to_page: Direction::default(),
+        };
+        async move {
+            poll_fn(|cx| ends.poll_until_one_closes(cx)).await;
+            // The end that is still open may have to send something, such as its close frame.
+            let rest = poll_fn(|cx| ends.poll_until_both_close(cx));
+            // Boxed, so that an open tunnel has no room for the timer.
+            let _ = Box::pin(timeout(CLOSE_TIMEOUT, rest)).await;
+        }
+    }
+}
+
+/// Both ends of a tunnel, and what is under way between them.
+struct TunnelEnds<P> {
+    page: P,
+    tunnel: Tunnel,
+    to_owner: Direction,
+    to_page: Direction,
+}
+
+impl<P: AsyncRead + AsyncWrite + Unpin> TunnelEnds<P> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> (Poll<()>, Poll<()>) {
+        let (page, owner) = (&mut self.page, &mut self.tunnel.owner);
+        let sent = self.to_owner.poll(cx, page, owner);
+        (sent, self.to_page.poll(cx, owner, page))
+    }
+
+    fn poll_until_one_closes(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.poll(cx) {
+            (Poll::Pending, Poll::Pending) => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
+    }
+
+    fn poll_until_both_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (sent, received) = self.poll(cx);
+        ready!(sent);
+        received
+    }
+}
+
+/// One direction of a tunnel.
+#[derive(Default)]
+struct Direction {
+    /// Bytes that were read and not written yet.
+    unsent: Vec<u8>,
+    written: usize,
+    needs_flush: bool,
+    state: DirectionState,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum DirectionState {
+    #[default]
+    Open,
+    /// The source has ended, and the destination is not closed yet.
+    Ending,
+    Ended,
+}
+
+impl Direction {
+    /// Passes on what arrives. Ready when the source has ended, or the destination takes nothing more.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        source: &mut (impl AsyncRead + Unpin),
+        destination: &mut (impl AsyncWrite + Unpin),
+    ) -> Poll<()> {
+        loop {
+            match self.state {
+                DirectionState::Ended => return Poll::Ready(()),
+                DirectionState::Ending => {
+                    let closed = ready!(Pin::new(&mut *destination).poll_shutdown(cx));
+                    // It is closed in any case.
+                    drop(closed);
+                    self.state = DirectionState::Ended;
+                }
+                DirectionState::Open => match ready!(self.poll_pass(cx, source, destination)) {
+                    Ok(true) => {}
+                    Ok(false) => self.state = DirectionState::Ending,
+                    Err(_) => self.state = DirectionState::Ended,
+                },
+            }
+        }
+    }
+
+    /// Passes some bytes on. Returns whether the source is still open.
+    fn poll_pass(
+        &mut self,
+        cx: &mut Context<'_>,
+        source: &mut (impl AsyncRead + Unpin),
+        destination: &mut (impl AsyncWrite + Unpin),
+    ) -> Poll<io::Result<bool>> {
+        while self.written < self.unsent.len() {
+            let rest = &self.unsent[self.written..];
+            match ready!(Pin::new(&mut *destination).poll_write(cx, rest))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.written += written,
+            }
+            self.needs_flush = true;
+        }
+        if !self.unsent.is_empty() {
+            self.unsent = Vec::new();
+            self.written = 0;
+        }
+        if self.needs_flush {
+            ready!(Pin::new(&mut *destination).poll_flush(cx))?;
+            self.needs_flush = false;
+        }
+        let mut written = Ok(0);
+        let unsent = &mut self.unsent;
+        let waker = cx.waker().clone();
+        let read = poll_scratch(source, cx, READ_BUFFER_BYTES, |bytes| {
+            let mut cx = Context::from_waker(&waker);
+            written = match Pin::new(&mut *destination).poll_write(&mut cx, bytes) {
+                Poll::Ready(written) => written,
+                Poll::Pending => Ok(0),
+            };
+            let taken = *written.as_ref().unwrap_or(&bytes.len());
+            unsent.extend_from_slice(&bytes[taken..]);
+        });
+        match ready!(read) {
+            Ok(_) => {
+                self.needs_flush |= written? > 0;
+                Poll::Ready(Ok(true))
+            }
+            Err(_) => Poll::Ready(Ok(false)),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Requests when several bridges serve as one: those of a realm that another node owns are passed on, and
+//! those that another node passes on are served here.
+
+use std::borrow::Cow;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bridge_auth::query_token::is_query_token;
+use bridge_cluster::{Peer, PeerRefused, RealmKey};
+use bridge_edge::{ClientAddress, OriginCheck};
+use bytes::Bytes;
+use http::header::CONNECTION;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body::Body as HttpBody;
+use http_body_util::{BodyExt, Full};
+
+use super::RequestHandler;
+use super::peer_body::{PeerBody, UnreadBody};
+use super::route_name::route_name;
+use crate::budget::{Party, RefusalKind};
+use crate::cluster::{
+    ClusterNode, ForwardedResponse, LinkBody, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER, NotForwarded,
+    OwnerAway, PassedOn, PeerRequest, Route, belongs_to_realm, is_kept, is_peer_route,
+};
+use crate::web::body::read_to_end_limited;
+use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
+
+/// The other node that serves a request.
+struct Owned {
+    key: RealmKey,
+    owner: Peer,
+    party: Party<bridge_auth::RealmId>,
+}
+
+/// Why a request is not served.
+enum NotRouted {
+    OwnerAway(OwnerAway),
+    /// Its token would have to be looked up, and too many of the client's address were found nowhere.
+    TooManyLookups(Duration),
+}
+
+impl From<OwnerAway> for NotRouted {
+    fn from(away: OwnerAway) -> Self {
+        Self::OwnerAway(away)
+    }
+}
+
+impl RequestHandler {
+    /// Responds to a request of a client, here or by the owner of its realm.
+    pub(super) async fn respond_in_cluster<B>(
+        &self,
+        cluster: &Arc<ClusterNode>,
+        request: Request<B>,
+        address: ClientAddress,
+        id: &HeaderValue,
+    ) -> Response
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let (mut head, body) = request.into_parts();
+        let (route, serves_mcp) = {
+            let uri = self.without_public_path(&head.uri);
+            (route_name(uri.path()), serves_mcp(uri.path()))
+        };
+        let problem = match self.find_owner(cluster, &head, address).await {
+            Ok(None) => return self.respond(Request::from_parts(head, body), address).await,
+            Ok(Some(owned)) => {
+                let body = Body::new(body);
+                match self.pass_on(cluster, owned, head, body, address, id).await {
+                    Ok(response) => return response,
+                    Err(problem) => problem,
+                }
+            }
+            // A client that connects takes the realm over, if its owner is gone.
+            Err(NotRouted::OwnerAway(away)) if serves_mcp => {
+                head.extensions.insert(away);
+                return self.respond(Request::from_parts(head, body), address).await;
+            }
+            Err(NotRouted::OwnerAway(away)) => away.into(),
+            Err(NotRouted::TooManyLookups(after)) => Problem::too_many_lookups(after),
+        };
+        let mut response = problem.into_response();
+        self.record_refusal(&mut response, address, route);
+        response
+    }
+
+    /// Returns the other node that serves a request. A request that will be refused is served here.
+    async fn find_owner(
+        &self,
+        cluster: &Arc<ClusterNode>,
+        head: &Parts,
+        address: ClientAddress,
+    ) -> Result<Option<Owned>, NotRouted> {
+        let state = &self.state;
+        let uri = self.without_public_path(&head.uri);
+        if !belongs_to_realm(uri.path())
+            || is_page_socket(uri.path(), &head.method, &head.headers)
+            || guard::check_host(state, &head.uri, &head.headers).is_err()
+            || matches!(
+                state.policy.check_origin(&head.uri, &head.headers),
+                OriginCheck::Foreign(_)
+            )
+        {
+            return Ok(None);
+        }
+        let token = state.request_token(&head.headers, head.uri.query());
+        let Some(token) = token.filter(|token| !is_query_token(token)) else {
+            return Ok(None);
+        };
+        let Ok(principal) = state.authenticator.verify(Some(&token), address).await else {
+            return Ok(None);
+        };
+        let lookups = &state.hub.budgets.lookups;
+        let route = match cluster.known_route(principal.realm) {
+            Some(route) => route,
+            None => match lookups.retry_after(address) {
+                Some(after) => return Err(NotRouted::TooManyLookups(after)),
+                None => cluster.route(principal.realm).await?,
+            },
+        };
+        Ok(match route {
+            Route::Here => None,
+            Route::Unowned => {
+                lookups.record(address);
+                None
+            }
+            Route::Node(key, owner) => Some(Owned {
+                key,
+                owner,
+                party: Party::new(address, principal.realm),
+            }),
+        })
+    }
+
+    /// Passes a request on. One that has not run is sent to another owner, if its body is small.
+    async fn pass_on(
+        &self,
+        cluster: &Arc<ClusterNode>,
+        mut owned: Owned,
+        head: Parts,
+        body: Body,
+        address: ClientAddress,
+        id: &HeaderValue,
+    ) -> Result<Response, Problem> {
+        if !is_kept(&body) {
+            let body = LinkBody::Right(body.map_err(Into::into).boxed_unsync());
+            let owner = (&owned.key, &owned.owner);
+            let sent = cluster.forward(owner, &head, body, address.ip(), id).await;
+            return sent.map(to_response).map_err(Problem::from);
+        }
+        let (body, turn) = read_to_end_limited(&self.state, body, owned.party).await?;
+        // The owner parses it.
+        drop(turn);
+        for _ in 0..MAX_ATTEMPTS {
+            let owner = (&owned.key, &owned.owner);
+            let sent = cluster
+                .forward(owner, &head, kept(body.clone()), address.ip(), id)
+                .await;
+            match sent {
+                Ok(response) => return Ok(to_response(response)),
+                Err(NotForwarded::NotRun) => {}
+                Err(lost) => return Err(lost.into()),
+            }
+            match cluster.route(owned.party.member).await {
+                Ok(Route::Node(key, owner)) => {
+                    owned = Owned {
+                        key,
+                        owner,
+                        ..owned
+                    }
+                }
+                Ok(Route::Here | Route::Unowned) => {
+                    let request = Request::from_parts(head, Body::from(body));
+                    return Ok(self.respond(request, address).await);
+                }
+                Err(away) => return Err(away.into()),
+            }
+        }
+        Err(NotForwarded::NotRun.into())
+    }
+
+    /// Responds to a request that another node passes on, or sends itself.
+    pub(crate) async fn handle_from_peer<B>(
+        &self,
+        request: Request<B>,
+        peer: std::net::IpAddr,
+    ) -> Response
+    where
+        B: UnreadBody,
+        B::Error: Into<axum::BoxError>,
+    {
+        let Some(cluster) = &self.state.cluster else {
+            return StatusCode::NOT_FOUND.into_response();
+        };
+        let verified = match cluster.verify_peer(&request) {
+            Ok(verified) => verified,
+            // For the node that had this address before.
+            Err(PeerRefused::OtherNode) => return not_owner(),
+            Err(refused) => {
+                let refusals = &self.state.hub.budgets.refusals;
+                let address = ClientAddress::from(peer);
+                refusals.record(
+                    RefusalKind::ClusterPeer,
+                    address,
+                    "/_cluster",
+                    &refused.to_string(),
+                );
+                let headers = [
+                    (CONNECTION, HeaderValue::from_static("close")),
+                    (NODE_REFUSED, HeaderValue::from_static("1")),
+                ];
+                return (StatusCode::UNAUTHORIZED, headers).into_response();
+            }
+        };
+        let mut request = request.map(PeerBody::new);
+        if is_peer_route(request.uri().path()) {
+            return if cluster.answers_as_owner(verified.realm) {
+                StatusCode::OK.into_response()
+            } else {
+                not_owner()
+            };
+        }
+        let Some(key) = verified.realm else {
+            return not_owner();
+        };
+        if !self.is_served_here(cluster, &request, key, verified).await {
+            return not_owner();
+        }
+        request.extensions_mut().insert(PassedOn(key));
+        let id = HttpRequestId::from_trusted(request.headers());
+        let header = id.to_header();
+        // Pinned here: a function to which this future was passed would move all of it.
+        let responding = pin!(self.respond(request, verified.client));
+        let mut response = id.scope(responding).await;
+        response.headers_mut().insert(REQUEST_ID, header);
+        response
+    }
+
+    /// The URI of a request without the path of `public_url`.
+    fn without_public_path<'a>(&self, uri: &'a Uri) -> Cow<'a, Uri> {
+        let public_url = self.state.protected_resource.public_url();
+        let stripped = public_url.and_then(|it| it.without_path(uri));
+        stripped.map_or(Cow::Borrowed(uri), Cow::Owned)
+    }
+
+    /// Whether this node owns the realm of a request that another one passes on. A page sends its token
+    /// later.
+    async fn is_served_here<B>(
+        &self,
+        cluster: &Arc<ClusterNode>,
+        request: &Request<B>,
+        key: RealmKey,
+        PeerRequest { client, .. }: PeerRequest,
+    ) -> bool {
+        let uri = self.without_public_path(request.uri());
+        if is_page_socket(uri.path(), request.method(), request.headers()) {
+            return cluster.accepts_page(key).await;
+        }
+        let token = self
+            .state
+            .request_token(request.headers(), request.uri().query());
+        match self
+            .state
+            .authenticator
+            .verify(token.as_deref(), client)
+            .await
+        {
+            Ok(principal) => cluster.accepts_request(key, principal.realm).await,
+            // Refused as the request of a client here would be.
+            Err(_) => true,
+        }
+    }
+}
+
+/// Whether MCP is served at a path, besides other things at the root.
+fn serves_mcp(path: &str) -> bool {
+    matches!(path, "/mcp" | "/mcp/" | "/")
+}
+
+fn kept(body: Bytes) -> LinkBody {
+    LinkBody::Left(Full::new(body))
+}
+
+fn to_response(response: ForwardedResponse) -> Response {
+    response.map(Body::new)
+}
+
+/// Whether a request opens the socket of a page. Clients may want to upgrade any other request, such as
+/// those of Java to HTTP/2, and get their response without that.
+fn is_page_socket(path: &str, method: &Method, headers: &HeaderMap) -> bool {
+    path == "/ws" || path == "/" && guard::is_upgrade(method, headers)
+}
+
+/// The response of a node that does not own the realm. Nothing of the body was parsed.
+fn not_owner() -> Response {
+    let header = [(NOT_OWNER, HeaderValue::from_static("1"))];
+    (StatusCode::MISDIRECTED_REQUEST, header).into_response()
+}
