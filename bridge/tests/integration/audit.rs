@@ -20,13 +20,13 @@ fn audited(audit: Audit, mut config: Config) -> Config {
 }
 
 /// The lines of the audit log, from their first field on.
-fn lines(log: &str) -> Vec<&str> {
+pub(crate) fn lines(log: &str) -> Vec<&str> {
     let lines = log.lines().filter_map(|line| line.split_once(" audit: "));
     lines.map(|(_, line)| line).collect()
 }
 
 /// The value of a field in a line, without its quotes.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(&format!(" {name}="))?;
     Some(match rest.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap(),

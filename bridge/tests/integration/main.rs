@@ -11,6 +11,8 @@ mod background_calls;
 mod call_path;
 mod client_quirks;
 mod client_requests;
+#[cfg(target_os = "linux")]
+mod cluster;
 mod compat;
 mod configuration;
 mod configuration_file;

@@ -3,8 +3,8 @@
 
 mod header_rows;
 mod page;
-mod request;
-mod rows;
+pub(crate) mod request;
+pub(crate) mod rows;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -23,26 +23,25 @@ use crate::kit::*;
 
 const ALL_CAPABILITIES: &str = r#"{"elicitation":{},"sampling":{},"roots":{"listChanged":true}}"#;
 
-/// A bridge with a page and one client of each kind.
-struct Bench {
-    bridge: ServerHandle,
+/// One client of each kind, and the page that they use.
+pub(crate) struct Clients {
     sessions: [McpClient; 2],
 }
 
-impl Bench {
-    async fn start() -> Self {
-        let bridge = start_bridge().await;
-        let mut page = Page::with_tools(&bridge, "s", &tools()).await;
+impl Clients {
+    /// Connects the page and the clients.
+    pub(crate) async fn connect(bridge: &ServerHandle) -> Self {
+        let mut page = Page::with_tools(bridge, "s", &tools()).await;
         page.register_items(&items()).await;
         tokio::spawn(serve_calls(page));
         let all = serde_json::from_str(ALL_CAPABILITIES).unwrap();
-        let asked = McpClient::connect_with_capabilities(&bridge, TOKEN, all).await;
-        let sessions = [McpClient::connect(&bridge, TOKEN).await, asked];
-        Self { bridge, sessions }
+        let asked = McpClient::connect_with_capabilities(bridge, TOKEN, all).await;
+        let sessions = [McpClient::connect(bridge, TOKEN).await, asked];
+        Self { sessions }
     }
 
     /// A request of a client, as it should be.
-    fn request(&self, client: Client, method: &str, params: &Value) -> Request {
+    pub(crate) fn request(&self, client: Client, method: &str, params: &Value) -> Request {
         let mut headers = vec![(
             "accept",
             HeaderValue::from_static("application/json, text/event-stream"),
@@ -70,6 +69,20 @@ impl Bench {
             headers,
             body: rpc_request(1, method, params).to_string(),
         }
+    }
+}
+
+/// A bridge with its page and its clients.
+struct Bench {
+    bridge: ServerHandle,
+    clients: Clients,
+}
+
+impl Bench {
+    async fn start() -> Self {
+        let bridge = start_bridge().await;
+        let clients = Clients::connect(&bridge).await;
+        Self { bridge, clients }
     }
 
     /// The status, the headers that matter, and each message of the answer to a request.
@@ -122,7 +135,7 @@ struct Answer {
 }
 
 /// Replaces the time of each timestamp of the form `2026-07-28T12:00:00.000Z`.
-fn without_times(answer: &str) -> String {
+pub(crate) fn without_times(answer: &str) -> String {
     const LEN: usize = 24;
     let is_time = |it: &[u8]| (it[4], it[7], it[10], it[23]) == (b'-', b'-', b'T', b'Z');
     let mut text = answer.to_owned();
@@ -137,7 +150,7 @@ fn without_times(answer: &str) -> String {
 }
 
 /// Replaces the ids of requests, which are random.
-fn without_request_ids(answer: &str) -> String {
+pub(crate) fn without_request_ids(answer: &str) -> String {
     const BEFORE: &str = "\"requestId\":\"";
     let mut parts = answer.split(BEFORE);
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -167,7 +180,7 @@ async fn all_answers() -> String {
     for row in rows() {
         let mut answers: Vec<(Client, Answer)> = Vec::new();
         for client in row.clients {
-            let request = bench.request(*client, row.method, &row.params);
+            let request = bench.clients.request(*client, row.method, &row.params);
             answers.push((*client, bench.answer((row.change)(request)).await));
         }
         let era = match row.clients[0] {

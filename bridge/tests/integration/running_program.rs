@@ -21,15 +21,15 @@ use crate::kit::{
 };
 
 /// A bridge in another process, which is killed when this is dropped.
-struct RunningBridge {
+pub(crate) struct RunningBridge {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     log: Lines<BufReader<ChildStderr>>,
 }
 
 impl RunningBridge {
     /// Starts the bridge on a free port, with further arguments.
-    async fn start(arguments: &[&str]) -> Self {
+    pub(crate) async fn start(arguments: &[&str]) -> Self {
         let mut program = bridge_program();
         program.args(arguments).args(["--bind", "127.0.0.1:0"]);
         Self::spawn(program).await
@@ -57,7 +57,7 @@ impl RunningBridge {
     }
 
     /// Waits for a line of the log with this text.
-    async fn recv_log(&mut self, text: &str) -> String {
+    pub(crate) async fn recv_log(&mut self, text: &str) -> String {
         let found = async {
             loop {
                 let line = self.log.next_line().await.unwrap();
@@ -71,7 +71,7 @@ impl RunningBridge {
     }
 
     /// Sends SIGHUP, and waits for a line of the log with this text.
-    async fn reload(&mut self, text: &str) -> String {
+    pub(crate) async fn reload(&mut self, text: &str) -> String {
         self.signal("HUP").await;
         self.recv_log(text).await
     }

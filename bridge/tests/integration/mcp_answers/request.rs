@@ -6,20 +6,20 @@ use serde_json::Value;
 
 /// The sender of a request. All clients must get the same answers, whatever they declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Client {
+pub(crate) enum Client {
     /// Has an MCP session of 2025-11-25.
     Session { declares_all: bool },
     /// Speaks 2026-07-28.
     Stateless { declares_all: bool },
 }
 
-pub(super) const SESSIONS: &[Client] = &[
+pub(crate) const SESSIONS: &[Client] = &[
     Client::Session {
         declares_all: false,
     },
     Client::Session { declares_all: true },
 ];
-pub(super) const STATELESS: &[Client] = &[
+pub(crate) const STATELESS: &[Client] = &[
     Client::Stateless {
         declares_all: false,
     },
@@ -28,44 +28,44 @@ pub(super) const STATELESS: &[Client] = &[
 
 /// A request with its exact body and headers.
 #[derive(Clone)]
-pub(super) struct Request {
-    pub(super) method: Method,
-    pub(super) token: Option<&'static str>,
-    pub(super) headers: Vec<(&'static str, HeaderValue)>,
-    pub(super) body: String,
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) token: Option<&'static str>,
+    pub(crate) headers: Vec<(&'static str, HeaderValue)>,
+    pub(crate) body: String,
 }
 
 impl Request {
-    pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
         self = self.without(name);
         self.another(name, value.as_bytes())
     }
 
-    pub(super) fn without(mut self, name: &'static str) -> Self {
+    pub(crate) fn without(mut self, name: &'static str) -> Self {
         self.headers.retain(|(other, _)| *other != name);
         self
     }
 
-    pub(super) fn another(mut self, name: &'static str, value: &[u8]) -> Self {
+    pub(crate) fn another(mut self, name: &'static str, value: &[u8]) -> Self {
         let value = HeaderValue::from_bytes(value).unwrap();
         self.headers.push((name, value));
         self
     }
 
-    pub(super) fn twice(mut self, name: &'static str) -> Self {
+    pub(crate) fn twice(mut self, name: &'static str) -> Self {
         let found = self.headers.iter().find(|(other, _)| *other == name);
         let again = found.unwrap().clone();
         self.headers.push(again);
         self
     }
 
-    pub(super) fn body(mut self, text: &str) -> Self {
+    pub(crate) fn body(mut self, text: &str) -> Self {
         text.clone_into(&mut self.body);
         self
     }
 
     /// Sets a member of the body, at a JSON pointer.
-    pub(super) fn set(mut self, pointer: &str, value: Value) -> Self {
+    pub(crate) fn set(mut self, pointer: &str, value: Value) -> Self {
         let mut body: Value = serde_json::from_str(&self.body).unwrap();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         let key = key.replace("~1", "/");
@@ -74,7 +74,7 @@ impl Request {
         self
     }
 
-    pub(super) fn remove(mut self, pointer: &str) -> Self {
+    pub(crate) fn remove(mut self, pointer: &str) -> Self {
         let mut body: Value = serde_json::from_str(&self.body).unwrap();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         let parent = body.pointer_mut(parent).unwrap().as_object_mut().unwrap();
@@ -83,12 +83,12 @@ impl Request {
         self
     }
 
-    pub(super) fn http(mut self, method: Method) -> Self {
+    pub(crate) fn http(mut self, method: Method) -> Self {
         self.method = method;
         self
     }
 
-    pub(super) fn token(mut self, token: Option<&'static str>) -> Self {
+    pub(crate) fn token(mut self, token: Option<&'static str>) -> Self {
         self.token = token;
         self
     }

@@ -7,15 +7,15 @@ use super::header_rows;
 use super::request::{Client, Request, SESSIONS, STATELESS};
 use crate::kit::*;
 
-pub(super) type Change = Box<dyn Fn(Request) -> Request>;
+pub(crate) type Change = Box<dyn Fn(Request) -> Request>;
 
 /// A kind of request: what differs from the one that is as it should be.
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) clients: &'static [Client],
-    pub(super) method: &'static str,
-    pub(super) params: Value,
-    pub(super) change: Change,
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) clients: &'static [Client],
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
+    pub(crate) change: Change,
 }
 
 pub(super) fn row(
@@ -71,7 +71,7 @@ pub(super) fn rows_of<const N: usize>(
     }
 }
 /// Returns all rows.
-pub(super) fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     add_methods(&mut rows);
     header_rows::add(&mut rows);

@@ -1,0 +1,19 @@
+//! Several bridges that serve as one, in one process, with a real server of NATS.
+//!
+//! `cargo xtask test` installs the server, and names it in `MCP_WEB_NATS_SERVER`.
+
+mod client_addresses;
+mod exchange;
+mod first_frames;
+mod kit;
+mod mcp_requests;
+mod owner_failures;
+mod ownership;
+mod page_tunnels;
+mod peer_certificates;
+mod peer_listener;
+mod route_table;
+mod routes;
+mod settings;
+mod stand_in;
+mod streams;

@@ -1,0 +1,251 @@
+//! Bridges of one cluster, and its directory as a test sees it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use bridge::{Config, Secret, ServerHandle};
+use bridge_auth::RealmId;
+use bridge_cluster::{
+    ClaimRecord, ClusterKeys, Directory, DirectoryEvent, DirectoryObserver, NatsDirectory,
+    NatsServer, NatsSettings, NodeId, NodeRecord, RealmKey, Stored,
+};
+
+use crate::kit::*;
+use crate::metrics::{config_with_metrics, scrape};
+
+pub(super) const CLUSTER_SECRET: &str = "secret-of-the-cluster-0123456789abcdef";
+
+/// The name of the cluster in NATS, which is the default.
+const CLUSTER_NAME: &str = "mcp-web";
+
+/// Bridges that serve as one. Requests of [`TOKEN`] belong to the first one that a page of it reaches.
+pub(super) struct Bridges {
+    pub(super) nodes: Vec<ServerHandle>,
+    pub(super) nats: NatsServer,
+}
+
+impl Bridges {
+    /// Starts this number of bridges that have found each other.
+    pub(super) async fn start(count: usize) -> Self {
+        Self::start_with(count, |_, _| {}).await
+    }
+
+    /// Starts bridges whose configuration a test changes by their number.
+    pub(super) async fn start_with(count: usize, change: impl Fn(usize, &mut Config)) -> Self {
+        let nats = NatsServer::start();
+        let mut nodes = Vec::new();
+        for number in 0..count {
+            let mut config = node_config(&nats);
+            change(number, &mut config);
+            nodes.push(start_bridge_with(config).await);
+        }
+        let bridges = Self { nodes, nats };
+        bridges.wait_until_connected().await;
+        bridges
+    }
+
+    /// Waits until each bridge has its lease and knows all others.
+    pub(super) async fn wait_until_connected(&self) {
+        for node in &self.nodes {
+            let others = (self.nodes.len() - 1) as f64;
+            wait_for_metrics(node, "all bridges", |metrics| {
+                metrics["mcp_web_cluster_lease_seconds"] > 0.0
+                    && metrics["mcp_web_cluster_nodes{state=\"serving\"}"] == others
+            })
+            .await;
+            wait_until_ready(node).await;
+        }
+    }
+
+    /// The bridge that the tests make the owner, and another one.
+    pub(super) fn owner_and_edge(&self) -> (&ServerHandle, &ServerHandle) {
+        (&self.nodes[0], &self.nodes[1])
+    }
+
+    pub(super) async fn directory(&self) -> DirectoryView {
+        DirectoryView::connect(&self.nats, NodeId::from_bytes([7; 16])).await
+    }
+}
+
+/// The configuration of one of several bridges.
+pub(super) fn node_config(nats: &NatsServer) -> Config {
+    let mut config = config_with_metrics();
+    config.cluster.cluster = vec![nats.url()];
+    config.cluster.cluster_secret = vec![secret(CLUSTER_SECRET)];
+    config.cluster.cluster_bind = Some(([127, 0, 0, 1], 0).into());
+    config
+}
+
+pub(super) fn secret(text: &str) -> Secret {
+    Secret::from_trusted(text.to_owned())
+}
+
+pub(super) async fn wait_until_ready(bridge: &ServerHandle) {
+    let ready = async {
+        let url = format!("{}/readyz", bridge.url());
+        while http_client().get(&url).send().await.unwrap().status() != 200 {}
+    };
+    with_deadline("readiness", ready).await;
+}
+
+/// Polls the metrics of a bridge until the predicate holds, and returns them.
+pub(super) async fn wait_for_metrics(
+    bridge: &ServerHandle,
+    what: &str,
+    predicate: impl Fn(&Metrics) -> bool,
+) -> Metrics {
+    let poll = async {
+        loop {
+            let metrics = scrape(bridge).await;
+            if predicate(&metrics) {
+                return metrics;
+            }
+        }
+    };
+    with_deadline(what, poll).await
+}
+
+pub(super) type Metrics = std::collections::BTreeMap<String, f64>;
+
+/// How many requests a bridge has passed on, with this outcome.
+pub(super) async fn forwards(bridge: &ServerHandle, outcome: &str) -> f64 {
+    scrape(bridge).await[&format!("mcp_web_cluster_forwards_total{{outcome=\"{outcome}\"}}")]
+}
+
+/// How many page sockets a bridge passes on, or has from others.
+pub(super) async fn tunnels(bridge: &ServerHandle, side: &str) -> f64 {
+    scrape(bridge).await[&format!("mcp_web_cluster_tunnels{{side=\"{side}\"}}")]
+}
+
+/// Waits until a bridge has this number of tunnels on one side.
+pub(super) async fn wait_for_tunnels(bridge: &ServerHandle, side: &str, count: usize) {
+    let name = format!("mcp_web_cluster_tunnels{{side=\"{side}\"}}");
+    wait_for_metrics(bridge, "tunnels", |it| it[&name] == count as f64).await;
+}
+
+/// The directory of a cluster, as another node sees it.
+pub(super) struct DirectoryView {
+    pub(super) own: NodeId,
+    pub(super) keys: ClusterKeys,
+    pub(super) directory: Arc<NatsDirectory>,
+    nodes: NodeRecords,
+}
+
+/// The records of the nodes, by their ids.
+#[derive(Clone, Default)]
+struct NodeRecords(Arc<Mutex<HashMap<NodeId, String>>>);
+
+impl DirectoryObserver for NodeRecords {
+    fn on_event(&self, event: DirectoryEvent) {
+        let mut nodes = self.0.lock().unwrap();
+        match event {
+            DirectoryEvent::NodeAnnounced(id, record) => drop(nodes.insert(id, record)),
+            DirectoryEvent::NodeWithdrawn(id) => drop(nodes.remove(&id)),
+            _ => {}
+        }
+    }
+}
+
+impl DirectoryView {
+    /// Connects as a node with this id, which has no record yet.
+    pub(super) async fn connect(nats: &NatsServer, own: NodeId) -> Self {
+        let settings = NatsSettings {
+            servers: vec![nats.url()],
+            name: CLUSTER_NAME.to_owned(),
+            replicas: 1,
+            lease: Config::default().cluster.cluster_lease,
+            credentials: None,
+            user: None,
+            password: None,
+            ca: None,
+        };
+        let nodes = NodeRecords::default();
+        let observer = Arc::new(nodes.clone());
+        let directory = NatsDirectory::start(settings, own, observer).unwrap();
+        let this = Self {
+            own,
+            keys: ClusterKeys::new(&[secret(CLUSTER_SECRET)], None),
+            directory,
+            nodes,
+        };
+        let connected = async {
+            while this.directory.find(&this.realm(TOKEN)).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        };
+        with_deadline("the directory", connected).await;
+        this
+    }
+
+    /// The name of the realm of a token.
+    pub(super) fn realm(&self, token: &str) -> RealmKey {
+        self.keys.realm_key(RealmId::from_token(token).as_bytes())
+    }
+
+    /// The record of the realm of a token.
+    pub(super) async fn stored(&self, token: &str) -> Option<Stored> {
+        self.directory.find(&self.realm(token)).await.unwrap()
+    }
+
+    /// The node that the record of the realm of a token names.
+    pub(super) async fn owner(&self, token: &str) -> Option<NodeId> {
+        let record = self.stored(token).await?.record;
+        match ClaimRecord::decode(&record, &self.keys, &self.realm(token)).unwrap() {
+            ClaimRecord::Owned { node, .. } => Some(node),
+            ClaimRecord::Moved => None,
+        }
+    }
+
+    /// Writes that a node owns the realm of a token, which has no record.
+    pub(super) async fn claim_for(&self, token: &str, node: NodeId, address: &str) {
+        let realm = self.realm(token);
+        let record = owned(node, address).encode(&self.keys, &realm);
+        self.directory.create(&realm, record).await.unwrap();
+    }
+
+    /// Replaces the owner in the record of the realm of a token.
+    pub(super) async fn replace_owner(&self, token: &str, node: NodeId, address: &str) {
+        let realm = self.realm(token);
+        let last = self.stored(token).await.unwrap().revision;
+        let record = owned(node, address).encode(&self.keys, &realm);
+        self.directory.replace(&realm, record, last).await.unwrap();
+    }
+
+    /// The record of a running bridge.
+    pub(super) async fn node_of(&self, bridge: &ServerHandle) -> NodeRecord {
+        let metrics = scrape(bridge).await;
+        let is_node = |id: &NodeId| {
+            let name = format!("mcp_web_cluster_node{{node=\"{}\"}}", id.short());
+            metrics.contains_key(&name)
+        };
+        let found = async {
+            loop {
+                let nodes = self.nodes.0.lock().unwrap().clone();
+                if let Some((id, record)) = nodes.iter().find(|(id, _)| is_node(id)) {
+                    return NodeRecord::decode(record, &self.keys, *id).unwrap();
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        with_deadline("record of the bridge", found).await
+    }
+
+    /// Announces a node with these settings at an address.
+    pub(super) async fn announce(&self, address: &str, like: &NodeRecord) {
+        let record = NodeRecord {
+            id: self.own,
+            address: address.to_owned(),
+            ..like.clone()
+        };
+        let record = record.encode(&self.keys);
+        self.directory
+            .announce(&self.own, record, None)
+            .await
+            .unwrap();
+    }
+}
+
+fn owned(node: NodeId, address: &str) -> ClaimRecord {
+    let address = address.to_owned();
+    ClaimRecord::Owned { node, address }
+}
