@@ -1,6 +1,7 @@
 //! Test kit for journeys through the whole system, in which everything runs for real.
 //!
-//! A journey starts a [`TestBed`] (the bridge or the demo as a child process on a free port), opens
+//! A journey starts a [`TestBed`] (the bridge or the demo as a child process on a free port) or a
+//! [`ClusterBed`] (several bridges that serve as one, behind a balancer), opens
 //! pages in it ([`Browser`]: headless Chromium; [`native_program`]: a program of the crate `mcp-web-sdk`;
 //! [`QueryPage`]: a page that asks the agent) and lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
 //! [`FullClient`]: a client that supports everything that a server may request; [`Inspector`];
@@ -17,8 +18,10 @@ mod action_rules;
 mod adapter;
 mod agent_service;
 mod auth_proxy;
+mod bridge_endpoint;
 mod browser;
 mod clients;
+mod cluster_bed;
 pub mod conformance;
 mod deadline;
 mod folder_site;
@@ -51,11 +54,13 @@ pub use action_rules::ActionRule;
 pub use adapter::Adapter;
 pub use agent_service::{AGENT_METRICS_TOKEN, AgentEndpoint, AgentService};
 pub use auth_proxy::AuthProxy;
+pub use bridge_endpoint::BridgeEndpoint;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
     ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp, Transport,
     V1Client, http,
 };
+pub use cluster_bed::ClusterBed;
 pub use deadline::{DEADLINE, with_deadline};
 pub use folder_site::FolderSite;
 pub use large::LargeResult;

@@ -3,10 +3,10 @@
 use mcp_web_sdk::{Builder, Handle, McpWeb, Token, Tool};
 use serde_json::Value;
 
-use crate::{TestBed, with_deadline};
+use crate::{BridgeEndpoint, with_deadline};
 
 /// Begins to describe a program of this session.
-pub fn native_program(bed: &TestBed, session: &str) -> Builder {
+pub fn native_program(bed: &impl BridgeEndpoint, session: &str) -> Builder {
     McpWeb::builder("Native program")
         .bridge(bed.url())
         .token(Token::new(bed.token()))
@@ -14,7 +14,7 @@ pub fn native_program(bed: &TestBed, session: &str) -> Builder {
 }
 
 /// Starts a program with the tool `echo`.
-pub async fn echo_program(bed: &TestBed, session: &str) -> McpWeb {
+pub async fn echo_program(bed: &impl BridgeEndpoint, session: &str) -> McpWeb {
     let app = native_program(bed, session).build().unwrap();
     let echo = add_echo(&app, "echo");
     connect_program(&app, &[echo]).await;

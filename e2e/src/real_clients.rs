@@ -4,7 +4,7 @@
 //! prints the results. A *command line* (Codex, Gemini CLI, Claude Code) runs unchanged, with a
 //! [`MockProvider`](crate::MockProvider) as its model. In both cases the results are checked here,
 //! and become a [`ClientRow`] of the table. Further clients, which only `cargo xtask clients` runs, perform
-//! the first four steps ([`ClientTier`]).
+//! the first four steps ([`ClientTier`]). Some also run at a bridge of several that does not serve the page.
 
 mod app;
 mod command_line;

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::{TestBed, TokenIssuer, program_paths, with_deadline};
+use crate::{BridgeEndpoint, TestBed, TokenIssuer, program_paths, with_deadline};
 
 /// Allows scripts of the site and the SDK from any loopback port, but no WebAssembly.
 const NO_WASM_POLICY: &str = "default-src 'self'; script-src 'self' http://127.0.0.1:*; \
@@ -67,7 +67,7 @@ impl StaticSite {
     }
 
     /// Returns the URL of the app of the journeys (`e2e/pages/app.js`), connected to `bed`.
-    pub fn app(&self, bed: &TestBed) -> String {
+    pub fn app(&self, bed: &impl BridgeEndpoint) -> String {
         self.page("app.html", bed)
     }
 
@@ -167,7 +167,7 @@ impl StaticSite {
             .expect("the server runs")
     }
 
-    fn page(&self, page: &str, bed: &TestBed) -> String {
+    fn page(&self, page: &str, bed: &impl BridgeEndpoint) -> String {
         let (site, bridge, token) = (&self.url, bed.url(), bed.token());
         format!("{site}/{page}?bridge={bridge}&token={token}")
     }

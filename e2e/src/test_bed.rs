@@ -27,6 +27,7 @@ pub struct TestBed {
 enum Program {
     Bridge,
     Demo,
+    DemoNodes,
 }
 
 impl Program {
@@ -34,6 +35,7 @@ impl Program {
         match self {
             Program::Bridge => "mcp-web-bridge",
             Program::Demo => "demo-app",
+            Program::DemoNodes => "demo-nodes",
         }
     }
 
@@ -41,7 +43,7 @@ impl Program {
     fn announcement(self) -> &'static str {
         match self {
             Program::Bridge => "listening on http://",
-            Program::Demo => "open http://",
+            Program::Demo | Program::DemoNodes => "open http://",
         }
     }
 }
@@ -65,6 +67,13 @@ impl TestBed {
     /// Starts `demo-app` with more arguments.
     pub async fn demo_with(arguments: &[&str]) -> Self {
         Self::start(Program::Demo, arguments).await
+    }
+
+    /// Starts the demo with several bridges behind a balancer, without a language model.
+    pub async fn demo_nodes(nodes: usize) -> Self {
+        let nodes = nodes.to_string();
+        let arguments = ["--nodes", &nodes, "--", "--agent-provider", "commands"];
+        Self::start(Program::DemoNodes, &arguments).await
     }
 
     /// Starts a bridge as a guide describes. A shell runs `script` with the programs of this
@@ -200,6 +209,16 @@ impl TestBed {
     /// Stops the bridge like Ctrl-C, without waiting for calls. [`TestBed::restart`] starts it again.
     pub async fn stop(&mut self) {
         self.process.interrupt();
+        self.process.wait_until_gone().await;
+    }
+
+    /// Asks the bridge to end when its calls have ended (SIGTERM).
+    pub(crate) fn drain(&self) {
+        self.process.request_end();
+    }
+
+    /// Waits until the bridge has ended. [`TestBed::restart`] starts it again.
+    pub(crate) async fn wait_until_gone(&mut self) {
         self.process.wait_until_gone().await;
     }
 

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 
 use super::http;
-use crate::{Era, TestBed, Transport, program_paths, with_deadline};
+use crate::{BridgeEndpoint, Era, Transport, program_paths, with_deadline};
 
 /// Returns the entry of a client's configuration for `bed`.
-pub(super) fn server_config(bed: &TestBed, transport: Transport) -> Value {
+pub(super) fn server_config(bed: &impl BridgeEndpoint, transport: Transport) -> Value {
     match transport {
         Transport::Http => json!({ "url": bed.mcp_url(), "headers": bearer(bed) }),
         Transport::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(bed) }),
@@ -66,12 +66,12 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
     }
 }
 
-fn bearer(bed: &TestBed) -> Value {
+fn bearer(bed: &impl BridgeEndpoint) -> Value {
     json!({ "Authorization": format!("Bearer {}", bed.token()) })
 }
 
 /// Returns the environment variables with which `mcp-web-stdio` connects to `bed`.
-pub(super) fn environment(bed: &TestBed) -> Value {
+pub(super) fn environment(bed: &impl BridgeEndpoint) -> Value {
     json!({ "MCP_SERVER_URL": bed.mcp_url(), "AUTH_TOKEN": bed.token() })
 }
 

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use super::InFlightCall;
 use super::connect::{connect, server_config};
-use crate::{Era, TestBed, Transport, with_deadline};
+use crate::{BridgeEndpoint, Era, Transport, with_deadline};
 
 /// An AI client whose user accepts every form with the name Ada, whose model answers hello, and
 /// which has one root.
@@ -47,16 +47,25 @@ pub enum ClientEvent {
 
 impl FullClient {
     /// Connects, and enables log messages of all levels.
-    pub async fn connect(bed: &TestBed, transport: Transport, era: Era) -> Self {
+    pub async fn connect(bed: &impl BridgeEndpoint, transport: Transport, era: Era) -> Self {
         Self::connect_with(bed, transport, era, true).await
     }
 
     /// Connects with a user and a model that never answer.
-    pub async fn connect_undecided(bed: &TestBed, transport: Transport, era: Era) -> Self {
+    pub async fn connect_undecided(
+        bed: &impl BridgeEndpoint,
+        transport: Transport,
+        era: Era,
+    ) -> Self {
         Self::connect_with(bed, transport, era, false).await
     }
 
-    async fn connect_with(bed: &TestBed, transport: Transport, era: Era, responds: bool) -> Self {
+    async fn connect_with(
+        bed: &impl BridgeEndpoint,
+        transport: Transport,
+        era: Era,
+        responds: bool,
+    ) -> Self {
         let (event_sender, events) = mpsc::unbounded_channel();
         let handler = FullClientHandler {
             event_sender: event_sender.clone(),

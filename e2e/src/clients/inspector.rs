@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Era, TestBed, Transport, program_paths, with_deadline};
+use crate::{BridgeEndpoint, Era, Transport, program_paths, with_deadline};
 
 /// Runs the Inspector against a test bed or a server over stdio. Each request has its own connection.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Inspector {
 
 impl Inspector {
     /// Creates an Inspector for a transport and an era.
-    pub fn new(bed: &TestBed, transport: Transport, era: Era) -> Self {
+    pub fn new(bed: &impl BridgeEndpoint, transport: Transport, era: Era) -> Self {
         let target = match transport {
             Transport::Http => over_http(bed),
             Transport::Stdio => over_stdio(bed, &program_paths::built("mcp-web-stdio")),
@@ -28,7 +28,7 @@ impl Inspector {
     }
 
     /// Creates an Inspector that finds out by itself which era a bridge speaks.
-    pub fn negotiating(bed: &TestBed, transport: Transport) -> Self {
+    pub fn negotiating(bed: &impl BridgeEndpoint, transport: Transport) -> Self {
         Self {
             era: "auto",
             ..Self::new(bed, transport, Era::Discover)
@@ -94,7 +94,7 @@ impl Inspector {
     }
 }
 
-fn over_http(bed: &TestBed) -> Vec<String> {
+fn over_http(bed: &impl BridgeEndpoint) -> Vec<String> {
     let header = format!("Authorization: Bearer {}", bed.token());
     let url = bed.mcp_url();
     [
@@ -109,7 +109,7 @@ fn over_http(bed: &TestBed) -> Vec<String> {
     .to_vec()
 }
 
-fn over_stdio(bed: &TestBed, program: &Path) -> Vec<String> {
+fn over_stdio(bed: &impl BridgeEndpoint, program: &Path) -> Vec<String> {
     let url = format!("MCP_SERVER_URL={}", bed.mcp_url());
     let token = format!("AUTH_TOKEN={}", bed.token());
     let program = program.display().to_string();

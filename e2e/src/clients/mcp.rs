@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::connect::{connect, server_config};
-use crate::{Era, TestBed, Transport, with_deadline};
+use crate::{BridgeEndpoint, Era, Transport, with_deadline};
 
 /// A connected AI client that notices when the list of tools changes.
 pub struct McpClient {
@@ -25,14 +25,14 @@ pub struct McpClient {
 
 impl McpClient {
     /// Connects to `bed` and, in the era that requires it, subscribes to changes.
-    pub async fn connect(bed: &TestBed, transport: Transport, era: Era) -> Self {
+    pub async fn connect(bed: &impl BridgeEndpoint, transport: Transport, era: Era) -> Self {
         Self::from_config(&server_config(bed, transport), era).await
     }
 
     /// Connects with a client that reads messages of up to `max_message_bytes`; by default, rmcp
     /// drops those over 16 MiB.
     pub async fn connect_with_limit(
-        bed: &TestBed,
+        bed: &impl BridgeEndpoint,
         transport: Transport,
         era: Era,
         max_message_bytes: usize,

@@ -4,7 +4,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use super::http;
-use crate::{TestBed, with_deadline};
+use crate::{BridgeEndpoint, with_deadline};
 
 /// A plain HTTP client with the test bed's token.
 #[derive(Clone)]
@@ -16,7 +16,7 @@ pub struct PlainHttp {
 
 impl PlainHttp {
     /// Creates a client of `bed`.
-    pub fn new(bed: &TestBed) -> Self {
+    pub fn new(bed: &impl BridgeEndpoint) -> Self {
         Self {
             url: bed.url(),
             token: bed.token().to_owned(),

@@ -98,6 +98,12 @@ impl Driver {
         self
     }
 
+    /// Connects the client to a bridge of several that does not serve the page.
+    pub fn at_another_bridge(mut self) -> Self {
+        self.tier = ClientTier::AnotherBridge;
+        self
+    }
+
     /// Sets the folder of `target/tools` with its npm or Python packages.
     pub fn packages(mut self, folder: &'static str) -> Self {
         self.packages = Some(folder);
@@ -141,7 +147,7 @@ impl Driver {
 
     /// Runs the driver against a new page, and checks each step.
     pub async fn run(self, name: &str) {
-        let app = ClientsApp::open().await;
+        let app = ClientsApp::open(self.tier).await;
         let lines = self.run_script(&app).await;
         let line = |step: &str| lines.iter().find(|line| line["step"] == step);
         let connected = line("connect").unwrap_or_else(|| panic!("{name} prints nothing"));
@@ -164,6 +170,7 @@ impl Driver {
             };
             row.set(step, self.apply_exceptions(step, result));
         }
+        app.assert_forwarded().await;
         row.finish(name);
     }
 
@@ -189,7 +196,7 @@ impl Driver {
     }
 
     async fn run_script(&self, app: &ClientsApp) -> Vec<Value> {
-        let (_project, command) = self.command(&app.bed.mcp_url(), app.bed.token());
+        let (_project, command) = self.command(&app.bed().mcp_url(), app.bed().token());
         let mut driver = ProcessGroup::start(self.script, command);
         let ended = driver.wait_for_end(RUN_TIMEOUT).await;
         assert!(ended, "{} does not end:\n{}", self.script, driver.log());

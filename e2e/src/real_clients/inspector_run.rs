@@ -9,10 +9,10 @@ use crate::{Era, Inspector, Transport, program_paths};
 /// Runs the Inspector against a new page in one era, or in the one that it finds out if `era` is `None`,
 /// and checks each step.
 pub async fn run_inspector(era: Option<Era>, name: &str) {
-    let app = ClientsApp::open().await;
+    let app = ClientsApp::open(ClientTier::Further).await;
     let inspector = match era {
-        Some(era) => Inspector::new(&app.bed, Transport::Http, era),
-        None => Inspector::negotiating(&app.bed, Transport::Http),
+        Some(era) => Inspector::new(app.bed(), Transport::Http, era),
+        None => Inspector::negotiating(app.bed(), Transport::Http),
     };
     let option = match era {
         Some(Era::Initialize) => "legacy",

@@ -82,12 +82,14 @@ pub enum StepResult {
     Failed(String),
 }
 
-/// When a client runs, and with which steps.
+/// When a client runs, with which steps, and at which bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientTier {
     /// In each run of the tests, with all steps.
     #[default]
     EachRun,
+    /// In each run of the tests, with all steps, at a bridge of several that does not serve the page.
+    AnotherBridge,
     /// Only by `cargo xtask clients`, with the basic steps.
     Further,
 }
@@ -96,7 +98,7 @@ impl ClientTier {
     /// Returns the steps of its clients.
     pub fn steps(self) -> &'static [ClientStep] {
         match self {
-            Self::EachRun => &ClientStep::ALL,
+            Self::EachRun | Self::AnotherBridge => &ClientStep::ALL,
             Self::Further => &ClientStep::BASIC,
         }
     }
@@ -107,6 +109,7 @@ impl ClientTier {
         let folder = std::env::var_os("MCP_WEB_CLIENTS_ROWS").map_or(default, PathBuf::from);
         match self {
             Self::EachRun => folder,
+            Self::AnotherBridge => folder.join("another-bridge"),
             Self::Further => folder.join("further"),
         }
     }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use e2e::{
-    ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Format, MockProvider,
-    RestartedBridge, Script, StepResult, ToolOutput, Turn, program_paths,
+    ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Format,
+    MockProvider, RestartedBridge, Script, StepResult, ToolOutput, Turn, program_paths,
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -116,12 +116,12 @@ fn stdio_server(app: &ClientsApp) -> Value {
     json!({
         "command": program_paths::built("mcp-web-stdio"),
         "args": [],
-        "env": { "MCP_SERVER_URL": app.bed.mcp_url(), "AUTH_TOKEN": app.bed.token() },
+        "env": { "MCP_SERVER_URL": app.bed().mcp_url(), "AUTH_TOKEN": app.bed().token() },
     })
 }
 
 fn bearer(app: &ClientsApp) -> String {
-    format!("Bearer {}", app.bed.token())
+    format!("Bearer {}", app.bed().token())
 }
 
 mod claude_code {
@@ -141,7 +141,7 @@ mod claude_code {
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Anthropic, script).await;
         let server = match transport {
-            Transport::Http => json!({ "type": "http", "url": app.bed.mcp_url(),
+            Transport::Http => json!({ "type": "http", "url": app.bed().mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
             Transport::Stdio => stdio_server(app),
         };
@@ -166,13 +166,14 @@ mod claude_code {
         (client, command)
     }
 
-    async fn check_client(transport: Transport, name: &str) {
-        let app = ClientsApp::open().await;
+    async fn check_client(transport: Transport, tier: ClientTier, name: &str) {
+        let app = ClientsApp::open(tier).await;
         let mut row = ClientRow::new(
             &program_paths::clients_package("@anthropic-ai/claude-code"),
             transport.name(),
             Some("2026-07-28"),
-        );
+        )
+        .in_tier(tier);
         let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
         let run = client.run("Claude Code", command).await;
         set_results(&mut row, &run, &app).await;
@@ -194,17 +195,35 @@ mod claude_code {
             .await;
         app.wait_for_cancel().await;
         row.set(ClientStep::Cancel, StepResult::Works);
+        app.assert_forwarded().await;
         row.finish(name);
     }
 
     #[tokio::test]
     async fn over_http() {
-        check_client(Transport::Http, "01-claude-code-http").await;
+        check_client(Transport::Http, ClientTier::EachRun, "01-claude-code-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        check_client(Transport::Stdio, "02-claude-code-stdio").await;
+        check_client(
+            Transport::Stdio,
+            ClientTier::EachRun,
+            "02-claude-code-stdio",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn over_http_at_another_bridge() {
+        let tier = ClientTier::AnotherBridge;
+        check_client(Transport::Http, tier, "01-claude-code-http").await;
+    }
+
+    #[tokio::test]
+    async fn over_stdio_at_another_bridge() {
+        let tier = ClientTier::AnotherBridge;
+        check_client(Transport::Stdio, tier, "02-claude-code-stdio").await;
     }
 }
 
@@ -225,7 +244,7 @@ mod gemini {
         script: Script,
     ) -> (CommandLine, Command) {
         let server = match transport {
-            Transport::Http => http_server(&app.bed.mcp_url(), app.bed.token()),
+            Transport::Http => http_server(&app.bed().mcp_url(), app.bed().token()),
             Transport::Stdio => stdio_server(app),
         };
         command_line_with(server, script).await
@@ -266,7 +285,7 @@ mod gemini {
     }
 
     async fn check_client(transport: Transport, name: &str) {
-        let app = ClientsApp::open().await;
+        let app = ClientsApp::open(ClientTier::EachRun).await;
         let mut row = ClientRow::new(
             &program_paths::clients_package("@google/gemini-cli"),
             transport.name(),
@@ -375,13 +394,13 @@ mod codex {
         let server = match transport {
             Transport::Http => format!(
                 "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
-                app.bed.mcp_url()
+                app.bed().mcp_url()
             ),
             Transport::Stdio => format!(
                 "command = \"{}\"\nenv = {{ MCP_SERVER_URL = \"{}\", AUTH_TOKEN = \"{}\" }}\n",
                 program_paths::built("mcp-web-stdio").display(),
-                app.bed.mcp_url(),
-                app.bed.token()
+                app.bed().mcp_url(),
+                app.bed().token()
             ),
         };
         let base_url = client.provider().base_url(Format::OpenAiResponses);
@@ -432,7 +451,7 @@ tool_timeout_sec = {TIMEOUT}
         command
             .env("CODEX_HOME", client.home())
             .env("PLAYED_KEY", MockProvider::KEY)
-            .env("WEB_TOKEN", app.bed.token())
+            .env("WEB_TOKEN", app.bed().token())
             .args([
                 "exec",
                 "--json",
@@ -443,10 +462,11 @@ tool_timeout_sec = {TIMEOUT}
         (client, command)
     }
 
-    async fn check_client(transport: Transport, name: &str) {
-        let app = ClientsApp::open().await;
+    async fn check_client(transport: Transport, tier: ClientTier, name: &str) {
+        let app = ClientsApp::open(tier).await;
         let package = program_paths::clients_package("@openai/codex");
-        let mut row = ClientRow::new(&package, transport.name(), Some("2025-06-18"));
+        let row = ClientRow::new(&package, transport.name(), Some("2025-06-18"));
+        let mut row = row.in_tier(tier);
         let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
         let run = client.run("Codex", command).await;
         set_results(&mut row, &run, &app).await;
@@ -487,16 +507,22 @@ tool_timeout_sec = {TIMEOUT}
         let cancel =
             "by its own timeout; Ctrl-C in `codex exec` may be too late for its last words";
         row.set(ClientStep::Cancel, StepResult::WorksBut(cancel.to_owned()));
+        app.assert_forwarded().await;
         row.finish(name);
     }
 
     #[tokio::test]
     async fn over_http() {
-        check_client(Transport::Http, "05-codex-http").await;
+        check_client(Transport::Http, ClientTier::EachRun, "05-codex-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        check_client(Transport::Stdio, "06-codex-stdio").await;
+        check_client(Transport::Stdio, ClientTier::EachRun, "06-codex-stdio").await;
+    }
+
+    #[tokio::test]
+    async fn over_http_at_another_bridge() {
+        check_client(Transport::Http, ClientTier::AnotherBridge, "05-codex-http").await;
     }
 }

@@ -193,3 +193,32 @@ async fn python_sdk_2_with_sessions_over_a_restart() {
     let driver = python_sdk_2("legacy", DriverTransport::Http);
     driver.quiet_while_restarting().run_over_restart().await;
 }
+
+/// The clients that also run at a bridge of several that does not serve the page.
+mod at_another_bridge {
+    use super::*;
+
+    #[tokio::test]
+    async fn typescript_sdk_1_newest_over_http() {
+        let driver = typescript_sdk(NEWEST, DriverTransport::Http).at_another_bridge();
+        driver.run("12-typescript-sdk-1-newest-http").await;
+    }
+
+    #[tokio::test]
+    async fn typescript_client_2_without_sessions_over_http() {
+        let driver = typescript_client("modern", DriverTransport::Http).at_another_bridge();
+        driver.run("16-typescript-client-2-modern-http").await;
+    }
+
+    #[tokio::test]
+    async fn python_sdk_1_over_http() {
+        let driver = Driver::new("mcp_sdk_1.py", DriverTransport::Http).at_another_bridge();
+        driver.run("30-python-sdk-1-http").await;
+    }
+
+    #[tokio::test]
+    async fn python_sdk_2_without_sessions_over_http() {
+        let driver = python_sdk_2("modern", DriverTransport::Http).at_another_bridge();
+        driver.run("33-python-sdk-2-modern-http").await;
+    }
+}

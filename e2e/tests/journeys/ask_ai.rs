@@ -4,6 +4,8 @@
 mod demo;
 mod local_model;
 
+pub(crate) use demo::wait_for_state;
+
 use e2e::{
     BreakMode, ColorScheme, ExchangeOutcome, Format, MockProvider, PlainHttp, Script, TestBed, Turn,
 };

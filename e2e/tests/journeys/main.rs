@@ -49,6 +49,7 @@ mod resource_subscription;
 mod schema_libraries;
 mod screenshots;
 mod session_identity;
+mod several_bridges;
 mod state_tools;
 mod suspended_tab;
 mod testing_kit;
@@ -62,7 +63,10 @@ mod v1_page;
 mod v1_query;
 mod webmcp;
 
-use e2e::{Browser, Era, NodeProject, ProcessGroup, StaticSite, TestBed, Transport, program_paths};
+use e2e::{
+    BridgeEndpoint, Browser, Era, NodeProject, ProcessGroup, StaticSite, TestBed, Transport,
+    program_paths,
+};
 
 /// All combinations with which an MCP client can reach a tool.
 const TRANSPORTS_AND_ERAS: [(Transport, Era); 4] = [
@@ -82,7 +86,7 @@ const BUILTIN_TOOLS: [&str; 5] = [
 ];
 
 /// Opens the app of the journeys in a new browser and waits until its tools are registered.
-async fn open_app(site: &StaticSite, bed: &TestBed) -> Browser {
+async fn open_app(site: &StaticSite, bed: &impl BridgeEndpoint) -> Browser {
     let browser = Browser::open().await;
     browser.goto(&site.app(bed)).await;
     browser.wait_for("journey.ready").await;

@@ -149,7 +149,7 @@ impl Demo {
 }
 
 /// Waits until the newest question has this state.
-pub(super) async fn wait_for_state(browser: &Browser, state: &str) {
+pub(crate) async fn wait_for_state(browser: &Browser, state: &str) {
     let condition = format!("{NEWEST_TURN}?.dataset.state === '{state}'");
     browser.wait_for(&condition).await;
 }

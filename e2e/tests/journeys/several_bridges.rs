@@ -1,0 +1,139 @@
+//! Three bridges behind a balancer serve as one: tabs and clients of one token connect to any of them.
+
+use e2e::{BridgeEndpoint, Browser, ClusterBed, McpClient, PlainHttp, StaticSite, TestBed};
+use serde_json::{Value, json};
+
+use crate::ask_ai::wait_for_state;
+use crate::demo_page::open_demo;
+use crate::{TRANSPORTS_AND_ERAS, open_app};
+
+#[tokio::test]
+async fn two_tabs_and_a_client_at_different_nodes_meet_at_the_node_of_the_first_tab() {
+    let (cluster, site) = (ClusterBed::start(3).await, StaticSite::start().await);
+    let balancer = cluster.balancer();
+    balancer.use_only(&[0]);
+    let browser = open_app(&site, &cluster).await;
+    balancer.use_only(&[1]);
+    browser.open_tab().await;
+    browser.goto(&site.app(&cluster)).await;
+    browser.wait_for("journey.ready").await;
+    assert_eq!(
+        cluster
+            .metric(1, "mcp_web_cluster_tunnels{side=\"edge\"}")
+            .await,
+        1.0
+    );
+    assert_eq!(
+        cluster
+            .metric(0, "mcp_web_cluster_tunnels{side=\"owner\"}")
+            .await,
+        1.0
+    );
+
+    balancer.use_only(&[2]);
+    for (id, (transport, era)) in (1..).zip(TRANSPORTS_AND_ERAS) {
+        let client = McpClient::connect(&cluster, transport, era).await;
+        let status = result(&client, "get_connection_status", json!({})).await;
+        assert_eq!(status["pages"], 2, "{transport:?}, {era:?}: {status}");
+        assert_eq!(status["node"], cluster.node_id(0), "{transport:?}, {era:?}");
+        let sessions = result(&client, "list_active_sessions", json!({})).await;
+        for session in sessions["sessions"].as_array().unwrap() {
+            let arguments = json!({
+                "session_id": session["session_id"],
+                "tool_name": "echo",
+                "arguments": { "id": id },
+            });
+            let echo = result(&client, "call_session_tool", arguments).await;
+            assert_eq!(echo, json!({ "id": id }), "{transport:?}, {era:?}");
+        }
+    }
+
+    let echoed = browser.eval("return journey.echoed", json!(null)).await;
+    assert_eq!(echoed, json!([1, 2, 3, 4]));
+    let forwards = "mcp_web_cluster_forwards_total{outcome=\"ok\"}";
+    assert!(cluster.metric(2, forwards).await >= 4.0);
+    for (node, realms) in [(0, 1.0), (1, 0.0), (2, 0.0)] {
+        assert_eq!(cluster.metric(node, "mcp_web_cluster_realms").await, realms);
+        assert_eq!(cluster.owner(cluster.token(), node).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_tab_returns_at_another_node_after_its_node_has_crashed_and_after_it_drains() {
+    let arguments = ["--cluster-lease", "3s", "--drain-timeout", "1s"];
+    let mut cluster = ClusterBed::start_with(3, &arguments).await;
+    let site = StaticSite::start().await;
+    cluster.balancer().use_only(&[0]);
+    let browser = open_app(&site, &cluster).await;
+    assert_eq!(cluster.owner(cluster.token(), 1).await, 0);
+    let document = browser.eval("return journey.document", json!(null)).await;
+
+    cluster.balancer().use_all();
+    cluster.kill(0).await;
+    let owner = assert_served(&cluster, &browser, 2, &[1, 2]).await;
+
+    let other = 3 - owner;
+    cluster.drain(owner);
+    assert_served(&cluster, &browser, 3, &[other]).await;
+    cluster.wait_until_ended(owner).await;
+
+    cluster.restart(0).await;
+    cluster.restart(owner).await;
+    for node in 0..3 {
+        assert_eq!(cluster.owner(cluster.token(), node).await, other);
+    }
+    let same = browser.eval("return journey.document", json!(null)).await;
+    assert_eq!(same, document, "the page was not reloaded");
+}
+
+#[tokio::test]
+async fn the_demo_of_several_bridges_serves_the_board_and_answers_questions() {
+    let mut bed = TestBed::demo_nodes(3).await;
+    let browser = open_demo(&mut bed).await;
+    browser.open_tab().await;
+    browser.goto(&bed.url()).await;
+    browser
+        .wait_for("mcpWeb.status.state === 'connected'")
+        .await;
+
+    browser.press_button("Plan my day").await;
+    wait_for_state(&browser, "complete").await;
+    let script = PlainHttp::new(&bed);
+    let status = script.call("get_connection_status", json!({}));
+    let status = status.await.unwrap()["structuredContent"].clone();
+    assert_eq!(status["pages"], 2, "{status}");
+    let node = format!("is node {}:", status["node"].as_str().unwrap());
+    assert!(bed.log().contains(&node), "{node}");
+    assert_eq!(browser.console().await, [""; 0], "the console is empty");
+    drop(browser);
+
+    bed.stop().await;
+    assert_eq!(bed.log().matches("the bridge has stopped").count(), 3);
+    assert!(!bed.log().contains("still run"), "{}", bed.log());
+}
+
+/// Waits until the page has connected this often, and a client finds it at one of these nodes. Returns the
+/// node.
+async fn assert_served(
+    cluster: &ClusterBed,
+    browser: &Browser,
+    connections: u64,
+    nodes: &[usize],
+) -> usize {
+    let connected = "journey.states.filter((state) => state === 'connected').length";
+    let connected = format!("{connected} >= {connections}");
+    browser.wait_for(&connected).await;
+    let client = PlainHttp::new(cluster.node(nodes[0]));
+    let input = json!({ "id": connections });
+    let answer = client.call_when_registered("echo", input.clone()).await;
+    assert_eq!(answer["structuredContent"], input, "{answer}");
+    let owner = cluster.owner(cluster.token(), nodes[0]).await;
+    assert!(nodes.contains(&owner), "{owner} is one of {nodes:?}");
+    owner
+}
+
+async fn result(client: &McpClient, tool: &str, arguments: Value) -> Value {
+    let result = client.call(tool, arguments).await.unwrap();
+    assert_ne!(result.is_error, Some(true), "{tool}: {result:?}");
+    result.structured_content.unwrap()
+}
