@@ -38,8 +38,13 @@ const READ_BUFFER: usize = 16 * 1024;
 pub(crate) async fn run() -> Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    Arc::<Floor>::default().serve(listener).await;
+    serve(listener).await;
     Ok(String::new())
+}
+
+/// Serves pages and callers until the future is dropped.
+pub(crate) async fn serve(listener: TcpListener) {
+    Arc::<Floor>::default().serve(listener).await;
 }
 
 /// A server that passes bytes on.
@@ -212,7 +217,7 @@ mod tests {
         for bytes in [1_000, 1_000_000] {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
             let address = listener.local_addr().unwrap();
-            tokio::spawn(Arc::<Floor>::default().serve(listener));
+            tokio::spawn(serve(listener));
             let payload = "x".repeat(bytes);
             let page = Page::open(address, PageProtocol::Floor, "t", "page-0", &[])
                 .await

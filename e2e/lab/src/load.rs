@@ -1,9 +1,11 @@
 //! Many callers at a server, and what a call costs it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use e2e::Meter;
 use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 use tokio::time::{sleep_until, timeout_at}; // sleep: the duration of what is measured
@@ -23,7 +25,7 @@ const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) const TOKEN: &str = "the-token-of-the-laboratory-0123456789";
 
 /// The bridge's settings: limits so high that none of them affects the figures.
-const SETTINGS: [&str; 7] = [
+pub(crate) const SETTINGS: [&str; 7] = [
     "--log=warn",
     "--max-sessions=1000",
     "--max-clients=1000",
@@ -54,11 +56,25 @@ pub(crate) struct Load {
     pub(crate) duration: Duration,
 }
 
+/// The processes that callers and pages connect to.
+pub(crate) struct Setup {
+    /// Where callers connect.
+    pub(crate) callers: SocketAddr,
+    /// Where pages connect.
+    pub(crate) pages: SocketAddr,
+    /// The process that serves the calls.
+    pub(crate) server: Meter,
+    /// The processes that only pass calls on.
+    pub(crate) passing: Vec<Meter>,
+}
+
 /// The figures of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
     /// Processor time of the server for a call.
     pub(crate) cpu: Duration,
+    /// Processor time for a call of the processes that pass it on.
+    pub(crate) passing_cpu: Duration,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
 }
@@ -79,7 +95,15 @@ impl Load {
     /// Returns an error when a page or a caller cannot connect, or when an answer is wrong.
     pub(crate) async fn measure(&self) -> Result<Figures> {
         let server = self.start_server().await?;
-        let figures = self.run(&server).await;
+        self.measure_at(&Setup::from(&server)).await
+    }
+
+    /// Measures as [`measure`](Self::measure) does, with processes that have started already.
+    ///
+    /// # Errors
+    /// Returns an error when a page or a caller cannot connect, or when an answer is wrong.
+    pub(crate) async fn measure_at(&self, setup: &Setup) -> Result<Figures> {
+        let figures = self.run(setup).await;
         figures.with_context(|| format!("{}, {} callers", self.target.name, self.callers))
     }
 
@@ -91,9 +115,9 @@ impl Load {
         }
     }
 
-    async fn run(&self, server: &Server) -> Result<Figures> {
-        let mut pages = self.open_pages(server).await?;
-        let endpoint = Endpoint::new(server.address, TOKEN);
+    async fn run(&self, setup: &Setup) -> Result<Figures> {
+        let mut pages = self.open_pages(setup.pages).await?;
+        let endpoint = Endpoint::new(setup.callers, TOKEN);
         let mut callers = Vec::new();
         for number in 0..self.callers {
             let caller = Caller::open(
@@ -109,8 +133,9 @@ impl Load {
         let end = begin + self.duration;
         let callers = callers.into_iter().map(|caller| caller.run(end));
         let calls = timeout_at((end + LAST_ANSWERS_TIMEOUT).into(), try_join_all(callers));
-        let (calls, cpu) = tokio::join!(calls, measure_cpu(server, begin, end));
+        let (calls, cpu) = tokio::join!(calls, measure_cpu(setup, begin, end));
         let calls = calls.context("the last calls were not answered")??;
+        let (cpu, passing_cpu) = cpu?;
         ensure!(
             pages.try_join_next().is_none(),
             "a page lost its connection"
@@ -126,20 +151,21 @@ impl Load {
             self.duration
         );
         Ok(Figures {
-            cpu: each(cpu?, latencies.len()),
+            cpu: each(cpu, latencies.len()),
+            passing_cpu: each(passing_cpu, latencies.len()),
             p50: latencies.percentile(50),
             p99: latencies.percentile(99),
         })
     }
 
     /// Connects the pages, which answer until they are dropped.
-    async fn open_pages(&self, server: &Server) -> Result<JoinSet<()>> {
+    async fn open_pages(&self, address: SocketAddr) -> Result<JoinSet<()>> {
         let protocol = self.target.route.page_protocol();
         let answer = Arc::new(PageAnswer::new(protocol, &self.payload));
         let mut pages = JoinSet::new();
         for number in 0..self.pages {
             let (session, tools) = (page_session(number), self.target.tools.definitions(number));
-            let page = Page::open(server.address, protocol, TOKEN, &session, &tools).await;
+            let page = Page::open(address, protocol, TOKEN, &session, &tools).await;
             let page = page.with_context(|| format!("page {number}"))?;
             let answer = Arc::clone(&answer);
             pages.spawn(async move { page.serve(&answer).await });
@@ -148,12 +174,35 @@ impl Load {
     }
 }
 
-/// Returns the processor time of the server between two moments.
-async fn measure_cpu(server: &Server, begin: Instant, end: Instant) -> Result<Duration> {
+impl From<&Server> for Setup {
+    fn from(server: &Server) -> Self {
+        Self {
+            callers: server.address,
+            pages: server.address,
+            server: server.meter(),
+            passing: Vec::new(),
+        }
+    }
+}
+
+/// Returns the processor times between two moments: of the server, and of the processes that pass calls
+/// on.
+async fn measure_cpu(setup: &Setup, begin: Instant, end: Instant) -> Result<(Duration, Duration)> {
+    let meters = || {
+        [setup.server]
+            .into_iter()
+            .chain(setup.passing.iter().copied())
+    };
+    let read = || meters().map(Meter::cpu).collect::<Result<Vec<_>>>();
     sleep_until(begin.into()).await; // sleep: the duration of what is measured
-    let before = server.meter().cpu()?;
+    let before = read()?;
     sleep_until(end.into()).await; // sleep: the duration of what is measured
-    Ok(server.meter().cpu()?.since(&before))
+    let after = read()?;
+    let mut used = after
+        .iter()
+        .zip(&before)
+        .map(|(after, before)| after.since(before));
+    Ok((used.next().unwrap_or_default(), used.sum()))
 }
 
 #[cfg(test)]
@@ -185,7 +234,7 @@ mod tests {
                 duration: Duration::ZERO,
             };
             let server = load.start_server().await.unwrap();
-            let _pages = load.open_pages(&server).await.unwrap();
+            let _pages = load.open_pages(server.address).await.unwrap();
             let endpoint = Endpoint::new(server.address, TOKEN);
             let caller = Caller::open(route, &endpoint, load.pages, &load.payload, 0).await;
             let mut caller = caller.unwrap();
@@ -200,7 +249,7 @@ mod tests {
         let figures = |cpu, p50| Figures {
             cpu: Duration::from_micros(cpu),
             p50: Duration::from_micros(p50),
-            p99: Duration::ZERO,
+            ..Figures::default()
         };
         let median = Figures::median(vec![figures(3, 1), figures(1, 2), figures(2, 3)]);
         assert_eq!(median.p50, Duration::from_micros(3));

@@ -4,8 +4,8 @@
 //! docs/benchmarks.md. `cargo xtask bench` builds the programs, runs all sections and writes them into
 //! the document.
 //!
-//! Reading order: [`server`] starts a bridge or the [`floor`] that it is compared with. [`page`] plays
-//! pages, with the tools in [`tools`]. [`clients`] has the table of real AI clients, whose messages
+//! Reading order: [`server`] starts a bridge, or the [`floor`] or a [`proxy`] that it is compared with;
+//! [`nodes`] starts two bridges that serve as one. [`page`] plays pages, with the tools in [`tools`]. [`clients`] has the table of real AI clients, whose messages
 //! [`request`] prepares, [`connection`] sends and [`answer`] checks. [`caller`] calls with
 //! them, and [`load`] measures many callers. [`sections`] has a module for each section, and [`table`]
 //! formats its figures.
@@ -16,12 +16,15 @@
 
 mod answer;
 mod caller;
+mod certificates;
 mod clients;
 mod connection;
 mod floor;
 mod latency;
 mod load;
+mod nodes;
 mod page;
+mod proxy;
 mod request;
 mod sections;
 mod server;
@@ -34,7 +37,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
-use sections::{attacks, calls, idle, large, page_tools, queries, restart, sessions};
+use proxy::ProxyArguments;
+use sections::{attacks, calls, cluster, idle, large, page_tools, queries, restart, sessions};
 
 /// Measures one section of docs/benchmarks.md and prints it.
 #[derive(Parser)]
@@ -56,6 +60,8 @@ enum Command {
     Idle,
     /// A restart while pages are connected
     Restart,
+    /// Several bridges as one: calls and pages at another bridge than that of their token
+    Cluster,
     /// MCP sessions: memory, and processor time of a whole life
     Sessions,
     /// Queries of pages to an agent
@@ -67,6 +73,9 @@ enum Command {
     /// Run the server that only passes bytes on
     #[command(hide = true)]
     Floor,
+    /// Run a proxy in front of a server
+    #[command(hide = true)]
+    Proxy(ProxyArguments),
     /// Attack a bridge from another address
     #[command(hide = true)]
     Attacker(attacks::AttackerArguments),
@@ -79,11 +88,13 @@ impl Command {
             Self::Large => large::measure(quick).await,
             Self::Idle => idle::measure(quick).await,
             Self::Restart => restart::measure(quick).await,
+            Self::Cluster => cluster::measure(quick).await,
             Self::Sessions => sessions::measure(quick).await,
             Self::Queries => queries::measure(quick).await,
             Self::PageTools => page_tools::measure(quick).await,
             Self::Attacks => attacks::measure(quick).await,
             Self::Floor => floor::run().await,
+            Self::Proxy(arguments) => arguments.run().await,
             Self::Attacker(arguments) => arguments.run().await,
         }
     }
@@ -91,14 +102,19 @@ impl Command {
     /// Returns whether server and callers share one core, so that figures do not depend on how the
     /// system distributes them.
     fn is_pinned(&self) -> bool {
-        matches!(self, Self::Calls | Self::Large | Self::Sessions)
+        matches!(
+            self,
+            Self::Calls | Self::Large | Self::Cluster | Self::Sessions
+        )
     }
 
-    /// The floor has the runtime of the bridge. Everything that plays pages and clients has one
+    /// The floor and proxies have the runtime of the bridge. Everything that plays pages and clients has one
     /// thread, and leaves the other cores to the server.
     fn runtime(&self) -> std::io::Result<Runtime> {
         let mut builder = match self {
-            Self::Floor | Self::Queries | Self::PageTools => Builder::new_multi_thread(),
+            Self::Floor | Self::Proxy(_) | Self::Queries | Self::PageTools => {
+                Builder::new_multi_thread()
+            }
             _ => Builder::new_current_thread(),
         };
         builder.enable_all().build()

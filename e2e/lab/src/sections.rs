@@ -2,6 +2,7 @@
 
 pub(crate) mod attacks;
 pub(crate) mod calls;
+pub(crate) mod cluster;
 pub(crate) mod idle;
 pub(crate) mod large;
 pub(crate) mod page_tools;

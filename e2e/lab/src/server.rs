@@ -10,6 +10,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tokio::process::Command;
 
+use crate::proxy::ProxyKind;
+
 /// Files of a process other than those of pages and callers: pipes, and what libraries open.
 const RESERVED_FILES: u64 = 1_000;
 
@@ -42,6 +44,13 @@ impl Server {
         let mut command = Command::new(own_program()?);
         command.arg("floor");
         Self::start("floor", command).await
+    }
+
+    /// Starts this program as a proxy in front of a server.
+    pub(crate) async fn proxy(kind: ProxyKind, server: SocketAddr) -> Result<Self> {
+        let mut command = Command::new(own_program()?);
+        command.args(["proxy", kind.name(), &server.to_string()]);
+        Self::start("proxy", command).await
     }
 
     async fn start(name: &str, command: Command) -> Result<Self> {

@@ -24,7 +24,12 @@ impl Table {
 
     /// Returns the section: the machine, how it was measured there, and the table.
     pub(crate) fn section(&self, conditions: &str) -> String {
-        format!("{} {conditions}\n\n{}", machine(), self.0.trim_end())
+        format!("{} {}", machine(), self.with_conditions(conditions))
+    }
+
+    /// Returns how it was measured on the machine of the section, and the table.
+    pub(crate) fn with_conditions(&self, conditions: &str) -> String {
+        format!("{conditions}\n\n{}", self.0.trim_end())
     }
 }
 

@@ -101,6 +101,7 @@ mod tests {
             cpu: Duration::from_micros(cpu),
             p50: Duration::from_micros(50),
             p99: Duration::from_micros(99),
+            ..Figures::default()
         };
         let measured = [[10, 20, 30], [15, 40, 90]].map(|row| row.map(figures));
         let text = table(&targets()[..2], &measured).section("");
