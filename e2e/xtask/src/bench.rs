@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use crate::chromium::Chromium;
 use crate::process::{cargo, run as run_command, try_capture};
 use crate::step::{Outcome, step};
-use crate::{Workspace, apt, document, node, page_tools_pages, sdk};
+use crate::{Workspace, apt, document, nats_server, node, page_tools_pages, sdk};
 
 const DOCUMENT: &str = "docs/benchmarks.md";
 
@@ -44,6 +44,8 @@ pub(crate) enum Section {
     Idle,
     /// A restart while pages are connected
     Restart,
+    /// Calls and pages at another bridge than that of their token
+    Cluster,
     /// MCP sessions
     Sessions,
     /// Queries from pages to an agent
@@ -110,6 +112,9 @@ fn measure(workspace: &Workspace, section: Section, quick: bool) -> Result<Strin
                 .env("MCP_WEB_NODE", node::ensure_node(workspace)?)
                 .env("MCP_WEB_CHROMIUM", chromium.browser)
                 .env("MCP_WEB_CHROMEDRIVER", chromium.driver);
+        }
+        Section::Cluster => {
+            command.env("MCP_WEB_NATS_SERVER", nats_server::ensure(workspace)?);
         }
         Section::Attacks => {
             if try_capture(Command::new("chrt").args(VICTIM_PRIORITY).arg("true")).is_some() {

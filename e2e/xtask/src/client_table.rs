@@ -68,13 +68,51 @@ impl Table {
         }
     }
 
+    /// Formats the results of the last run in Markdown.
+    pub(crate) fn load_text(self, workspace: &Workspace) -> Result<String> {
+        let folder = self.rows_folder(workspace);
+        let rows = load_rows(&folder)?;
+        let at_another_bridge = load_rows(&folder.join("another-bridge"))?;
+        Ok(self.format(&rows) + &format_at_another_bridge(&rows, &at_another_bridge)?)
+    }
+
     /// Formats the rows in Markdown.
-    pub(crate) fn format(self, rows: &Rows) -> String {
+    fn format(self, rows: &Rows) -> String {
         match self {
             Self::EachRun => format_table(rows),
             Self::Further => format_list(rows),
         }
     }
+}
+
+/// Formats the names of the clients that did the same at a bridge of several that does not serve the page, or
+/// nothing if none ran there.
+fn format_at_another_bridge(ordinary: &Rows, rows: &Rows) -> Result<String> {
+    let mut same = ordinary.clone();
+    same.retain(|name, _| rows.contains_key(name));
+    let differences = differences(&same, rows);
+    if !differences.is_empty() || same.len() < rows.len() {
+        bail!(
+            "clients do something else at a bridge that does not serve the page:\n{}",
+            differences.join("\n")
+        );
+    }
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    let clients: Vec<_> = rows
+        .values()
+        .map(|row| {
+            let [client, transport, protocol] =
+                ["client", "over", "protocol"].map(|key| field(row, key));
+            format!("{client} ({transport}, {protocol})")
+        })
+        .collect();
+    Ok(format!(
+        "\nWhen [several bridges serve as one](cluster.md), each of these did the same at a bridge that does \
+         not serve the page: {}.\n",
+        clients.join(", ")
+    ))
 }
 
 /// Formats the rows as a table, with the notes of its cells in a list below it. A client that does the same
@@ -147,7 +185,7 @@ fn field<'a>(row: &'a Value, key: &str) -> &'a str {
 /// Fails if the table in the document differs from what the clients did in the last run.
 pub(crate) fn check_document(workspace: &Workspace) -> Result<()> {
     let table = Table::EachRun;
-    let text = table.format(&load_rows(&table.rows_folder(workspace))?);
+    let text = table.load_text(workspace)?;
     if document::has_section(workspace, DOCUMENT, table.command(), &text)? {
         return Ok(());
     }
@@ -294,6 +332,20 @@ mod tests {
         );
         let table = Table::EachRun.format(&rows(json!({ "lacks": "it cannot" })));
         assert!(table.contains("| a 1 | stdio | not reported |"), "{table}");
+    }
+
+    #[test]
+    fn clients_at_another_bridge_are_listed_only_if_they_do_the_same() {
+        let rows = |call: &str| Rows::from([("2".to_owned(), row("b 2", json!(call)))]);
+        let mut ordinary = rows("works");
+        ordinary.insert("1".to_owned(), row("a 1", json!("works")));
+        let text = format_at_another_bridge(&ordinary, &rows("works")).unwrap();
+        assert!(text.ends_with(": b 2 (HTTP, not reported).\n"), "{text}");
+        let none = format_at_another_bridge(&ordinary, &Rows::new());
+        assert_eq!(none.unwrap(), "");
+        let failed = format_at_another_bridge(&ordinary, &rows("fails")).unwrap_err();
+        assert!(failed.to_string().contains("2: call:"), "{failed}");
+        assert!(format_at_another_bridge(&Rows::new(), &rows("works")).is_err());
     }
 
     #[test]

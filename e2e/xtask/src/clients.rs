@@ -56,7 +56,7 @@ fn run_pinned(workspace: &Workspace, selected: &[(Suite, Table)]) -> Result<bool
     println!("{counts}");
     if counts.failed == 0 {
         for (_, table) in selected {
-            let text = table.format(&client_table::load_rows(&table.rows_folder(workspace))?);
+            let text = table.load_text(workspace)?;
             document::write_section(workspace, DOCUMENT, table.command(), &text)?;
         }
         println!("==> {DOCUMENT} is written");

@@ -9,17 +9,21 @@ use clap::Args;
 use crate::local_model::{self, LocalModel};
 use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
-use crate::{Workspace, sdk};
+use crate::{Workspace, nats_server, sdk};
 
 const LOCAL_MODEL: &str = "--local-model";
+const NODES: &str = "--nodes";
 
-/// The model that answers in the demo, and the arguments of the demo.
+/// The model that answers in the demo, the number of its bridges, and the arguments of the demo.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Answer questions with SmolLM2-135M-Instruct on this machine: short English, often wrong, no
     /// calls of tools
     #[arg(long)]
     local_model: bool,
+    /// Start this many bridges that serve as one, 2 to 9, a NATS server and a balancer in front of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=9))]
+    nodes: Option<u8>,
     /// The arguments of the demo
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -37,12 +41,21 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
     step("building the demo", || {
         let mut build = cargo(workspace);
         build.args(["build", "--package", "demo-app"]);
+        if options.nodes.is_some() {
+            build.args(["--package", "demo-nodes"]);
+        }
         run(&mut build, "fix the errors above")?;
         Ok(Outcome::Done(()))
     })?;
     let mut demo = cargo(workspace);
-    demo.args(["run", "--quiet", "--package", "demo-app", "--"])
-        .args(&options.arguments);
+    demo.args(["run", "--quiet", "--package"]);
+    match options.nodes {
+        None => demo.args(["demo-app", "--"]),
+        Some(nodes) => demo
+            .args(["demo-nodes", "--", NODES, &nodes.to_string(), "--"])
+            .env("MCP_WEB_NATS_SERVER", nats_server::ensure(workspace)?),
+    };
+    demo.args(&options.arguments);
     if options.local_model {
         let model = local_model::start(workspace)?;
         // A key of the user for another server would be used instead.
@@ -58,10 +71,22 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
 
 impl Options {
     fn check(&self) -> Result<()> {
-        if self.arguments.iter().any(|it| it == LOCAL_MODEL) {
-            bail!("put {LOCAL_MODEL} before the arguments of the demo");
+        for option in [LOCAL_MODEL, NODES] {
+            if self.has_argument(option) {
+                bail!("put {option} before the arguments of the demo");
+            }
+        }
+        if self.nodes.is_some() && self.has_argument("--bind") {
+            bail!(
+                "each of several bridges has its own address: set MCP_WEB_BIND to that of the balancer"
+            );
         }
         Ok(())
+    }
+
+    fn has_argument(&self, name: &str) -> bool {
+        let mut arguments = self.arguments.iter();
+        arguments.any(|it| it.split('=').next() == Some(name))
     }
 
     /// Whether arguments or environment choose a model.
@@ -128,6 +153,25 @@ mod tests {
         assert!(error.contains("before the arguments"), "{error}");
         assert!(!parse(&[]).local_model);
         assert!(parse(&["--agent-provider=commands"]).chooses_model());
+    }
+
+    #[test]
+    fn several_bridges_are_chosen_before_the_arguments_of_the_demo() {
+        let options = parse(&["--nodes", "3", "--agent-max-rounds=3"]);
+        assert!(options.nodes == Some(3) && options.check().is_ok());
+        assert_eq!(options.arguments, ["--agent-max-rounds=3"]);
+        assert_eq!(parse(&[]).nodes, None);
+        for number in ["1", "10", "x"] {
+            assert!(Program::try_parse_from(["demo", "--nodes", number]).is_err());
+        }
+        let check = |arguments: &[&str]| parse(arguments).check().unwrap_err().to_string();
+        let late = check(&["--agent-max-rounds=3", "--nodes=3"]);
+        assert!(late.contains("before the arguments"), "{late}");
+        for bind in [&["--bind", "127.0.0.1:1"][..], &["--bind=127.0.0.1:1"]] {
+            let error = check(&[&["--nodes", "3"], bind].concat());
+            assert!(error.contains("MCP_WEB_BIND"), "{error}");
+        }
+        assert!(parse(&["--bind=127.0.0.1:1"]).check().is_ok());
     }
 
     #[test]

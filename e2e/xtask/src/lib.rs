@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
 //! [`api`], [`demo`] (with `local_model`), [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium`,
-//! `postgres` and `proxies`, which install what it needs), [`clients`] (with `client_table`), [`provider_types`], [`bench`](mod@bench),
+//! `postgres`, `nats_server` and `proxies`, which install what it needs), [`clients`] (with `client_table`), [`provider_types`], [`bench`](mod@bench),
 //! [`fuzz`] and [`dependencies`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and
 //! `folder`.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
@@ -36,6 +36,7 @@ mod folder;
 mod install;
 mod local_model;
 mod lock;
+mod nats_server;
 mod node;
 mod page_tools_pages;
 mod postgres;

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::options::{Options, Suite};
 use crate::chromium::Chromium;
 use crate::client_table::Table;
+use crate::nats_server::NatsServers;
 use crate::postgres::Postgres;
 use crate::process::try_capture;
 use crate::wasm_toolchain::{self, WasmRustc};
@@ -50,6 +51,7 @@ pub(crate) struct Tools {
     webdriver: PathBuf,
     chromium: Option<Chromium>,
     postgres: Option<Postgres>,
+    nats: Option<NatsServers>,
     /// The program that checks rules of Prometheus.
     promtool: Option<PathBuf>,
     /// The folder of JSON-Schema-Test-Suite.
@@ -99,6 +101,9 @@ impl Tools {
         let postgres = options
             .includes(Suite::Rust)
             .then(Postgres::ensure)
+            .transpose()?;
+        let nats = (needs_journeys || options.includes(Suite::Rust))
+            .then(|| NatsServers::ensure(workspace))
             .transpose()?;
         let promtool = options
             .includes(Suite::Rust)
@@ -172,6 +177,7 @@ impl Tools {
             webdriver,
             chromium,
             postgres,
+            nats,
             promtool,
             schema_suite,
             node,
@@ -206,6 +212,11 @@ impl Tools {
         }
         if let Some(postgres) = &self.postgres {
             command.env("MCP_WEB_POSTGRES_BIN", &postgres.programs);
+        }
+        if let Some(nats) = &self.nats {
+            command
+                .env("MCP_WEB_NATS_SERVER", &nats.newest)
+                .env("MCP_WEB_NATS_SERVER_OLDEST", &nats.oldest);
         }
         if let Some(promtool) = &self.promtool {
             command.env("MCP_WEB_PROMTOOL", promtool);

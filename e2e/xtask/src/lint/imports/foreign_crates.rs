@@ -19,6 +19,11 @@ pub(super) struct Rule {
 /// crates, so that no rule allows more than necessary.
 pub(super) const RULES: &[Rule] = &[
     Rule {
+        crates: &["async_nats"],
+        reason: "One module knows the engine behind the directory of a cluster.",
+        importers: &["bridge/cluster/src/nats"],
+    },
+    Rule {
         crates: &["axum"],
         reason: "Only the HTTP edge of a server uses its framework: the layers below work without sockets.",
         importers: &[
@@ -90,6 +95,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config/agent.rs",
             "bridge/src/config/bridge_info.rs",
             "bridge/src/config/calls.rs",
+            "bridge/src/config/cluster.rs",
             "bridge/src/config/compat.rs",
             "bridge/src/config/http_timeouts.rs",
             "bridge/src/config/identity.rs",
@@ -112,7 +118,9 @@ pub(super) const RULES: &[Rule] = &[
             "client-stdio/src/config.rs",
             "demo-app/src/agent_settings.rs",
             "demo-app/src/main.rs",
+            "e2e/demo-nodes/src/main.rs",
             "e2e/lab/src/main.rs",
+            "e2e/lab/src/proxy.rs",
             "e2e/lab/src/sections/attacks",
             "e2e/src/bin",
             "e2e/xtask/src/bench.rs",
@@ -154,10 +162,12 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Only code that accepts or measures connections works below axum.",
         importers: &[
             "bridge/edge/src/connections",
+            "bridge/edge/src/peer_client.rs",
             "bridge/edge/src/request_body.rs",
             "bridge/src/websocket/handshake.rs",
             "e2e/lab/src/connection.rs",
             "e2e/lab/src/floor.rs",
+            "e2e/lab/src/proxy.rs",
         ],
     },
     Rule {
@@ -210,6 +220,8 @@ pub(super) const RULES: &[Rule] = &[
             "agent/tools/src/metrics.rs",
             "bridge/edge/src/process_metrics.rs",
             "bridge/src/http/metrics/bridge_metrics.rs",
+            "bridge/src/http/metrics/cluster_metrics.rs",
+            "bridge/src/http/metrics/metric_writer.rs",
         ],
     },
     Rule {

@@ -15,7 +15,7 @@ pub(super) const LAYERS: &[&[&str]] = &[
     &["websocket", "config", "counters", "lifecycle", "budget"],
     &["result_store"],
     &["hub"],
-    &["calls", "agent_queries", "web"],
+    &["calls", "agent_queries", "cluster", "web"],
     &["mcp", "compat"],
     &["http", "admin"],
     &["server", "in_memory"],
