@@ -10,6 +10,7 @@ mod clients;
 mod close_realm;
 pub(crate) mod limits;
 mod outbox;
+mod ownership;
 mod party;
 mod realm_admission;
 mod session_id_leases;
@@ -44,11 +45,13 @@ use crate::lifecycle::{LINE_INTERVAL, LifecycleLog};
 use crate::result_store::ResultStore;
 use call_channel::CallSender;
 use outbox::OutboxSender;
+use ownership::Ownership;
 use timer::{Timer, TimerHandler};
 
 pub(crate) use call_channel::{CallReceiver, CallerMessage};
 pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
+pub(crate) use ownership::RealmOwnership;
 pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
 pub(crate) use tool_parsing::tool_list_work;
 
@@ -75,7 +78,8 @@ pub(crate) struct Hub {
     pub(crate) session_id_leases: Arc<SessionIdLeases>,
     timer: Timer,
     traces: OnceLock<Traces>,
-    ownership: OnceLock<Weak<dyn RealmOwnership>>,
+    /// Which realms are served here, if there are several bridges.
+    pub(crate) ownership: Ownership,
     agent: Arc<dyn AgentPort>,
     bridge_id: BridgeId,
     started_at: Instant,
@@ -91,19 +95,6 @@ pub(crate) trait AgentPort: Debug + Send + Sync {
     /// Performs one effect. The caller holds the lock of the realm, so an implementation must
     /// neither block nor call the hub.
     fn perform(&self, realm: RealmId, effect: AgentEffect);
-}
-
-/// Knows which realms are served here, if there are several bridges.
-pub(crate) trait RealmOwnership: Send + Sync {
-    /// Checks that a realm is served here. The caller holds its lock, so an implementation must neither
-    /// block nor call the hub.
-    fn check(&self, realm: RealmId) -> Result<(), Refusal>;
-
-    /// The name of this bridge among the others.
-    fn node(&self) -> String;
-
-    /// The bridge itself did not run for a while.
-    fn on_stall(&self);
 }
 
 /// The sessions of clients, which are above the hub and end with their realm.
@@ -164,7 +155,7 @@ impl Hub {
             realm_limits: Arc::new(limits::realm_limits(&config)),
             timer: Timer::default(),
             traces: OnceLock::new(),
-            ownership: OnceLock::new(),
+            ownership: Ownership::default(),
             agent,
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             started_at: tokio::time::Instant::now().into_std(),
@@ -181,17 +172,6 @@ impl Hub {
     /// Records traces from now on. Without them, they are off.
     pub(crate) fn set_traces(&self, traces: Traces) {
         let _ = self.traces.set(traces);
-    }
-
-    /// Serves only the realms that belong here from now on. Without this, all are served.
-    pub(crate) fn set_ownership(&self, ownership: Weak<dyn RealmOwnership>) {
-        let _ = self.ownership.set(ownership);
-    }
-
-    /// The name of this bridge, if there are several.
-    pub(crate) fn node(&self) -> Option<String> {
-        let ownership = self.ownership.get().and_then(Weak::upgrade);
-        ownership.map(|ownership| ownership.node())
     }
 
     /// Returns the traces of the bridge.
@@ -255,10 +235,7 @@ impl Hub {
     fn check_admission(&self, realm: RealmId) -> Result<(), Refusal> {
         let checked = self.denied.check(realm);
         checked.map_err(|AuthError { code, message }| Refusal { code, message })?;
-        match self.ownership.get().and_then(Weak::upgrade) {
-            Some(ownership) => ownership.check(realm),
-            None => Ok(()),
-        }
+        self.ownership.check(realm)
     }
 
     /// Removes the connection of a page whose socket has closed.
@@ -448,9 +425,7 @@ impl TimerHandler for Hub {
             stall_ms = stall.as_millis(),
             "the bridge did not run: the timeouts of running calls are extended"
         );
-        if let Some(ownership) = self.ownership.get().and_then(Weak::upgrade) {
-            ownership.on_stall();
-        }
+        self.ownership.on_stall();
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for id in realms {
             self.apply(id, |realm, _| {

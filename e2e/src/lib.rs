@@ -40,7 +40,6 @@ mod query_page;
 mod random;
 mod real_clients;
 mod request_tap;
-mod reserved_port;
 mod sdk_page;
 pub mod simulation;
 mod site;
@@ -54,6 +53,7 @@ pub use action_rules::ActionRule;
 pub use adapter::Adapter;
 pub use agent_service::{AGENT_METRICS_TOKEN, AgentEndpoint, AgentService};
 pub use auth_proxy::AuthProxy;
+pub use bridge_cluster::ReservedPort;
 pub use bridge_endpoint::BridgeEndpoint;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
@@ -81,7 +81,6 @@ pub use real_clients::{
     DriverTransport, Package, RestartedBridge, StepResult, ToolOutput, run_inspector,
 };
 pub use request_tap::RequestTap;
-pub use reserved_port::ReservedPort;
 pub use site::StaticSite;
 pub use test_bed::TestBed;
 pub use tls_proxy::TlsProxy;

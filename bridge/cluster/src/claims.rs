@@ -22,13 +22,14 @@ use crate::directory::Revision;
 use crate::peers::Peer;
 use crate::takeover::OwnerAnswer;
 
-pub use events::{ClaimEffect, ClaimEvent, Found, NotRemoved, RealmLoss, Verdict};
+pub use events::{ClaimEffect, ClaimEvent, ClaimHolder, NotRemoved, RealmLoss, Verdict};
 
 /// How long the hub is without a realm until its record is removed. A page that reloads comes back before.
 const VACANCY: Duration = Duration::from_secs(30);
 /// How long the directory may be away while something waits for it. A page has 10 s to authenticate.
 const DIRECTORY_PATIENCE: Duration = Duration::from_secs(8);
-/// The same for a node that other nodes do not reach: its pages are better served elsewhere soon.
+/// How long the directory may be away while something waits for it, at a node that other nodes do not
+/// reach: its pages find another node sooner.
 const ISOLATED_PATIENCE: Duration = Duration::from_secs(2);
 /// How long to wait until the directory is asked again after it has not answered.
 const AWAY_PAUSE: Duration = Duration::from_millis(250);

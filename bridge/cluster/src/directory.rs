@@ -13,7 +13,8 @@ use crate::names::{NodeId, RealmKey};
 /// performed, and may even be performed later.
 pub trait Directory: Debug + Send + Sync {
     /// The record of a realm. It may be older than a write that was acknowledged.
-    fn find<'a>(&'a self, realm: &'a RealmKey) -> BoxFuture<'a, Result<Option<Stored>, Away>>;
+    fn find<'a>(&'a self, realm: &'a RealmKey)
+    -> BoxFuture<'a, Result<Option<StoredRecord>, Away>>;
 
     /// Writes the record of a realm that has none.
     fn create<'a>(
@@ -78,7 +79,7 @@ pub enum DirectoryEvent {
 
 /// A record with its revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredRecord {
     pub record: String,
     pub revision: Revision,
 }

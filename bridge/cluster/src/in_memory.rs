@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 
 use crate::directory::{
-    Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, Stored,
+    Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord,
 };
 use crate::names::{NodeId, RealmKey};
 use contents::{Connection, Contents, Write};
@@ -145,7 +145,10 @@ impl InMemoryConnection {
 }
 
 impl Directory for InMemoryConnection {
-    fn find<'a>(&'a self, realm: &'a RealmKey) -> BoxFuture<'a, Result<Option<Stored>, Away>> {
+    fn find<'a>(
+        &'a self,
+        realm: &'a RealmKey,
+    ) -> BoxFuture<'a, Result<Option<StoredRecord>, Away>> {
         Box::pin(async { self.read(|contents| contents.realms.get(realm).cloned()) })
     }
 

@@ -19,17 +19,19 @@ mod peers;
 mod record;
 mod takeover;
 
-pub use claims::{ClaimEffect, ClaimEvent, Found, NotRemoved, RealmClaim, RealmLoss, Verdict};
+pub use claims::{
+    ClaimEffect, ClaimEvent, ClaimHolder, NotRemoved, RealmClaim, RealmLoss, Verdict,
+};
 pub use directory::{
-    Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, Stored,
+    Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord,
 };
 #[cfg(any(test, feature = "in-memory"))]
 pub use in_memory::{InMemoryConnection, InMemoryDirectory};
 pub use keys::ClusterKeys;
 pub use names::{NodeId, RealmKey};
-#[cfg(all(target_os = "linux", any(test, feature = "testing")))]
-pub use nats::nats_server::NatsServer;
 pub use nats::{NatsDirectory, NatsSettings};
+#[cfg(all(target_os = "linux", any(test, feature = "testing")))]
+pub use nats::{nats_server::NatsServer, reserved_port::ReservedPort};
 pub use peer_header::{PeerHeader, PeerRefused};
 pub use peers::{Peer, PeerCompatibility, PeerCounts, Peers, SettingsDifference};
 pub use record::{ClaimRecord, InvalidRecord, NodeRecord, NodeState, SettingsFingerprint};

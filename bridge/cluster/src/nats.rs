@@ -14,7 +14,7 @@ pub(crate) mod nats_server;
 mod nodes_watch;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
-mod reserved_port;
+pub(crate) mod reserved_port;
 mod session;
 mod settings;
 mod shared;
@@ -29,7 +29,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::directory::{Away, Directory, DirectoryObserver, NotWritten, Revision, Stored};
+use crate::directory::{Away, Directory, DirectoryObserver, NotWritten, Revision, StoredRecord};
 use crate::names::{NodeId, RealmKey};
 pub use settings::NatsSettings;
 use shared::{Session, Shared};
@@ -102,7 +102,10 @@ impl NatsDirectory {
 }
 
 impl Directory for NatsDirectory {
-    fn find<'a>(&'a self, realm: &'a RealmKey) -> BoxFuture<'a, Result<Option<Stored>, Away>> {
+    fn find<'a>(
+        &'a self,
+        realm: &'a RealmKey,
+    ) -> BoxFuture<'a, Result<Option<StoredRecord>, Away>> {
         Box::pin(async move {
             let session = self.shared.session().ok_or(Away)?;
             let entry = session.realms.entry(realm.to_string());
@@ -111,7 +114,7 @@ impl Directory for NatsDirectory {
                 return Err(Away);
             };
             let entry = entry.filter(|entry| entry.operation == Operation::Put);
-            Ok(entry.map(|entry| Stored {
+            Ok(entry.map(|entry| StoredRecord {
                 record: String::from_utf8_lossy(&entry.value).into_owned(),
                 revision: Revision(entry.revision),
             }))

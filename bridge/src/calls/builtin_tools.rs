@@ -108,7 +108,7 @@ pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
         "pages": pages,
         "message": message,
     });
-    if let Some(node) = hub.node() {
+    if let Some(node) = hub.ownership.node() {
         status["node"] = node.into();
     }
     status

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use bridge_auth::RealmId;
 use bridge_cluster::{
-    Away, ClaimEffect, ClaimEvent, ClaimRecord, Found, InvalidRecord, Listens, NodeId, NotRemoved,
-    RealmKey, RealmLoss, Revision, Stored, Verdict, may_take,
+    Away, ClaimEffect, ClaimEvent, ClaimHolder, ClaimRecord, InvalidRecord, Listens, NodeId,
+    NotRemoved, RealmKey, RealmLoss, Revision, StoredRecord, Verdict, may_take,
 };
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::{RealmEnd, Refusal};
@@ -25,7 +25,7 @@ const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 impl RealmOwnership for ClusterNode {
     /// Called with the lock of the realm: a realm that is given up is closed after this has failed once.
     fn check(&self, realm: RealmId) -> Result<(), Refusal> {
-        if self.claims.owns(&self.key_of(realm)) {
+        if self.owns(realm) {
             return Ok(());
         }
         Err(Refusal {
@@ -45,6 +45,11 @@ impl RealmOwnership for ClusterNode {
 }
 
 impl ClusterNode {
+    /// Whether this node owns a realm.
+    pub(crate) fn owns(&self, realm: RealmId) -> bool {
+        self.claims.owns(&self.key_of(realm))
+    }
+
     /// Claims a realm for this node, before a page or a client connects to it.
     pub(crate) async fn claim(self: &Arc<Self>, realm: RealmId) -> Verdict {
         let key = self.key_of(realm);
@@ -153,8 +158,13 @@ impl ClusterNode {
         realm: RealmId,
         effect: ClaimEffect,
     ) -> Option<ClaimEvent> {
-        // It is never closed.
-        let _operation = self.claims.operations.acquire().await.ok()?;
+        // Not for the question to an owner, which may take seconds: when a node ends, all of its realms
+        // are asked for.
+        let _operation = match effect {
+            ClaimEffect::AskOwner { .. } => None,
+            // It is never closed.
+            _ => Some(self.claims.operations.acquire().await.ok()?),
+        };
         let own = || self.own_claim(key);
         Some(match effect {
             ClaimEffect::Find => ClaimEvent::Found(self.find_claim(&key).await),
@@ -199,25 +209,28 @@ impl ClusterNode {
 
     /// Whether the record of a realm names this node.
     pub(super) async fn is_recorded_here(&self, key: &RealmKey) -> bool {
-        matches!(self.find_claim(key).await, Ok(Some((Found::Own, _))))
+        matches!(self.find_claim(key).await, Ok(Some((ClaimHolder::Own, _))))
     }
 
     /// Reads the record of a realm, as it concerns this node.
-    async fn find_claim(&self, key: &RealmKey) -> Result<Option<(Found, Revision)>, Away> {
-        let Some(Stored { record, revision }) = self.directory.find(key).await? else {
+    pub(super) async fn find_claim(
+        &self,
+        key: &RealmKey,
+    ) -> Result<Option<(ClaimHolder, Revision)>, Away> {
+        let Some(StoredRecord { record, revision }) = self.directory.find(key).await? else {
             return Ok(None);
         };
         let found = match ClaimRecord::decode(&record, &self.keys, key) {
-            Ok(ClaimRecord::Owned { node, .. }) if node == self.own => Found::Own,
-            Ok(ClaimRecord::Owned { node, address }) => Found::Other {
+            Ok(ClaimRecord::Owned { node, .. }) if node == self.own => ClaimHolder::Own,
+            Ok(ClaimRecord::Owned { node, address }) => ClaimHolder::Other {
                 is_alive: self.is_alive(&node),
                 node,
                 address,
             },
-            Ok(ClaimRecord::Moved) => Found::Moved,
+            Ok(ClaimRecord::Moved) => ClaimHolder::Moved,
             Err(error) => {
                 self.report_record(error);
-                Found::Invalid
+                ClaimHolder::Invalid
             }
         };
         Ok(Some((found, revision)))
@@ -234,9 +247,16 @@ impl ClusterNode {
     /// Whether two witnesses agree that the owner of a realm is gone: the directory, and the owner
     /// itself.
     async fn may_take(&self, key: &RealmKey, node: NodeId, address: &str) -> bool {
-        let (listens, owner) =
-            tokio::join!(self.listens(&node), self.ask_owner(key, node, address));
         let is_lease_over = !self.is_alive(&node);
+        let listens = async {
+            // The end of the lease is what the directory has to say.
+            if is_lease_over {
+                Listens::Unknown
+            } else {
+                self.listens(&node).await
+            }
+        };
+        let (listens, owner) = tokio::join!(listens, self.ask_owner(key, node, address));
         may_take(is_lease_over, listens, owner)
     }
 

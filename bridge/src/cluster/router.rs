@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bridge_auth::RealmId;
-use bridge_cluster::{ClaimRecord, OwnerAnswer, Peer, RealmKey};
+use bridge_cluster::{ClaimHolder, OwnerAnswer, Peer, RealmKey};
 use bridge_edge::peer_client::PeerError;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -86,43 +86,37 @@ impl ClusterNode {
         key: RealmKey,
         realm: RealmId,
     ) -> Result<Route, OwnerAway> {
-        let Ok(stored) = self.directory.find(&key).await else {
-            return match self.ask_all(&key).await {
-                Some(owner) => {
-                    self.counters.count_lookup(Lookup::Peer);
-                    Ok(Route::Node(key, owner))
-                }
-                None => {
-                    self.counters.count_lookup(Lookup::Away);
-                    Err(OwnerAway)
-                }
-            };
-        };
-        let claim = stored.map(|stored| ClaimRecord::decode(&stored.record, &self.keys, &key));
-        match claim {
-            Some(Ok(ClaimRecord::Owned { node, .. })) if node == self.own => {
+        let (lookup, route) = match self.find_claim(&key).await {
+            Err(_) => match self.ask_all(&key).await {
+                Some(owner) => (Lookup::Peer, Ok(Route::Node(key, owner))),
+                None => (Lookup::Away, Err(OwnerAway)),
+            },
+            Ok(Some((ClaimHolder::Own, _))) => {
                 // A write whose answer was lost: it is a claim of this node now.
                 self.check_misdirected(key, realm).await;
-                Ok(Route::Here)
+                (Lookup::Own, Ok(Route::Here))
             }
-            Some(Ok(ClaimRecord::Owned { node, address })) => {
-                if !self.is_alive(&node) || !self.is_compatible(&node) {
-                    self.counters.count_lookup(Lookup::Away);
-                    return Err(OwnerAway);
+            Ok(Some((
+                ClaimHolder::Other {
+                    node,
+                    address,
+                    is_alive,
+                },
+                _,
+            ))) => {
+                if is_alive && self.is_compatible(&node) {
+                    let owner = Peer { id: node, address };
+                    (Lookup::Found, Ok(Route::Node(key, owner)))
+                } else {
+                    (Lookup::Away, Err(OwnerAway))
                 }
-                self.counters.count_lookup(Lookup::Found);
-                Ok(Route::Node(key, Peer { id: node, address }))
             }
-            Some(Err(error)) => {
-                self.report_record(error);
-                self.counters.count_lookup(Lookup::None);
-                Ok(Route::Unowned)
+            Ok(Some((ClaimHolder::Moved | ClaimHolder::Invalid, _)) | None) => {
+                (Lookup::None, Ok(Route::Unowned))
             }
-            Some(Ok(ClaimRecord::Moved)) | None => {
-                self.counters.count_lookup(Lookup::None);
-                Ok(Route::Unowned)
-            }
-        }
+        };
+        self.counters.count_lookup(lookup);
+        route
     }
 
     /// Forgets an owner that could not be reached, or is not the owner any more.

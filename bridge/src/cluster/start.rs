@@ -80,7 +80,7 @@ impl ClusterNode {
         events.connect(&cluster);
         cluster.spawn(lease::run(Arc::clone(&cluster)));
         let ownership = Arc::downgrade(&cluster);
-        hub.set_ownership(ownership);
+        hub.ownership.set(ownership);
         cluster
     }
 

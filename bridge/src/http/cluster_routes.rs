@@ -30,7 +30,7 @@ use crate::web::body::read_to_end_limited;
 use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
 
 /// The other node that serves a request.
-struct Owned {
+struct RemoteOwner {
     key: RealmKey,
     owner: Peer,
     party: Party<bridge_auth::RealmId>,
@@ -95,7 +95,7 @@ impl RequestHandler {
         cluster: &Arc<ClusterNode>,
         head: &Parts,
         address: ClientAddress,
-    ) -> Result<Option<Owned>, NotRouted> {
+    ) -> Result<Option<RemoteOwner>, NotRouted> {
         let state = &self.state;
         let uri = self.without_public_path(&head.uri);
         if !belongs_to_realm(uri.path())
@@ -129,7 +129,7 @@ impl RequestHandler {
                 lookups.record(address);
                 None
             }
-            Route::Node(key, owner) => Some(Owned {
+            Route::Node(key, owner) => Some(RemoteOwner {
                 key,
                 owner,
                 party: Party::new(address, principal.realm),
@@ -141,7 +141,7 @@ impl RequestHandler {
     async fn pass_on(
         &self,
         cluster: &Arc<ClusterNode>,
-        mut owned: Owned,
+        mut owned: RemoteOwner,
         head: Parts,
         body: Body,
         address: ClientAddress,
@@ -168,7 +168,7 @@ impl RequestHandler {
             }
             match cluster.route(owned.party.member).await {
                 Ok(Route::Node(key, owner)) => {
-                    owned = Owned {
+                    owned = RemoteOwner {
                         key,
                         owner,
                         ..owned

@@ -115,8 +115,8 @@ pub(super) async fn upgrade(
 /// pages do not hold them. The connection is one box, for which a task would reserve its size twice.
 async fn run(connection: impl Future<Output = Option<UpgradedIo>>, context: Box<HandshakeContext>) {
     let mut connection = match Box::pin(open_connection(connection, &context)).await {
-        Some(Opened::Here(connection)) => connection,
-        Some(Opened::Elsewhere(tunnel)) => {
+        Some(PageDestination::Here(connection)) => connection,
+        Some(PageDestination::Elsewhere(tunnel)) => {
             drop(context);
             return tunnel.await;
         }
@@ -188,7 +188,7 @@ async fn on_connection_end(
 }
 
 /// The socket of a page that has authenticated.
-enum Opened {
+enum PageDestination {
     Here(Box<PageConnection>),
     /// Another bridge serves the page, and gets what was received of it until the tunnel ends.
     Elsewhere(Pin<Box<dyn Future<Output = ()> + Send>>),
@@ -198,7 +198,7 @@ enum Opened {
 async fn open_connection(
     connection: impl Future<Output = Option<UpgradedIo>>,
     context: &HandshakeContext,
-) -> Option<Opened> {
+) -> Option<PageDestination> {
     let config = &context.state.hub.config;
     let mut socket = WebSocket::new(connection.await?, unauthenticated_limits(config));
     if let Some(Arrival::Direct(_)) = &context.arrival {
@@ -229,14 +229,14 @@ async fn open_connection(
             socket.set_limits(authenticated_limits(config));
             socket.stop_recording();
             let connection = PageConnection::new(socket, page, outbox);
-            Some(Opened::Here(Box::new(connection)))
+            Some(PageDestination::Here(Box::new(connection)))
         }
         Err(HandshakeError::Elsewhere(realm, owner, protocol)) => {
             match tunnel(context, realm, &owner).await {
                 Some(tunnel) => {
                     let (io, received) = socket.into_recorded();
                     let stopping = context.state.stopping.clone();
-                    Some(Opened::Elsewhere(Box::pin(async move {
+                    Some(PageDestination::Elsewhere(Box::pin(async move {
                         // Then the page connects to another bridge, and its calls continue.
                         let running = tunnel.run(io, received);
                         stopping.run_until_cancelled_owned(running).await;

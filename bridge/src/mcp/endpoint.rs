@@ -85,7 +85,9 @@ where
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
-    if let Some(cluster) = &mcp.state.cluster {
+    if let Some(cluster) = &mcp.state.cluster
+        && !cluster.owns(principal.realm)
+    {
         if connects_client(&parts, &body.0) {
             let claimed = claim(cluster, &parts, &body.0, principal.realm, address).await;
             if let Err(elsewhere) = claimed {

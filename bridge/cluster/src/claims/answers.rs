@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::events::{ClaimEffect, Found, NotRemoved, RealmLoss, Verdict};
+use super::events::{ClaimEffect, ClaimHolder, NotRemoved, RealmLoss, Verdict};
 use super::{
     Ownership, Phase, REWRITE_AFTER, RealmClaim, STALE_PATIENCE, STALE_PAUSE, Step, Waiting,
 };
@@ -20,7 +20,7 @@ impl RealmClaim {
         }
     }
 
-    pub(super) fn found(&mut self, record: Option<(Found, Revision)>, now: Instant) {
+    pub(super) fn found(&mut self, record: Option<(ClaimHolder, Revision)>, now: Instant) {
         if let Some((_, revision)) = record {
             // After a loss of its data, the directory may count from the start.
             if Some(revision) < self.newest && self.series_lasts(STALE_PATIENCE, now) {
@@ -32,16 +32,18 @@ impl RealmClaim {
             Phase::Claiming => self.found_claiming(record, now),
             Phase::Owned(ownership) => match record {
                 None => self.create(),
-                Some((Found::Own, revision)) => {
+                Some((ClaimHolder::Own, revision)) => {
                     ownership.revision = revision;
                     let age = |written| now.saturating_duration_since(written);
                     if ownership.written.is_none_or(|at| age(at) >= REWRITE_AFTER) {
                         self.replace(false, revision);
                     }
                 }
-                Some((Found::Other { .. } | Found::Moved, _)) => self.close(RealmLoss::Record),
+                Some((ClaimHolder::Other { .. } | ClaimHolder::Moved, _)) => {
+                    self.close(RealmLoss::Record)
+                }
                 // A record that no node has written takes no realm from a node that lives.
-                Some((Found::Invalid, _)) => {}
+                Some((ClaimHolder::Invalid, _)) => {}
             },
             Phase::Releasing(_) if self.waiting.is_some() => {
                 self.phase = Phase::Claiming;
@@ -49,14 +51,14 @@ impl RealmClaim {
                 self.found_claiming(record, now);
             }
             Phase::Releasing(ownership) => match record {
-                Some((Found::Own, revision)) => {
+                Some((ClaimHolder::Own, revision)) => {
                     ownership.revision = revision;
                     self.remove(revision);
                 }
                 _ => self.end(now),
             },
             Phase::Moving(last, loss) => match record {
-                Some((Found::Own, revision)) => {
+                Some((ClaimHolder::Own, revision)) => {
                     *last = revision;
                     self.replace(true, revision);
                 }
@@ -69,17 +71,19 @@ impl RealmClaim {
         }
     }
 
-    fn found_claiming(&mut self, record: Option<(Found, Revision)>, now: Instant) {
+    fn found_claiming(&mut self, record: Option<(ClaimHolder, Revision)>, now: Instant) {
         let claims = self.claims();
         let verdict = match record {
             None if claims => return self.create(),
-            Some((Found::Moved, revision)) if claims => return self.replace(false, revision),
-            None | Some((Found::Moved, _)) => Verdict::Unowned,
+            Some((ClaimHolder::Moved, revision)) if claims => return self.replace(false, revision),
+            None | Some((ClaimHolder::Moved, _)) => Verdict::Unowned,
             // A late write of this node. If it stayed without a claim, it would send requests to a node
             // that refuses them.
-            Some((Found::Own, revision)) => return self.replace(self.leaving.is_some(), revision),
+            Some((ClaimHolder::Own, revision)) => {
+                return self.replace(self.leaving.is_some(), revision);
+            }
             Some((
-                Found::Other {
+                ClaimHolder::Other {
                     node,
                     address,
                     is_alive,
@@ -93,7 +97,7 @@ impl RealmClaim {
                     false => Verdict::OwnerDead,
                 }
             }
-            Some((Found::Invalid, _)) => Verdict::Away,
+            Some((ClaimHolder::Invalid, _)) => Verdict::Away,
         };
         self.answer(verdict);
         self.end(now);

@@ -15,7 +15,7 @@ pub enum ClaimEvent {
     /// a verdict.
     Misdirected,
     /// The answer to [`ClaimEffect::Find`].
-    Found(Result<Option<(Found, Revision)>, Away>),
+    Found(Result<Option<(ClaimHolder, Revision)>, Away>),
     /// The answer to [`ClaimEffect::Create`] and [`ClaimEffect::Replace`].
     Written(Result<Revision, NotWritten>),
     /// The answer to [`ClaimEffect::Remove`].
@@ -43,7 +43,7 @@ pub enum ClaimEvent {
 
 /// The record of a realm, from the view of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ClaimHolder {
     /// It names this node.
     Own,
     /// It names another node.

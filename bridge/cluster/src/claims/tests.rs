@@ -70,22 +70,22 @@ impl Clocked {
     }
 }
 
-fn found(record: Option<(Found, u64)>) -> ClaimEvent {
+fn found(record: Option<(ClaimHolder, u64)>) -> ClaimEvent {
     ClaimEvent::Found(Ok(
         record.map(|(record, revision)| (record, Revision(revision)))
     ))
 }
 
 fn found_own(revision: u64) -> ClaimEvent {
-    found(Some((Found::Own, revision)))
+    found(Some((ClaimHolder::Own, revision)))
 }
 
 fn found_moved(revision: u64) -> ClaimEvent {
-    found(Some((Found::Moved, revision)))
+    found(Some((ClaimHolder::Moved, revision)))
 }
 
 fn found_other(revision: u64, is_alive: bool) -> ClaimEvent {
-    let other = Found::Other {
+    let other = ClaimHolder::Other {
         node: OTHER,
         address: "other".to_owned(),
         is_alive,

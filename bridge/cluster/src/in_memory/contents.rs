@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::directory::{DirectoryEvent, DirectoryObserver, NotWritten, Revision, Stored};
+use crate::directory::{DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord};
 use crate::names::{NodeId, RealmKey};
 
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     last: u64,
-    pub(super) realms: BTreeMap<RealmKey, Stored>,
-    pub(super) nodes: BTreeMap<NodeId, Stored>,
+    pub(super) realms: BTreeMap<RealmKey, StoredRecord>,
+    pub(super) nodes: BTreeMap<NodeId, StoredRecord>,
     pub(super) connections: BTreeMap<NodeId, Connection>,
     pub(super) delayed: VecDeque<Write>,
 }
@@ -94,7 +94,7 @@ impl Contents {
 
     pub(super) fn write(&mut self, write: Write) -> Result<Revision, NotWritten> {
         let revision = Revision(self.last + 1);
-        let stored = |record| Stored { record, revision };
+        let stored = |record| StoredRecord { record, revision };
         match write {
             Write::Claim {
                 realm,

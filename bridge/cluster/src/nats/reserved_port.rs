@@ -1,4 +1,4 @@
-//! Ports of servers that start again on the same port, as `e2e` has them.
+//! Ports of servers whose address others know before they start, or that start again on the same port.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -13,7 +13,7 @@ const LOWEST: u16 = 10_000;
 ///
 /// The system chooses other ports for programs that ask for any.
 #[derive(Debug)]
-pub(super) struct ReservedPort {
+pub struct ReservedPort {
     address: SocketAddr,
     /// Is bound and does not listen: a server that reuses addresses, as tokio's do, can bind as well.
     _socket: TcpSocket,
@@ -21,7 +21,7 @@ pub(super) struct ReservedPort {
 
 impl ReservedPort {
     /// Reserves a port that is free now.
-    pub(super) fn reserve() -> Self {
+    pub fn reserve() -> Self {
         let ports = LOWEST..first_port_of_the_system();
         loop {
             let random = RandomState::new().hash_one(0) % ports.len() as u64;
@@ -41,7 +41,7 @@ impl ReservedPort {
     }
 
     /// Returns the address of a server with this port.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
@@ -52,4 +52,26 @@ fn first_port_of_the_system() -> u16 {
     let first = range.split_whitespace().next().unwrap().parse().unwrap();
     assert!(first > LOWEST, "the system chooses all ports: {range}");
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_can_start_again_on_a_port_that_no_other_program_gets() {
+        let ports: Vec<_> = (0..50).map(|_| ReservedPort::reserve()).collect();
+        let addresses: HashSet<_> = ports.iter().map(ReservedPort::address).collect();
+        assert_eq!(addresses.len(), ports.len());
+        for address in addresses {
+            assert!(address.port() < first_port_of_the_system());
+            for _ in 0..2 {
+                drop(TcpListener::bind(address).await.unwrap());
+            }
+        }
+    }
 }

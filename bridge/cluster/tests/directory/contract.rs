@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_cluster::{
-    Directory, DirectoryEvent, DirectoryObserver, NodeId, NotWritten, RealmKey, Revision, Stored,
+    Directory, DirectoryEvent, DirectoryObserver, NodeId, NotWritten, RealmKey, Revision,
+    StoredRecord,
 };
 use tokio::sync::mpsc;
 
@@ -93,7 +94,7 @@ fn realm(number: u8) -> RealmKey {
 }
 
 /// Reads a record until it has at least this revision: a read may be older than an acknowledged write.
-pub(crate) async fn find_since(node: &Node, realm: &RealmKey, revision: Revision) -> Stored {
+pub(crate) async fn find_since(node: &Node, realm: &RealmKey, revision: Revision) -> StoredRecord {
     let find = async {
         loop {
             match node.directory.find(realm).await {
@@ -127,7 +128,7 @@ async fn creates_a_record_once(one: &Node, two: &Node) {
         .create(&realm, "one".to_owned())
         .await
         .unwrap();
-    let stored = Stored {
+    let stored = StoredRecord {
         record: "one".to_owned(),
         revision,
     };

@@ -7,7 +7,7 @@ use bridge::{Config, Secret, ServerHandle};
 use bridge_auth::RealmId;
 use bridge_cluster::{
     ClaimRecord, ClusterKeys, Directory, DirectoryEvent, DirectoryObserver, NatsDirectory,
-    NatsServer, NatsSettings, NodeId, NodeRecord, RealmKey, Stored,
+    NatsServer, NatsSettings, NodeId, NodeRecord, RealmKey, StoredRecord,
 };
 
 use crate::kit::*;
@@ -183,7 +183,7 @@ impl DirectoryView {
     }
 
     /// The record of the realm of a token.
-    pub(super) async fn stored(&self, token: &str) -> Option<Stored> {
+    pub(super) async fn stored(&self, token: &str) -> Option<StoredRecord> {
         self.directory.find(&self.realm(token)).await.unwrap()
     }
 

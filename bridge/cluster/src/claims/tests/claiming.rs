@@ -86,7 +86,7 @@ fn waits_after_a_second_refused_write() {
 #[test]
 fn never_writes_over_an_invalid_record() {
     let mut claim = claiming();
-    let invalid = found(Some((Found::Invalid, 3)));
+    let invalid = found(Some((ClaimHolder::Invalid, 3)));
     assert_eq!(claim.on(invalid), [Answer(Verdict::Away), Forget]);
 }
 

@@ -91,7 +91,7 @@ fn a_read_that_stays_old_is_believed_after_2_s() {
 fn an_invalid_record_does_not_end_a_claim() {
     let mut claim = Clocked::owned();
     claim.on(CheckDue);
-    assert_eq!(claim.on(found(Some((Found::Invalid, 6)))), []);
+    assert_eq!(claim.on(found(Some((ClaimHolder::Invalid, 6)))), []);
     assert!(claim.claim.owns());
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::super::{ClaimEffect, Found, RealmClaim, Step};
+use super::super::super::{ClaimEffect, ClaimHolder, RealmClaim, Step};
 use super::{Model, Node, Omission, Start, id};
 use crate::directory::{Away, NotWritten, Revision};
 use crate::names::NodeId;
@@ -66,7 +66,7 @@ impl Model {
         &mut self,
         node: usize,
         outcome: Outcome,
-    ) -> Result<Option<(Found, Revision)>, Away> {
+    ) -> Result<Option<(ClaimHolder, Revision)>, Away> {
         if !self.reaches_directory(node) || matches!(outcome, Outcome::Refused | Outcome::Late) {
             return Err(Away);
         }
@@ -80,9 +80,9 @@ impl Model {
         let own = self.nodes[node].start;
         Ok(record.map(|(record, revision)| {
             let found = match record {
-                Record::Moved => Found::Moved,
-                Record::Owned(start) if start == own => Found::Own,
-                Record::Owned(start) => Found::Other {
+                Record::Moved => ClaimHolder::Moved,
+                Record::Owned(start) if start == own => ClaimHolder::Own,
+                Record::Owned(start) => ClaimHolder::Other {
                     node: id(start),
                     address: start.to_string(),
                     is_alive: !self.nodes[node].dead.contains(&start),
