@@ -115,6 +115,14 @@ impl Ownership {
 }
 
 impl RealmClaim {
+    /// A claim of a node that gives all its realms away for this reason, if it does.
+    pub fn new(leaving: Option<RealmLoss>) -> Self {
+        Self {
+            leaving,
+            ..Self::default()
+        }
+    }
+
     /// Returns whether the realm is on this node. It does not depend on the lease: an owner remains one
     /// until it learns otherwise.
     ///
@@ -168,9 +176,7 @@ impl RealmClaim {
                     ownership.vacant_since = None;
                 }
             }
-            ClaimEvent::Draining => self.leaving = Some(RealmLoss::Drained),
-            ClaimEvent::Isolated => self.leaving = Some(RealmLoss::Isolated),
-            ClaimEvent::Serving => self.leaving = None,
+            ClaimEvent::Leaving(leaving) => self.leaving = leaving,
             ClaimEvent::Tick => self.continue_after_pause(now),
         }
         self.continue_as_owner(now);

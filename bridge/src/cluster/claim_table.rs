@@ -1,7 +1,9 @@
 //! The claims of this node, by realm.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use bridge_auth::RealmId;
-use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, Verdict};
+use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, RealmLoss, Verdict};
 use bridge_realm::fast_hash::FastHash;
 use dashmap::DashMap;
 use dashmap::mapref::one::RefMut;
@@ -17,6 +19,8 @@ pub(super) struct ClaimTable {
     /// By the names of the realms in the directory.
     pub(super) claims: DashMap<RealmKey, ClaimEntry, FastHash>,
     pub(super) operations: Semaphore,
+    /// Why this node gives all its realms away and takes no others, if it does.
+    leaving: Mutex<Option<RealmLoss>>,
 }
 
 #[derive(Debug)]
@@ -34,11 +38,17 @@ impl Default for ClaimTable {
         Self {
             claims: DashMap::default(),
             operations: Semaphore::new(MAX_OPERATIONS),
+            leaving: Mutex::default(),
         }
     }
 }
 
 impl ClaimTable {
+    /// Why this node gives all its realms away and takes no others, if it does.
+    pub(super) fn leaving(&self) -> MutexGuard<'_, Option<RealmLoss>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether this node owns a realm.
     pub(super) fn owns(&self, key: &RealmKey) -> bool {
         self.claims.get(key).is_some_and(|entry| entry.claim.owns())
@@ -70,7 +80,7 @@ impl ClaimTable {
     ) -> RefMut<'_, RealmKey, ClaimEntry> {
         let begin = || ClaimEntry {
             realm,
-            claim: RealmClaim::default(),
+            claim: RealmClaim::new(*self.leaving()),
             waiting: Vec::new(),
             timer: None,
         };

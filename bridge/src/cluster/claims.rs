@@ -300,6 +300,15 @@ impl ClusterNode {
         }
     }
 
+    /// Gives all realms away and takes no others, or serves them again.
+    pub(super) fn set_leaving(self: &Arc<Self>, leaving: Option<RealmLoss>) {
+        // A claim that begins later begins with this, and all others are told.
+        *self.claims.leaving() = leaving;
+        for (key, realm) in self.claims.keys() {
+            self.apply(key, realm, ClaimEvent::Leaving(leaving), None);
+        }
+    }
+
     /// Has all claims checked against the directory.
     pub(super) fn check_claims(self: &Arc<Self>) {
         for (key, realm) in self.claims.keys() {

@@ -31,12 +31,8 @@ pub enum ClaimEvent {
     Vacant,
     /// Something of the realm is on this node.
     Occupied,
-    /// This node gives all its realms away, because it is about to stop.
-    Draining,
-    /// This node gives all its realms away, because other nodes do not reach it.
-    Isolated,
-    /// This node is reached again, and claims realms as before.
-    Serving,
+    /// This node gives all its realms away for this reason, or without one claims realms as before.
+    Leaving(Option<RealmLoss>),
     /// The time of [`ClaimEffect::WakeAt`] has come.
     Tick,
 }

@@ -11,9 +11,12 @@ use crate::directory::{Away, NotWritten};
 use crate::names::NodeId;
 use ClaimEffect::{Answer, CloseRealm, Create, Find, Forget, Remove, Replace, WakeAt};
 use ClaimEvent::{
-    CheckDue, Draining, Isolated, Misdirected, Occupied, OwnerAsked, RealmClosed, Removed, Serving,
-    Tick, Vacant, Wanted, Written,
+    CheckDue, Leaving, Misdirected, Occupied, OwnerAsked, RealmClosed, Removed, Tick, Vacant,
+    Wanted, Written,
 };
+
+const DRAINING: ClaimEvent = Leaving(Some(RealmLoss::Drained));
+const ISOLATED: ClaimEvent = Leaving(Some(RealmLoss::Isolated));
 
 const OTHER: NodeId = NodeId::from_bytes([1; 16]);
 

@@ -146,7 +146,7 @@ fn a_draining_node_claims_no_realm() {
     let moved = (found_moved(3), Answer(Verdict::Unowned));
     for (record, verdict) in [dead, alive, moved, (found(None), Answer(Verdict::Unowned))] {
         let mut claim = Clocked::new();
-        assert_eq!(claim.on(Draining), []);
+        assert_eq!(claim.on(DRAINING), []);
         assert_eq!(claim.on(Wanted), [Find]);
         assert_eq!(claim.on(record), [verdict, Forget]);
     }
@@ -155,7 +155,7 @@ fn a_draining_node_claims_no_realm() {
 #[test]
 fn a_draining_node_gives_a_late_write_away() {
     let mut claim = Clocked::new();
-    claim.on(Draining);
+    claim.on(DRAINING);
     assert_eq!(claim.on(Wanted), [Find]);
     assert_eq!(claim.on(found_own(3)), [replace_by_moved(3)]);
     assert_eq!(claim.on(written(4)), [Answer(Verdict::Unowned), Forget]);

@@ -219,13 +219,13 @@ impl Model {
     pub(super) fn leave(&mut self, node: usize, loss: RealmLoss) {
         if self.nodes[node].is_up {
             self.nodes[node].leaving = Some(loss);
-            self.apply_known(node, leave_event(loss));
+            self.apply_known(node, ClaimEvent::Leaving(Some(loss)));
         }
     }
 
     pub(super) fn serve(&mut self, node: usize) {
         self.nodes[node].leaving = None;
-        self.apply_known(node, ClaimEvent::Serving);
+        self.apply_known(node, ClaimEvent::Leaving(None));
     }
 
     pub(super) fn cut(&mut self, node: usize, from_directory: bool, from_peers: bool) {
@@ -363,12 +363,5 @@ impl Model {
             node.claim = None;
         }
         self.check_invariants();
-    }
-}
-
-fn leave_event(loss: RealmLoss) -> ClaimEvent {
-    match loss {
-        RealmLoss::Isolated => ClaimEvent::Isolated,
-        RealmLoss::Drained | RealmLoss::Record => ClaimEvent::Draining,
     }
 }

@@ -123,8 +123,8 @@ fn a_record_is_written_again_after_12_hours() {
 #[test]
 fn a_draining_owner_gives_its_realm_away_and_then_closes_it() {
     for (event, loss) in [
-        (Draining, RealmLoss::Drained),
-        (Isolated, RealmLoss::Isolated),
+        (DRAINING, RealmLoss::Drained),
+        (ISOLATED, RealmLoss::Isolated),
     ] {
         let mut claim = Clocked::owned();
         assert_eq!(claim.on(event), [replace_by_moved(5)]);
@@ -140,7 +140,7 @@ fn a_draining_owner_gives_its_realm_away_and_then_closes_it() {
 fn a_draining_owner_lets_the_record_decide_after_a_refused_write() {
     let moving = || {
         let mut claim = Clocked::owned();
-        claim.on(Draining);
+        claim.on(DRAINING);
         assert_eq!(claim.on(NOT_WRITTEN), [Find]);
         claim
     };
@@ -153,8 +153,8 @@ fn a_draining_owner_lets_the_record_decide_after_a_refused_write() {
 #[test]
 fn a_draining_owner_closes_its_realm_although_the_directory_is_away() {
     for (event, loss, patience) in [
-        (Draining, RealmLoss::Drained, DIRECTORY_PATIENCE),
-        (Isolated, RealmLoss::Isolated, ISOLATED_PATIENCE),
+        (DRAINING, RealmLoss::Drained, DIRECTORY_PATIENCE),
+        (ISOLATED, RealmLoss::Isolated, ISOLATED_PATIENCE),
     ] {
         let mut claim = Clocked::owned();
         claim.on(event);
@@ -168,7 +168,7 @@ fn a_draining_owner_closes_its_realm_although_the_directory_is_away() {
 fn an_arrival_is_answered_if_the_node_serves_again_before_it_gave_the_realm_away() {
     let mut claim = Clocked::owned();
     claim.on(CheckDue);
-    assert_eq!(claim.on(Draining), []);
+    assert_eq!(claim.on(DRAINING), []);
     assert_eq!(claim.on(Wanted), []);
-    assert_eq!(claim.on(Serving), [Answer(Verdict::Owned)]);
+    assert_eq!(claim.on(Leaving(None)), [Answer(Verdict::Owned)]);
 }
