@@ -22,7 +22,9 @@ use crate::directory::Revision;
 use crate::peers::Peer;
 use crate::takeover::OwnerAnswer;
 
-pub use events::{ClaimEffect, ClaimEvent, ClaimHolder, NotRemoved, RealmLoss, Verdict};
+pub use events::{
+    ClaimEffect, ClaimEvent, ClaimHolder, ClaimOrigin, NotRemoved, RealmLoss, Verdict,
+};
 
 /// How long the hub is without a realm until its record is removed. A page that reloads comes back before.
 const VACANCY: Duration = Duration::from_secs(30);
@@ -50,6 +52,8 @@ pub struct RealmClaim {
     series_began: Option<Instant>,
     /// Whether a write of this series was refused.
     was_refused: bool,
+    /// Whose record the present series replaces.
+    origin: ClaimOrigin,
     /// Reads of records before this revision are too old.
     newest: Option<Revision>,
     waiting: Option<Waiting>,
@@ -82,6 +86,8 @@ struct Ownership {
     written: Option<Instant>,
     vacant_since: Option<Instant>,
     is_check_due: bool,
+    /// When the realm came from another node, which had it before.
+    taken_over: Option<Instant>,
 }
 
 /// The operation that is under way.
@@ -130,6 +136,19 @@ impl RealmClaim {
     /// changed after the verdict.
     pub fn owns(&self) -> bool {
         matches!(self.phase, Phase::Owned(_))
+    }
+
+    /// Returns when the realm came from another node. Pages of that node may not be back yet.
+    pub fn taken_over(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Owned(ownership) => ownership.taken_over,
+            _ => None,
+        }
+    }
+
+    /// Returns whether the realm is being given up.
+    pub fn is_moving(&self) -> bool {
+        matches!(self.phase, Phase::Moving(..) | Phase::Closing)
     }
 
     /// Returns whether this is the first state, in which the claim can be dropped.

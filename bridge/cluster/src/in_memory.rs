@@ -107,6 +107,11 @@ impl InMemoryDirectory {
         }
     }
 
+    /// How often a record of a realm was looked up.
+    pub fn find_count(&self) -> usize {
+        self.lock().finds
+    }
+
     /// The names of all realms that have a record.
     pub fn realms(&self) -> BTreeSet<RealmKey> {
         self.lock().realms.keys().copied().collect()
@@ -149,6 +154,7 @@ impl Directory for InMemoryConnection {
         &'a self,
         realm: &'a RealmKey,
     ) -> BoxFuture<'a, Result<Option<StoredRecord>, Away>> {
+        self.directory.lock().finds += 1;
         Box::pin(async { self.read(|contents| contents.realms.get(realm).cloned()) })
     }
 

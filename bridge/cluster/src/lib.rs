@@ -20,7 +20,7 @@ mod record;
 mod takeover;
 
 pub use claims::{
-    ClaimEffect, ClaimEvent, ClaimHolder, NotRemoved, RealmClaim, RealmLoss, Verdict,
+    ClaimEffect, ClaimEvent, ClaimHolder, ClaimOrigin, NotRemoved, RealmClaim, RealmLoss, Verdict,
 };
 pub use directory::{
     Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord,

@@ -36,6 +36,12 @@ impl RealmKey {
     pub const fn from_bytes(bytes: [u8; 20]) -> Self {
         Self(bytes)
     }
+
+    /// The first four bytes, which suffice to follow a realm in a log.
+    pub fn short(&self) -> String {
+        let [one, two, three, four, ..] = self.0;
+        format!("{one:02x}{two:02x}{three:02x}{four:02x}")
+    }
 }
 
 impl fmt::Display for NodeId {
@@ -57,10 +63,8 @@ impl fmt::Debug for NodeId {
 }
 
 impl fmt::Debug for RealmKey {
-    /// Shows four bytes, which suffice to follow a realm in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [one, two, three, four, ..] = self.0;
-        write!(f, "RealmKey({one:02x}{two:02x}{three:02x}{four:02x}…)")
+        write!(f, "RealmKey({}…)", self.short())
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Peers {
     nodes: BTreeMap<NodeId, KnownNode>,
     /// When each node has withdrawn its record, which a node that was never seen has not.
     withdrawn: BTreeMap<NodeId, Instant>,
+    /// When a connection to a node has failed that has not answered since.
+    unreached: BTreeMap<NodeId, Instant>,
 }
 
 #[derive(Debug)]
@@ -83,6 +85,7 @@ impl Peers {
             watching_since: None,
             nodes: BTreeMap::new(),
             withdrawn: BTreeMap::new(),
+            unreached: BTreeMap::new(),
         }
     }
 
@@ -100,6 +103,22 @@ impl Peers {
             differs_since,
         };
         self.nodes.insert(id, node);
+    }
+
+    /// A connection to a node has failed.
+    pub fn connection_failed(&mut self, id: NodeId, now: Instant) {
+        self.unreached.insert(id, now);
+    }
+
+    /// A node has answered a request of this one.
+    pub fn node_answered(&mut self, id: &NodeId) {
+        self.unreached.remove(id);
+    }
+
+    /// Returns whether a connection to a node has failed within this time, and it has not answered since.
+    pub fn has_failed_within(&self, time: Duration, id: &NodeId, now: Instant) -> bool {
+        let failed = self.unreached.get(id);
+        failed.is_some_and(|at| now.saturating_duration_since(*at) < time)
     }
 
     /// A node has removed its record. It is dead at once, unless it writes another one.
@@ -189,6 +208,7 @@ impl Peers {
         // While a withdrawn node that is not remembered would count as alive, it is remembered.
         self.withdrawn
             .retain(|_, at| !is_over(*at) || !since.is_some_and(is_over));
+        self.unreached.retain(|_, at| !is_over(*at));
         dead
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::events::{ClaimEffect, ClaimHolder, NotRemoved, RealmLoss, Verdict};
+use super::events::{ClaimEffect, ClaimHolder, ClaimOrigin, NotRemoved, RealmLoss, Verdict};
 use super::{
     Ownership, Phase, REWRITE_AFTER, RealmClaim, STALE_PATIENCE, STALE_PAUSE, Step, Waiting,
 };
@@ -39,9 +39,10 @@ impl RealmClaim {
                         self.replace(false, revision);
                     }
                 }
-                Some((ClaimHolder::Other { .. } | ClaimHolder::Moved, _)) => {
-                    self.close(RealmLoss::Record)
+                Some((ClaimHolder::Other { node, .. }, _)) => {
+                    self.close(RealmLoss::Record(Some(node)));
                 }
+                Some((ClaimHolder::Moved, _)) => self.close(RealmLoss::Record(None)),
                 // A record that no node has written takes no realm from a node that lives.
                 Some((ClaimHolder::Invalid, _)) => {}
             },
@@ -74,8 +75,14 @@ impl RealmClaim {
     fn found_claiming(&mut self, record: Option<(ClaimHolder, Revision)>, now: Instant) {
         let claims = self.claims();
         let verdict = match record {
-            None if claims => return self.create(),
-            Some((ClaimHolder::Moved, revision)) if claims => return self.replace(false, revision),
+            None if claims => {
+                self.origin = ClaimOrigin::Unowned;
+                return self.create();
+            }
+            Some((ClaimHolder::Moved, revision)) if claims => {
+                self.origin = ClaimOrigin::Moved;
+                return self.replace(false, revision);
+            }
             None | Some((ClaimHolder::Moved, _)) => Verdict::Unowned,
             // A late write of this node. If it stayed without a claim, it would send requests to a node
             // that refuses them.
@@ -119,7 +126,10 @@ impl RealmClaim {
         let verdict = match may_take {
             // It answers, so it lives.
             false => Verdict::Elsewhere(peer),
-            true if self.claims() => return self.replace(false, revision),
+            true if self.claims() => {
+                self.origin = ClaimOrigin::Dead(peer.id);
+                return self.replace(false, revision);
+            }
             true => Verdict::OwnerDead,
         };
         self.answer(verdict);
@@ -134,12 +144,15 @@ impl RealmClaim {
                 self.end(now);
             }
             Phase::Claiming => {
+                let origin = std::mem::take(&mut self.origin);
+                self.effects.push(ClaimEffect::Claimed(origin));
                 self.phase = Phase::Owned(Ownership {
                     revision,
                     written: Some(now),
                     // Nothing has connected yet.
                     vacant_since: Some(now),
                     is_check_due: false,
+                    taken_over: (origin != ClaimOrigin::Unowned).then_some(now),
                 });
             }
             Phase::Owned(ownership) => {

@@ -69,8 +69,8 @@ impl From<NotWritten> for NotRemoved {
     }
 }
 
-/// An effect of a claim, for the node to perform. Of the operations on the directory and the question to the owner, at most one is
-/// under way at any time, and each is answered by exactly one event.
+/// An effect of a claim, for the node to perform. Of the operations on the directory and the question to
+/// the owner, at most one is under way at any time, and each is answered by exactly one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimEffect {
     /// Read the record.
@@ -84,6 +84,8 @@ pub enum ClaimEffect {
     Remove { last: Revision },
     /// Find out whether the other node is gone, by both witnesses.
     AskOwner { node: NodeId, address: String },
+    /// Report that this node has become the owner, and from whom it has the realm.
+    Claimed(ClaimOrigin),
     /// Give the verdict to all that wait for one.
     Answer(Verdict),
     /// Close everything of the realm.
@@ -110,11 +112,23 @@ pub enum Verdict {
     Away,
 }
 
+/// From whom a node has a realm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClaimOrigin {
+    /// No node owned it.
+    #[default]
+    Unowned,
+    /// Its last owner is gone.
+    Dead(NodeId),
+    /// Its last owner has given it away.
+    Moved,
+}
+
 /// Why a node closes a realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealmLoss {
-    /// The record names another node.
-    Record,
+    /// The record names another node, or none if another node has given the realm away since.
+    Record(Option<NodeId>),
     /// The node is about to stop.
     Drained,
     /// Other nodes do not reach this one.

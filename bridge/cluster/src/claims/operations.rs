@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::events::{ClaimEffect, RealmLoss, Verdict};
+use super::events::{ClaimEffect, ClaimOrigin, RealmLoss, Verdict};
 use super::{DIRECTORY_PATIENCE, ISOLATED_PATIENCE, Phase, RealmClaim, Step};
 use crate::directory::Revision;
 
 impl RealmClaim {
     pub(super) fn start_claiming(&mut self, now: Instant) {
         self.phase = Phase::Claiming;
+        self.origin = ClaimOrigin::Unowned;
         self.begin_series(now);
         self.find();
     }

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::directory::{Away, NotWritten};
 use crate::names::NodeId;
-use ClaimEffect::{Answer, CloseRealm, Create, Find, Forget, Remove, Replace, WakeAt};
+use ClaimEffect::{Answer, Claimed, CloseRealm, Create, Find, Forget, Remove, Replace, WakeAt};
 use ClaimEvent::{
     CheckDue, Leaving, Misdirected, Occupied, OwnerAsked, RealmClosed, Removed, Tick, Vacant,
     Wanted, Written,
 };
+use ClaimOrigin::{Dead, Moved, Unowned};
 
 const DRAINING: ClaimEvent = Leaving(Some(RealmLoss::Drained));
 const ISOLATED: ClaimEvent = Leaving(Some(RealmLoss::Isolated));
@@ -40,7 +41,8 @@ impl Clocked {
         assert_eq!(claim.on(Wanted), [Find]);
         assert_eq!(claim.on(found(None)), [Create]);
         let vacancy = WakeAt(claim.now + VACANCY);
-        assert_eq!(claim.on(written(5)), [Answer(Verdict::Owned), vacancy]);
+        let effects = [Claimed(Unowned), Answer(Verdict::Owned), vacancy];
+        assert_eq!(claim.on(written(5)), effects);
         assert_eq!(claim.on(Occupied), []);
         assert!(claim.claim.owns());
         claim
@@ -48,6 +50,13 @@ impl Clocked {
 
     fn on(&mut self, event: ClaimEvent) -> Vec<ClaimEffect> {
         self.claim.on(event, self.now)
+    }
+
+    /// Sends the event with which this node becomes the owner.
+    fn owns_after(&mut self, event: ClaimEvent, origin: ClaimOrigin) {
+        let effects = self.on(event);
+        assert_eq!(effects[..2], [Claimed(origin), Answer(Verdict::Owned)]);
+        assert!(self.claim.owns());
     }
 
     /// Lets time pass, and sends a tick.

@@ -10,6 +10,7 @@ use crate::names::{NodeId, RealmKey};
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     last: u64,
+    pub(super) finds: usize,
     pub(super) realms: BTreeMap<RealmKey, StoredRecord>,
     pub(super) nodes: BTreeMap<NodeId, StoredRecord>,
     pub(super) connections: BTreeMap<NodeId, Connection>,

@@ -169,3 +169,23 @@ fn counts_nodes_by_state_and_forgets_the_dead() {
     assert_eq!(peers.counts(later), PeerCounts { dead: 0, ..counts });
     assert!(peers.peer(&UNSEEN).is_none() && peers.peer(&OTHER).is_some());
 }
+
+#[test]
+fn a_failed_connection_is_remembered_until_the_node_answers() {
+    let (mut peers, now) = watching_peers();
+    let time = Duration::from_secs(5);
+    assert!(!peers.has_failed_within(time, &UNSEEN, now));
+    // Also that of a node which this one has never seen.
+    for node in [OTHER, UNSEEN] {
+        peers.connection_failed(node, now);
+    }
+    peers.node_announced(record(OTHER), now);
+    for node in [OTHER, UNSEEN] {
+        assert!(peers.has_failed_within(time, &node, now + time / 2));
+        assert!(!peers.has_failed_within(time, &node, now + time));
+    }
+    peers.node_answered(&OTHER);
+    assert!(!peers.has_failed_within(time, &OTHER, now));
+    peers.forget_dead(now + 2 * LEASE);
+    assert_eq!(peers.unreached.len(), 0);
+}

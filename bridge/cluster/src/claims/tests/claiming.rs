@@ -14,8 +14,10 @@ fn creates_a_record_where_none_is() {
     assert_eq!(claim.on(found(None)), [Create]);
     assert!(!claim.claim.owns());
     let vacancy = claim.wake_after(VACANCY);
-    assert_eq!(claim.on(written(1)), [Answer(Verdict::Owned), vacancy]);
+    let effects = [Claimed(Unowned), Answer(Verdict::Owned), vacancy];
+    assert_eq!(claim.on(written(1)), effects);
     assert!(claim.claim.owns());
+    assert_eq!(claim.claim.taken_over(), None);
     assert_eq!(claim.on(Wanted), [Answer(Verdict::Owned)]);
 }
 
@@ -23,7 +25,8 @@ fn creates_a_record_where_none_is() {
 fn takes_a_realm_that_was_given_away() {
     let mut claim = claiming();
     assert_eq!(claim.on(found_moved(3)), [replace(3)]);
-    assert_eq!(claim.on(written(4))[0], Answer(Verdict::Owned));
+    claim.owns_after(written(4), Moved);
+    assert_eq!(claim.claim.taken_over(), Some(claim.now));
 }
 
 #[test]
@@ -39,7 +42,8 @@ fn takes_the_realm_of_a_dead_owner_only_after_asking_it() {
     let mut claim = claiming();
     assert_eq!(claim.on(found_other(3, false)), [ask_owner()]);
     assert_eq!(claim.on(OwnerAsked(true)), [replace(3)]);
-    assert_eq!(claim.on(written(4))[0], Answer(Verdict::Owned));
+    claim.owns_after(written(4), Dead(OTHER));
+    assert_eq!(claim.claim.taken_over(), Some(claim.now));
     let mut claim = claiming();
     assert_eq!(claim.on(found_other(3, false)), [ask_owner()]);
     assert_eq!(claim.on(OwnerAsked(false)), [elsewhere(), Forget]);
@@ -61,7 +65,28 @@ fn confirms_a_record_of_this_node_by_replacing_it() {
     assert_eq!(claim.on(NOT_WRITTEN), [Find]);
     assert_eq!(claim.on(found_own(1)), [replace(1)]);
     assert!(!claim.claim.owns());
-    assert_eq!(claim.on(written(2))[0], Answer(Verdict::Owned));
+    claim.owns_after(written(2), Unowned);
+}
+
+#[test]
+fn a_takeover_whose_answer_was_lost_is_still_one() {
+    let mut claim = claiming();
+    claim.on(found_other(3, false));
+    assert_eq!(claim.on(OwnerAsked(true)), [replace(3)]);
+    assert_eq!(claim.on(NOT_WRITTEN), [Find]);
+    assert_eq!(claim.on(found_own(4)), [replace(4)]);
+    claim.owns_after(written(5), Dead(OTHER));
+}
+
+/// Another node has removed the record meanwhile.
+#[test]
+fn a_realm_that_is_created_after_all_was_not_taken_over() {
+    let mut claim = claiming();
+    claim.on(found_other(3, false));
+    assert_eq!(claim.on(OwnerAsked(true)), [replace(3)]);
+    assert_eq!(claim.on(NOT_WRITTEN), [Find]);
+    assert_eq!(claim.on(found(None)), [Create]);
+    claim.owns_after(written(5), Unowned);
 }
 
 #[test]
@@ -127,8 +152,7 @@ fn a_peer_s_request_finds_a_late_write_of_this_node() {
     let mut claim = Clocked::new();
     assert_eq!(claim.on(Misdirected), [Find]);
     assert_eq!(claim.on(found_own(3)), [replace(3)]);
-    assert_eq!(claim.on(written(4))[0], Answer(Verdict::Owned));
-    assert!(claim.claim.owns());
+    claim.owns_after(written(4), Unowned);
 }
 
 #[test]

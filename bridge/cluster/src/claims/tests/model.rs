@@ -327,13 +327,7 @@ impl Model {
         let now = self.now;
         let node = &mut self.nodes[index];
         let leaving = node.leaving;
-        let claim = node.claim.get_or_insert_with(|| {
-            let mut claim = RealmClaim::default();
-            if let Some(loss) = leaving {
-                assert_eq!(claim.on(leave_event(loss), now), []);
-            }
-            claim
-        });
+        let claim = node.claim.get_or_insert_with(|| RealmClaim::new(leaving));
         let mut is_forgotten = false;
         for effect in claim.on(event, now) {
             match effect {
@@ -350,6 +344,7 @@ impl Model {
                     assert!(!std::mem::replace(&mut node.is_closing, true));
                     self.counts.losses += 1;
                 }
+                ClaimEffect::Claimed(_) => {}
                 ClaimEffect::WakeAt(at) => node.wake_at = Some(at),
                 ClaimEffect::Forget => is_forgotten = true,
                 operation => {

@@ -35,17 +35,21 @@ fn a_lost_record_is_created_again() {
     assert_eq!(claim.on(NOT_WRITTEN), [Find]);
     assert_eq!(
         claim.on(found_other(7, true)),
-        [CloseRealm(RealmLoss::Record)]
+        [CloseRealm(RealmLoss::Record(Some(OTHER)))]
     );
 }
 
 #[test]
 fn a_record_of_another_node_closes_the_realm() {
-    for record in [found_other(6, true), found_other(6, false), found_moved(6)] {
+    for (record, owner) in [
+        (found_other(6, true), Some(OTHER)),
+        (found_other(6, false), Some(OTHER)),
+        (found_moved(6), None),
+    ] {
         let mut claim = Clocked::owned();
         claim.on(CheckDue);
-        assert_eq!(claim.on(record), [CloseRealm(RealmLoss::Record)]);
-        assert!(!claim.claim.owns());
+        assert_eq!(claim.on(record), [CloseRealm(RealmLoss::Record(owner))]);
+        assert!(claim.claim.is_moving() && !claim.claim.owns());
         assert_eq!(claim.claim.owner_answer(), OwnerAnswer::NotMine);
         assert_eq!(claim.on(RealmClosed), [Forget]);
     }
@@ -128,7 +132,7 @@ fn a_draining_owner_gives_its_realm_away_and_then_closes_it() {
     ] {
         let mut claim = Clocked::owned();
         assert_eq!(claim.on(event), [replace_by_moved(5)]);
-        assert!(!claim.claim.owns());
+        assert!(claim.claim.is_moving() && !claim.claim.owns());
         assert_eq!(claim.on(Wanted), []);
         assert_eq!(claim.on(written(6)), [CloseRealm(loss)]);
         assert_eq!(claim.on(RealmClosed), [Find]);

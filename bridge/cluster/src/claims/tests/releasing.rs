@@ -68,7 +68,7 @@ fn an_arrival_while_the_record_is_removed_claims_the_realm_again() {
     assert_eq!(claim.on(Wanted), []);
     assert_eq!(claim.on(Removed(Ok(()))), [Find]);
     assert_eq!(claim.on(found(None)), [Create]);
-    assert_eq!(claim.on(written(7))[0], Answer(Verdict::Owned));
+    claim.owns_after(written(7), Unowned);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_realm_whose_removal_may_come_late_is_kept_by_a_new_record() {
     claim.on(Wanted);
     assert_eq!(claim.on(NOT_REMOVED), [Find]);
     assert_eq!(claim.on(found_own(5)), [replace(5)]);
-    assert_eq!(claim.on(written(6))[0], Answer(Verdict::Owned));
+    claim.owns_after(written(6), Unowned);
     let mut claim = releasing();
     assert_eq!(claim.on(NOT_REMOVED), [Find]);
     claim.on(Wanted);
