@@ -6,7 +6,9 @@
 //! | `node.rs`, `start.rs` | the state of this node, and how it begins |
 //! | `lease.rs`, `directory_events.rs` | keeps the record of this node, and knows the others |
 //! | `claims.rs` | claims realms, and gives them up |
-//! | `router.rs` | finds the owner of a realm |
+//! | `router.rs`, `route.rs` | finds the owner of a realm |
+//! | `hold.rs`, `held_realms.rs` | holds requests whose owner is gone, until there is another one |
+//! | `failed_connections.rs` | remembers which nodes could not be reached |
 //! | `link.rs` | the connections to other nodes |
 //! | `forward.rs` | passes a request on |
 //! | `tunnel.rs` | passes a page socket on |
@@ -19,7 +21,10 @@ mod claim_table;
 mod claims;
 mod cluster_counters;
 mod directory_events;
+mod failed_connections;
 mod forward;
+mod held_realms;
+mod hold;
 mod lease;
 mod link;
 mod log_limits;
@@ -27,18 +32,21 @@ mod membership;
 mod node;
 mod owner_cache;
 mod peer_requests;
+mod route;
 mod router;
 mod start;
 mod tunnel;
 
-pub(crate) use cluster_counters::{Claim, Forward, Lookup, LossReason, TunnelSide};
+pub(crate) use cluster_counters::{Claim, Forward, Held, Lookup, LossReason, TunnelSide};
 pub(crate) use forward::{
     ForwardedResponse, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER, NotForwarded, is_kept,
 };
+pub(crate) use hold::HoldEnd;
 pub(crate) use link::LinkBody;
 pub(crate) use node::ClusterNode;
 pub(crate) use peer_requests::{PassedOn, PeerRequest, is_peer_route};
-pub(crate) use router::{OwnerAway, Route, belongs_to_realm};
+pub(crate) use route::{OwnerAway, Route};
+pub(crate) use router::belongs_to_realm;
 pub(crate) use start::NodeSettings;
 pub(crate) use tunnel::{PassedPage, Tunnel};
 

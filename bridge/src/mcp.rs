@@ -11,7 +11,8 @@
 //! response. `input_required` seals the state that a client of 2026-07-28 carries between the rounds of
 //! a call; `request_digest` binds it to one request.
 //!
-//! `initialize` opens a `session`, and restores it by its id after a restart (`session_ids`,
+//! `cluster_owner` finds the bridge that serves a request, if there are several. `initialize` opens a
+//! `session`, and restores it by its id after a restart (`session_ids`,
 //! `ended_ids`); `sessions` finds and ends them. `standalone_stream` sends the changes
 //! to a client (`notifier`, `change_log`), and `event_log` stores the streams of calls, so that a client
 //! can resume them. `tools_list` lists tools. `rmcp_handler` serves the other methods, with the
@@ -32,6 +33,7 @@ mod checked_request;
 mod client_cache;
 mod client_overview;
 mod client_questions;
+mod cluster_owner;
 mod ended_ids;
 mod endpoint;
 mod event_json;

@@ -46,8 +46,7 @@ pub(crate) struct CallOptions<'a> {
     pub(crate) client_responses: Vec<ClientResponse>,
     /// The call that these responses resume.
     pub(crate) resume_token: Option<ResumeToken>,
-    /// Until when the request waits for a page that has not registered, in an MCP session that was
-    /// restored.
+    /// Until when the request waits for a page that has not registered, if at all.
     pub(crate) pages_awaited_until: Option<Instant>,
     /// The entry of the call in the audit log. It is created when the call begins.
     pub(crate) audit: Option<Arc<AuditEntry>>,

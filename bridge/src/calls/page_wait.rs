@@ -1,6 +1,6 @@
-//! Waits for pages that were there before: that of a query while it is reloaded, and those of a client
-//! that was connected before a restart. Its MCP session was restored, or its requests have
-//! [a header](bridge_protocol::RECONNECTED_HEADER).
+//! Waits for pages that were there before: that of a query while it is reloaded, those of a realm that was
+//! taken over from another bridge, and those of a client that was connected before a restart. Its MCP
+//! session was restored, or its requests have [a header](bridge_protocol::RECONNECTED_HEADER).
 
 use std::time::Duration;
 
@@ -20,9 +20,28 @@ const PAGES_AWAITED: Duration = Duration::from_secs(3);
 /// least every 15 s.
 const PAGES_RETURN_WITHIN: Duration = Duration::from_secs(20);
 
-/// Returns until when a request that begins now waits for pages from before a restart, if at all.
-pub(crate) fn pages_awaited_until(hub: &Hub) -> Option<Instant> {
-    (hub.age() < PAGES_RETURN_WITHIN).then(|| Instant::now() + PAGES_AWAITED)
+/// How long after a takeover each request waits for pages: a page connects to another bridge at once, and
+/// registers what it has a moment later.
+const YOUNG_REALM: Duration = Duration::from_secs(3);
+
+/// Returns until when a request that begins now waits for pages, if at all. `is_from_before` means that
+/// its client was connected before a restart.
+pub(crate) fn pages_awaited_until(
+    hub: &Hub,
+    realm: RealmId,
+    is_from_before: bool,
+) -> Option<Instant> {
+    let now = Instant::now();
+    let return_within = match is_from_before {
+        true => PAGES_RETURN_WITHIN,
+        false => YOUNG_REALM,
+    };
+    let is_young = || {
+        let taken_over = hub.ownership.taken_over(realm);
+        taken_over.is_some_and(|at| now.into_std().saturating_duration_since(at) < return_within)
+    };
+    let are_awaited = is_from_before && hub.age() < return_within || is_young();
+    are_awaited.then(|| now + PAGES_AWAITED)
 }
 
 /// Waits until the condition holds. It is checked again after each event. Without a next event, does not
@@ -121,11 +140,13 @@ mod tests {
     use std::net::IpAddr;
     use std::sync::Arc;
 
+    use bridge_realm::realm::Refusal;
     use serde_json::json;
 
     use super::*;
     use crate::agent_queries::AgentQueries;
     use crate::config::Config;
+    use crate::hub::RealmOwnership;
 
     fn hub() -> Arc<Hub> {
         let mut config = Config::default();
@@ -146,7 +167,7 @@ mod tests {
 
     async fn wait(hub: &Hub, realm: RealmId) -> Duration {
         let begun = Instant::now();
-        wait_for_any_page(hub, realm, pages_awaited_until(hub)).await;
+        wait_for_any_page(hub, realm, pages_awaited_until(hub, realm, true)).await;
         begun.elapsed()
     }
 
@@ -159,6 +180,44 @@ mod tests {
             assert_eq!(wait(&hub, realm).await, PAGES_AWAITED);
         }
         assert_eq!(wait(&hub, realm).await, Duration::ZERO, "not later");
+    }
+
+    /// Several bridges, of which this one has taken all realms over at this time.
+    struct TakenOver(std::time::Instant);
+
+    impl RealmOwnership for TakenOver {
+        fn check(&self, _realm: RealmId) -> Result<(), Refusal> {
+            Ok(())
+        }
+
+        fn taken_over(&self, _realm: RealmId) -> Option<std::time::Instant> {
+            Some(self.0)
+        }
+
+        fn node(&self) -> String {
+            "node".to_owned()
+        }
+
+        fn on_stall(&self) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_request_waits_soon_after_its_realm_was_taken_over() {
+        let hub = hub();
+        let realm = connect_client(&hub);
+        tokio::time::advance(PAGES_RETURN_WITHIN).await;
+        assert_eq!(pages_awaited_until(&hub, realm, false), None);
+        let taken_over = Arc::new(TakenOver(Instant::now().into_std()));
+        let ownership = Arc::downgrade(&taken_over);
+        hub.ownership.set(ownership);
+        let begun = Instant::now();
+        let until = pages_awaited_until(&hub, realm, false);
+        wait_for_tool(&hub, realm, until, "add").await;
+        assert_eq!(begun.elapsed(), PAGES_AWAITED);
+        assert_eq!(pages_awaited_until(&hub, realm, false), None, "not later");
+        assert!(pages_awaited_until(&hub, realm, true).is_some());
+        tokio::time::advance(PAGES_RETURN_WITHIN).await;
+        assert_eq!(pages_awaited_until(&hub, realm, true), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -177,7 +236,7 @@ mod tests {
         let hub = hub();
         let realm = connect_client(&hub);
         let begun = Instant::now();
-        let until = pages_awaited_until(&hub);
+        let until = pages_awaited_until(&hub, realm, true);
         wait_for_bare_session(&hub, realm, until, &"conversation".into()).await;
         assert_eq!(begun.elapsed(), PAGES_AWAITED / 2);
         wait_for_tool(&hub, realm, until, "add").await;

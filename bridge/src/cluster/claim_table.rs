@@ -1,6 +1,7 @@
 //! The claims of this node, by realm.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use bridge_auth::RealmId;
 use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, RealmLoss, Verdict};
@@ -21,6 +22,14 @@ pub(super) struct ClaimTable {
     pub(super) operations: Semaphore,
     /// Why this node gives all its realms away and takes no others, if it does.
     leaving: Mutex<Option<RealmLoss>>,
+}
+
+/// Numbers of realms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RealmCounts {
+    pub(crate) owned: usize,
+    /// Those that are being given up.
+    pub(crate) moving: usize,
 }
 
 #[derive(Debug)]
@@ -60,12 +69,19 @@ impl ClaimTable {
         entry.map_or(OwnerAnswer::NotMine, |entry| entry.claim.owner_answer())
     }
 
-    /// The number of realms that this node owns.
-    pub(super) fn owned_count(&self) -> usize {
-        self.claims
-            .iter()
-            .filter(|entry| entry.claim.owns())
-            .count()
+    /// When a realm that this node owns came from another node, if it did.
+    pub(super) fn taken_over(&self, key: &RealmKey) -> Option<Instant> {
+        self.claims.get(key)?.claim.taken_over()
+    }
+
+    /// Counts the realms of this node.
+    pub(super) fn counts(&self) -> RealmCounts {
+        let mut counts = RealmCounts::default();
+        for entry in &self.claims {
+            counts.owned += usize::from(entry.claim.owns());
+            counts.moving += usize::from(entry.claim.is_moving());
+        }
+        counts
     }
 
     #[cfg(test)]

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use bridge_auth::RealmId;
 use bridge_cluster::{
-    Away, ClaimEffect, ClaimEvent, ClaimHolder, ClaimRecord, InvalidRecord, Listens, NodeId,
-    NotRemoved, RealmKey, RealmLoss, Revision, StoredRecord, Verdict, may_take,
+    Away, ClaimEffect, ClaimEvent, ClaimHolder, ClaimOrigin, ClaimRecord, InvalidRecord, Listens,
+    NodeId, NotRemoved, OwnerAnswer, RealmKey, RealmLoss, Revision, StoredRecord, Verdict,
+    may_take,
 };
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::{RealmEnd, Refusal};
@@ -22,6 +23,16 @@ use crate::hub::RealmOwnership;
 /// directory, it has to subscribe again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
+/// The testimony of both witnesses about the owner of a realm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Testimony {
+    /// Both agree that it is gone: another node may take the realm.
+    Gone,
+    /// It answers that it serves the realm.
+    Serves,
+    Unclear,
+}
+
 impl RealmOwnership for ClusterNode {
     /// Called with the lock of the realm: a realm that is given up is closed after this has failed once.
     fn check(&self, realm: RealmId) -> Result<(), Refusal> {
@@ -32,6 +43,10 @@ impl RealmOwnership for ClusterNode {
             code: ErrorCode::ClusterUnavailable,
             message: "another bridge serves this token now: connect again".to_owned(),
         })
+    }
+
+    fn taken_over(&self, realm: RealmId) -> Option<Instant> {
+        self.claims.taken_over(&self.key_of(realm))
     }
 
     fn node(&self) -> String {
@@ -70,10 +85,12 @@ impl ClusterNode {
             Verdict::Elsewhere(owner) if !self.is_compatible(&owner.id) => Verdict::Away,
             verdict => verdict,
         };
-        if let Verdict::Elsewhere(owner) = &verdict {
+        if let Verdict::Elsewhere(owner) = &verdict
+            && self.is_reachable(&owner.id)
+        {
             self.owners.insert(key, owner.clone());
         }
-        self.counters.count_claim(&verdict);
+        self.counters.count_verdict(&verdict);
         verdict
     }
 
@@ -114,6 +131,7 @@ impl ClusterNode {
         let mut is_forgotten = false;
         for effect in entry.claim.on(event, Instant::now()) {
             match effect {
+                ClaimEffect::Claimed(origin) => self.claimed(&key, origin),
                 ClaimEffect::Answer(verdict) => {
                     for waiting in entry.waiting.drain(..) {
                         // Whoever waited may be gone.
@@ -185,13 +203,17 @@ impl ClusterNode {
                 })
             }
             ClaimEffect::AskOwner { node, address } => {
-                ClaimEvent::OwnerAsked(self.may_take(&key, node, &address).await)
+                let testimony = self.ask_witnesses(&key, node, &address).await;
+                ClaimEvent::OwnerAsked(testimony == Testimony::Gone)
             }
             ClaimEffect::CloseRealm(loss) => {
-                self.close_realm(realm, loss);
+                self.close_realm(&key, realm, loss);
                 ClaimEvent::RealmClosed
             }
-            ClaimEffect::Answer(_) | ClaimEffect::WakeAt(_) | ClaimEffect::Forget => return None,
+            ClaimEffect::Claimed(_)
+            | ClaimEffect::Answer(_)
+            | ClaimEffect::WakeAt(_)
+            | ClaimEffect::Forget => return None,
         })
     }
 
@@ -223,7 +245,7 @@ impl ClusterNode {
         let found = match ClaimRecord::decode(&record, &self.keys, key) {
             Ok(ClaimRecord::Owned { node, .. }) if node == self.own => ClaimHolder::Own,
             Ok(ClaimRecord::Owned { node, address }) => ClaimHolder::Other {
-                is_alive: self.is_alive(&node),
+                is_alive: self.is_reachable(&node),
                 node,
                 address,
             },
@@ -244,9 +266,13 @@ impl ClusterNode {
         }
     }
 
-    /// Whether two witnesses agree that the owner of a realm is gone: the directory, and the owner
-    /// itself.
-    async fn may_take(&self, key: &RealmKey, node: NodeId, address: &str) -> bool {
+    /// Asks both witnesses about the owner of a realm: the directory, and the owner itself.
+    pub(super) async fn ask_witnesses(
+        &self,
+        key: &RealmKey,
+        node: NodeId,
+        address: &str,
+    ) -> Testimony {
         let is_lease_over = !self.is_alive(&node);
         let listens = async {
             // The end of the lease is what the directory has to say.
@@ -257,7 +283,11 @@ impl ClusterNode {
             }
         };
         let (listens, owner) = tokio::join!(listens, self.ask_owner(key, node, address));
-        may_take(is_lease_over, listens, owner)
+        match owner {
+            OwnerAnswer::Mine => Testimony::Serves,
+            owner if may_take(is_lease_over, listens, owner) => Testimony::Gone,
+            _ => Testimony::Unclear,
+        }
     }
 
     async fn listens(&self, node: &NodeId) -> Listens {
@@ -281,8 +311,22 @@ impl ClusterNode {
         hub.is_some_and(|hub| hub.is_occupied(realm))
     }
 
-    fn close_realm(&self, realm: RealmId, loss: RealmLoss) {
+    /// Reports that this node has become the owner of a realm.
+    fn claimed(&self, key: &RealmKey, origin: ClaimOrigin) {
+        self.counters.count_claim(origin);
+        match origin {
+            ClaimOrigin::Unowned => {}
+            ClaimOrigin::Dead(node) => {
+                let is_lease_over = !self.is_alive(&node);
+                self.log_limits.log_takeover(key, &node, is_lease_over);
+            }
+            ClaimOrigin::Moved => self.log_limits.log_taken_when_moved(key),
+        }
+    }
+
+    fn close_realm(&self, key: &RealmKey, realm: RealmId, loss: RealmLoss) {
         self.counters.count_lost_realm(loss);
+        self.log_limits.log_loss(key, loss);
         if let Some(hub) = self.hub.upgrade() {
             hub.close_realm(&realm, RealmEnd::ServiceRestart);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bridge_cluster::{RealmLoss, Verdict};
+use bridge_cluster::{ClaimOrigin, RealmLoss, Verdict};
 
 /// Declares an enum with names for a label.
 macro_rules! labels {
@@ -49,9 +49,11 @@ labels! {
 labels! {
     /// How a claim ended.
     Claim {
-        /// This node is the owner.
-        Owned = "owned",
-        /// Another node is.
+        /// No node owned the realm.
+        Created = "created",
+        /// Another node owned it before, which is gone or has given it away.
+        TakenOver = "taken_over",
+        /// Another node is the owner.
         Refused = "refused",
         /// The directory has not answered, or the owner is gone.
         Away = "away",
@@ -69,6 +71,16 @@ labels! {
         Unreachable = "unreachable",
         /// After the connection was made.
         Lost = "lost",
+    }
+}
+
+labels! {
+    /// How holding a request ended.
+    Held {
+        /// Its realm has an owner again, or is known to have none.
+        Served = "served",
+        /// In vain.
+        GivenUp = "given_up",
     }
 }
 
@@ -123,6 +135,7 @@ pub(crate) struct ClusterCounters {
     timed_lookups: AtomicU64,
     claims: [AtomicU64; Claim::ALL.len()],
     forwards: [AtomicU64; Forward::ALL.len()],
+    held: [AtomicU64; Held::ALL.len()],
     losses: [AtomicU64; LossReason::ALL.len()],
     invalid_records: AtomicU64,
     /// The requests that are being passed on.
@@ -159,13 +172,27 @@ impl ClusterCounters {
         add(&self.lookup_micros, micros);
     }
 
-    pub(super) fn count_claim(&self, verdict: &Verdict) {
+    /// Counts a realm that this node has become the owner of.
+    pub(super) fn count_claim(&self, origin: ClaimOrigin) {
+        let claim = match origin {
+            ClaimOrigin::Unowned => Claim::Created,
+            ClaimOrigin::Dead(_) | ClaimOrigin::Moved => Claim::TakenOver,
+        };
+        add(&self.claims[claim as usize], 1);
+    }
+
+    /// Counts a page or a client whose realm this node does not own.
+    pub(super) fn count_verdict(&self, verdict: &Verdict) {
         let claim = match verdict {
-            Verdict::Owned => Claim::Owned,
+            Verdict::Owned => return,
             Verdict::Elsewhere(_) => Claim::Refused,
             Verdict::OwnerDead | Verdict::Unowned | Verdict::Away => Claim::Away,
         };
         add(&self.claims[claim as usize], 1);
+    }
+
+    pub(super) fn count_held(&self, held: Held) {
+        add(&self.held[held as usize], 1);
     }
 
     pub(super) fn count_forward(&self, forward: Forward) {
@@ -174,7 +201,7 @@ impl ClusterCounters {
 
     pub(super) fn count_lost_realm(&self, loss: RealmLoss) {
         let reason = match loss {
-            RealmLoss::Record => LossReason::Record,
+            RealmLoss::Record(_) => LossReason::Record,
             RealmLoss::Isolated => LossReason::Isolated,
             RealmLoss::Drained => LossReason::Drained,
         };
@@ -201,6 +228,10 @@ impl ClusterCounters {
 
     pub(crate) fn forwards(&self, forward: Forward) -> u64 {
         get(&self.forwards[forward as usize])
+    }
+
+    pub(crate) fn held(&self, held: Held) -> u64 {
+        get(&self.held[held as usize])
     }
 
     pub(crate) fn losses(&self, reason: LossReason) -> u64 {

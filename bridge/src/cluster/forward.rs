@@ -124,6 +124,7 @@ impl ClusterNode {
             }
             Err(PeerError::NotConnected) => {
                 self.forget_owner(key, owner);
+                self.connection_failed(&owner.id);
                 self.counters.count_forward(Forward::Unreachable);
                 Err(NotForwarded::NotRun)
             }

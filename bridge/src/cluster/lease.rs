@@ -7,6 +7,7 @@ use bridge_cluster::{NodeState, PeerCounts, SettingsFingerprint};
 use bridge_edge::connections::TlsError;
 use tokio::time::{MissedTickBehavior, interval, interval_at};
 
+use super::claim_table::RealmCounts;
 use super::node::ClusterNode;
 
 /// The record is written again after this part of the lease.
@@ -28,7 +29,7 @@ pub(crate) struct ClusterStatus {
     pub(crate) node: String,
     /// The other nodes.
     pub(crate) peers: PeerCounts,
-    pub(crate) owned_realms: usize,
+    pub(crate) realms: RealmCounts,
     pub(crate) lease_left: Duration,
     pub(crate) is_connected: bool,
 }
@@ -89,7 +90,7 @@ impl ClusterNode {
         ClusterStatus {
             node: self.own.short(),
             peers: self.peers().counts(Instant::now()),
-            owned_realms: self.claims.owned_count(),
+            realms: self.claims.counts(),
             lease_left: self.membership.lease_left().unwrap_or_default(),
             is_connected: self.membership.state().connected_since.is_some(),
         }
@@ -133,6 +134,8 @@ pub(super) async fn run(cluster: Arc<ClusterNode>) {
                 }
                 let peers = cluster.peers();
                 cluster.links.retain(|id| peers.peer(id).is_some());
+                drop(peers);
+                cluster.log_limits.log_suppressed();
             }
             _ = occupancy.tick() => cluster.report_occupancy(),
             _ = checks.tick() => cluster.check_claims(),

@@ -1,5 +1,6 @@
-//! Limits the lines about what other nodes and the directory do wrong.
+//! Limits the lines about realms that move, and about what other nodes and the directory do wrong.
 
+use bridge_cluster::{NodeId, Peer, RealmKey, RealmLoss};
 use tokio::time::Instant;
 
 use crate::lifecycle::LineLimit;
@@ -7,11 +8,15 @@ use crate::lifecycle::LineLimit;
 /// The maximum number of lines of each kind in a second. Such errors come with each request or renewal.
 const MAX_LINES_PER_SECOND: u32 = 1;
 
+/// The maximum number of lines about realms in a second. When a node ends, all of its realms move.
+const MAX_REALM_LINES_PER_SECOND: u32 = 20;
+
 /// The limit of each kind of line.
 #[derive(Debug)]
 pub(super) struct LogLimits {
     invalid_records: LineLimit,
     refusals: LineLimit,
+    realms: LineLimit,
 }
 
 impl Default for LogLimits {
@@ -19,6 +24,7 @@ impl Default for LogLimits {
         Self {
             invalid_records: LineLimit::new(MAX_LINES_PER_SECOND),
             refusals: LineLimit::new(MAX_LINES_PER_SECOND),
+            realms: LineLimit::new(MAX_REALM_LINES_PER_SECOND),
         }
     }
 }
@@ -44,6 +50,56 @@ impl LogLimits {
                 "another bridge refuses the requests of this one, its log says why: check the clocks \
                  and `cluster_secret` of both"
             );
+        }
+    }
+
+    /// Logs that this node has taken a realm over from a node that is gone.
+    pub(super) fn log_takeover(&self, realm: &RealmKey, from: &NodeId, is_lease_over: bool) {
+        let from = from.short();
+        let why = match is_lease_over {
+            true => "its lease was over",
+            false => "it has left NATS and does not answer",
+        };
+        self.log_realm(realm, || format!("taken over from {from}: {why}"));
+    }
+
+    /// Logs that this node has taken a realm that its last owner has given away.
+    pub(super) fn log_taken_when_moved(&self, realm: &RealmKey) {
+        self.log_realm(realm, || {
+            "taken over: its last bridge has given it away".to_owned()
+        });
+    }
+
+    /// Logs that this node has given a realm up.
+    pub(super) fn log_loss(&self, realm: &RealmKey, loss: RealmLoss) {
+        self.log_realm(realm, || match loss {
+            RealmLoss::Record(Some(owner)) => format!("lost: the record names {}", owner.short()),
+            RealmLoss::Record(None) => "lost: another bridge had it and gave it away".to_owned(),
+            RealmLoss::Drained => "given away: this bridge stops".to_owned(),
+            RealmLoss::Isolated => "given away: other bridges do not reach this one".to_owned(),
+        });
+    }
+
+    /// Logs that the record of a realm was removed, because no node has taken the realm over.
+    pub(super) fn log_removed(&self, realm: &RealmKey, owner: Option<&Peer>) {
+        self.log_realm(realm, || match owner {
+            Some(owner) => format!("removed: its bridge {} is gone", owner.id.short()),
+            None => "removed: its last bridge has given it away".to_owned(),
+        });
+    }
+
+    /// Logs what happens to a realm.
+    fn log_realm(&self, realm: &RealmKey, what: impl FnOnce() -> String) {
+        if let Some(suppressed) = self.realms.next_line(Instant::now()) {
+            let (realm, what) = (realm.short(), what());
+            tracing::info!(suppressed, "realm {realm}: {what}");
+        }
+    }
+
+    /// Logs how many realms of a burst have no line.
+    pub(super) fn log_suppressed(&self) {
+        if let Some(suppressed) = self.realms.take_suppressed(Instant::now()) {
+            tracing::info!(suppressed, "more realms have moved");
         }
     }
 }

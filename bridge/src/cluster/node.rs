@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::claim_table::ClaimTable;
 use super::cluster_counters::ClusterCounters;
+use super::held_realms::HeldRealms;
 use super::link::Links;
 use super::log_limits::LogLimits;
 use super::membership::Membership;
@@ -26,6 +27,7 @@ pub(crate) struct ClusterNode {
     pub(super) peers: Mutex<Peers>,
     pub(super) membership: Membership,
     pub(super) owners: OwnerCache,
+    pub(super) held: HeldRealms,
     pub(super) links: Links,
     pub(crate) counters: Arc<ClusterCounters>,
     pub(super) log_limits: LogLimits,

@@ -13,29 +13,10 @@ use futures_util::stream::FuturesUnordered;
 use super::cluster_counters::Lookup;
 use super::link;
 use super::node::ClusterNode;
+use super::route::{AbandonedRecord, OwnerAway, RecordedOwner, Route};
 
 /// How long other nodes may take to say whether they own a realm.
 const ASK_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Where a request is served.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// Here: this node owns the realm.
-    Here,
-    /// Here, because no node owns the realm, and there is nothing of it.
-    Unowned,
-    /// At another node.
-    Node(RealmKey, Peer),
-}
-
-/// The owner of a realm is not known, or cannot be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OwnerAway;
-
-impl OwnerAway {
-    pub(crate) const MESSAGE: &str =
-        "the bridge that serves this token cannot be reached now: retry";
-}
 
 /// Whether the requests to a path belong to the realm of their token. All others are served by any
 /// node.
@@ -63,10 +44,17 @@ impl ClusterNode {
         let begun = Instant::now();
         let route = self.find_owner(key, realm).await;
         self.counters.record_lookup_time(begun.elapsed());
-        if let Ok(Route::Node(key, owner)) = &route {
-            self.owners.insert(*key, owner.clone());
+        if let Ok(route) = &route {
+            self.remember(route);
         }
         route
+    }
+
+    /// Remembers the owner that was found.
+    pub(super) fn remember(&self, route: &Route) {
+        if let Route::Node(key, owner) = route {
+            self.owners.insert(*key, owner.clone());
+        }
     }
 
     /// Returns the node that serves a realm, if it is this one or was found before.
@@ -86,37 +74,69 @@ impl ClusterNode {
         key: RealmKey,
         realm: RealmId,
     ) -> Result<Route, OwnerAway> {
-        let (lookup, route) = match self.find_claim(&key).await {
-            Err(_) => match self.ask_all(&key).await {
+        let (lookup, route) = match self.recorded_owner(key, realm).await {
+            RecordedOwner::Away => match self.ask_all(&key).await {
                 Some(owner) => (Lookup::Peer, Ok(Route::Node(key, owner))),
-                None => (Lookup::Away, Err(OwnerAway)),
+                None => (Lookup::Away, Err(OwnerAway::Unknown)),
             },
-            Ok(Some((ClaimHolder::Own, _))) => {
-                // A write whose answer was lost: it is a claim of this node now.
-                self.check_misdirected(key, realm).await;
-                (Lookup::Own, Ok(Route::Here))
-            }
-            Ok(Some((
-                ClaimHolder::Other {
-                    node,
-                    address,
-                    is_alive,
-                },
-                _,
-            ))) => {
-                if is_alive && self.is_compatible(&node) {
-                    let owner = Peer { id: node, address };
-                    (Lookup::Found, Ok(Route::Node(key, owner)))
-                } else {
-                    (Lookup::Away, Err(OwnerAway))
-                }
-            }
-            Ok(Some((ClaimHolder::Moved | ClaimHolder::Invalid, _)) | None) => {
-                (Lookup::None, Ok(Route::Unowned))
+            RecordedOwner::Incompatible => (Lookup::Away, Err(OwnerAway::Unknown)),
+            RecordedOwner::Gone(_) => (Lookup::Away, Err(OwnerAway::Gone)),
+            RecordedOwner::At(route) => {
+                let lookup = match &route {
+                    Route::Here => Lookup::Own,
+                    Route::Unowned => Lookup::None,
+                    Route::Node(..) => Lookup::Found,
+                };
+                (lookup, Ok(route))
             }
         };
         self.counters.count_lookup(lookup);
         route
+    }
+
+    /// Looks up who owns a realm.
+    pub(super) async fn recorded_owner(
+        self: &Arc<Self>,
+        key: RealmKey,
+        realm: RealmId,
+    ) -> RecordedOwner {
+        if self.claims.owns(&key) {
+            return RecordedOwner::At(Route::Here);
+        }
+        let Ok(record) = self.find_claim(&key).await else {
+            return RecordedOwner::Away;
+        };
+        let Some((holder, revision)) = record else {
+            return RecordedOwner::At(Route::Unowned);
+        };
+        match holder {
+            // A write whose answer was lost: it is a claim of this node now, unless this node leaves.
+            ClaimHolder::Own => match self.check_misdirected(key, realm).await {
+                true => RecordedOwner::At(Route::Here),
+                false => RecordedOwner::Away,
+            },
+            ClaimHolder::Other {
+                node,
+                address,
+                is_alive,
+            } => {
+                let owner = Peer { id: node, address };
+                match is_alive {
+                    true if self.is_compatible(&node) => RecordedOwner::At(Route::Node(key, owner)),
+                    true => RecordedOwner::Incompatible,
+                    false => RecordedOwner::Gone(AbandonedRecord {
+                        revision,
+                        owner: Some(owner),
+                    }),
+                }
+            }
+            ClaimHolder::Moved => RecordedOwner::Gone(AbandonedRecord {
+                revision,
+                owner: None,
+            }),
+            // It was not written by a node: there is nothing of the realm.
+            ClaimHolder::Invalid => RecordedOwner::At(Route::Unowned),
+        }
     }
 
     /// Forgets an owner that could not be reached, or is not the owner any more.
@@ -153,13 +173,23 @@ impl ClusterNode {
             id: node,
             address: address.to_owned(),
         };
+        if self.has_just_failed(&node) {
+            return OwnerAnswer::Silent;
+        }
         let asked = self.send_to(&peer, Some(*key), super::peer_requests::OWNS_PATH);
-        match tokio::time::timeout(ASK_TIMEOUT, asked).await {
-            Ok(Ok(status)) if status == http::StatusCode::OK => OwnerAnswer::Mine,
-            Ok(Ok(status)) if status == http::StatusCode::MISDIRECTED_REQUEST => {
-                OwnerAnswer::NotMine
+        let status = match tokio::time::timeout(ASK_TIMEOUT, asked).await {
+            Ok(Ok(status)) => status,
+            Ok(Err(PeerError::NotConnected)) => {
+                self.connection_failed(&node);
+                return OwnerAnswer::Silent;
             }
-            Ok(Ok(http::StatusCode::UNAUTHORIZED)) => {
+            _ => return OwnerAnswer::Silent,
+        };
+        self.peers().node_answered(&node);
+        match status {
+            http::StatusCode::OK => OwnerAnswer::Mine,
+            http::StatusCode::MISDIRECTED_REQUEST => OwnerAnswer::NotMine,
+            http::StatusCode::UNAUTHORIZED => {
                 self.log_limits.log_refusal(address);
                 OwnerAnswer::Refused
             }

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::claim_table::ClaimTable;
 use super::directory_events::DirectoryEvents;
+use super::held_realms::HeldRealms;
 use super::lease;
 use super::link::Links;
 use super::log_limits::LogLimits;
@@ -71,6 +72,7 @@ impl ClusterNode {
             peers: Mutex::new(Peers::new(own, config.cluster_lease)),
             membership: Membership::new(node.address, node.fingerprint, config.cluster_lease),
             owners: OwnerCache::default(),
+            held: HeldRealms::default(),
             links: Links::new(node.tls),
             counters: Arc::default(),
             log_limits: LogLimits::default(),

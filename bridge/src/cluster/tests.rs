@@ -1,5 +1,7 @@
 //! Nodes with a directory in memory, which pass nothing to each other.
 
+mod held_requests;
+
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
@@ -94,7 +96,7 @@ async fn nothing_is_passed_to_a_node_with_other_settings() {
     let second = Node::start(2, &directory, other).await;
     let realm = RealmId::from_token("token");
     assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
-    assert_eq!(second.cluster.route(realm).await, Err(OwnerAway));
+    assert_eq!(second.cluster.route(realm).await, Err(OwnerAway::Unknown));
     assert_eq!(second.cluster.claim(realm).await, Verdict::Away);
     assert!(second.cluster.known_route(realm).is_none());
 }

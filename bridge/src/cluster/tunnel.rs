@@ -76,8 +76,13 @@ impl ClusterNode {
                 owner,
                 _count: self.counters.count_tunnel(TunnelSide::Edge),
             }),
-            Ok(Ok(Err(StatusCode::MISDIRECTED_REQUEST)) | Err(_)) | Err(_) => {
+            Ok(Ok(Err(StatusCode::MISDIRECTED_REQUEST)) | Err(PeerError::Lost)) | Err(_) => {
                 self.forget_owner(key, owner);
+                Err(NoTunnel::NotOwner)
+            }
+            Ok(Err(PeerError::NotConnected)) => {
+                self.forget_owner(key, owner);
+                self.connection_failed(&owner.id);
                 Err(NoTunnel::NotOwner)
             }
             Ok(Ok(Err(status))) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use bridge_auth::RealmId;
 use bridge_auth::query_token::is_query_token;
 use bridge_cluster::{Peer, PeerRefused, RealmKey};
 use bridge_edge::{ClientAddress, OriginCheck};
@@ -23,8 +24,9 @@ use super::peer_body::{PeerBody, UnreadBody};
 use super::route_name::route_name;
 use crate::budget::{Party, RefusalKind};
 use crate::cluster::{
-    ClusterNode, ForwardedResponse, LinkBody, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER, NotForwarded,
-    OwnerAway, PassedOn, PeerRequest, Route, belongs_to_realm, is_kept, is_peer_route,
+    ClusterNode, ForwardedResponse, HoldEnd, LinkBody, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER,
+    NotForwarded, OwnerAway, PassedOn, PeerRequest, Route, belongs_to_realm, is_kept,
+    is_peer_route,
 };
 use crate::web::body::read_to_end_limited;
 use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
@@ -33,7 +35,7 @@ use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
 struct RemoteOwner {
     key: RealmKey,
     owner: Peer,
-    party: Party<bridge_auth::RealmId>,
+    party: Party<RealmId>,
 }
 
 /// Why a request is not served.
@@ -63,10 +65,7 @@ impl RequestHandler {
         B::Error: Into<axum::BoxError>,
     {
         let (mut head, body) = request.into_parts();
-        let (route, serves_mcp) = {
-            let uri = self.without_public_path(&head.uri);
-            (route_name(uri.path()), serves_mcp(uri.path()))
-        };
+        let route = route_name(self.without_public_path(&head.uri).path());
         let problem = match self.find_owner(cluster, &head, address).await {
             Ok(None) => return self.respond(Request::from_parts(head, body), address).await,
             Ok(Some(owned)) => {
@@ -76,8 +75,7 @@ impl RequestHandler {
                     Err(problem) => problem,
                 }
             }
-            // A client that connects takes the realm over, if its owner is gone.
-            Err(NotRouted::OwnerAway(away)) if serves_mcp => {
+            Err(NotRouted::OwnerAway(away)) if self.serves_mcp(&head) => {
                 head.extensions.insert(away);
                 return self.respond(Request::from_parts(head, body), address).await;
             }
@@ -89,7 +87,8 @@ impl RequestHandler {
         response
     }
 
-    /// Returns the other node that serves a request. A request that will be refused is served here.
+    /// Returns the other node that serves a request. A request that will be refused is served here, and one
+    /// whose owner is gone waits for another owner.
     async fn find_owner(
         &self,
         cluster: &Arc<ClusterNode>,
@@ -120,7 +119,11 @@ impl RequestHandler {
             Some(route) => route,
             None => match lookups.retry_after(address) {
                 Some(after) => return Err(NotRouted::TooManyLookups(after)),
-                None => cluster.route(principal.realm).await?,
+                None => {
+                    let end = HoldEnd::from_now();
+                    let found = self.find_route(cluster, head, principal.realm, None, end);
+                    found.await?
+                }
             },
         };
         Ok(match route {
@@ -137,12 +140,30 @@ impl RequestHandler {
         })
     }
 
+    /// Finds the node that serves a realm. A request whose owner is gone is held, and one that its owner has
+    /// not run unless there is another owner.
+    async fn find_route(
+        &self,
+        cluster: &Arc<ClusterNode>,
+        head: &Parts,
+        realm: RealmId,
+        failed: Option<&Peer>,
+        end: HoldEnd,
+    ) -> Result<Route, OwnerAway> {
+        let failed = match cluster.route(realm).await {
+            Ok(Route::Node(_, owner)) if Some(&owner) == failed => failed,
+            Err(OwnerAway::Gone) if !self.serves_mcp(head) => None,
+            route => return route,
+        };
+        Box::pin(cluster.hold(realm, failed, end)).await
+    }
+
     /// Passes a request on. One that has not run is sent to another owner, if its body is small.
     async fn pass_on(
         &self,
         cluster: &Arc<ClusterNode>,
         mut owned: RemoteOwner,
-        head: Parts,
+        mut head: Parts,
         body: Body,
         address: ClientAddress,
         id: &HeaderValue,
@@ -156,6 +177,7 @@ impl RequestHandler {
         let (body, turn) = read_to_end_limited(&self.state, body, owned.party).await?;
         // The owner parses it.
         drop(turn);
+        let end = HoldEnd::from_now();
         for _ in 0..MAX_ATTEMPTS {
             let owner = (&owned.key, &owned.owner);
             let sent = cluster
@@ -166,7 +188,9 @@ impl RequestHandler {
                 Err(NotForwarded::NotRun) => {}
                 Err(lost) => return Err(lost.into()),
             }
-            match cluster.route(owned.party.member).await {
+            let failed = Some(&owned.owner);
+            let found = self.find_route(cluster, &head, owned.party.member, failed, end);
+            match found.await {
                 Ok(Route::Node(key, owner)) => {
                     owned = RemoteOwner {
                         key,
@@ -175,6 +199,12 @@ impl RequestHandler {
                     }
                 }
                 Ok(Route::Here | Route::Unowned) => {
+                    let request = Request::from_parts(head, Body::from(body));
+                    return Ok(self.respond(request, address).await);
+                }
+                Err(away) if self.serves_mcp(&head) => {
+                    head.extensions.insert(away);
+                    head.extensions.insert(end);
                     let request = Request::from_parts(head, Body::from(body));
                     return Ok(self.respond(request, address).await);
                 }
@@ -241,6 +271,13 @@ impl RequestHandler {
         response
     }
 
+    /// Whether a request may be one of MCP. Then it is known only from its body whether it connects a
+    /// client, which takes the realm over if the owner is gone.
+    fn serves_mcp(&self, head: &Parts) -> bool {
+        let uri = self.without_public_path(&head.uri);
+        matches!(uri.path(), "/mcp" | "/mcp/" | "/")
+    }
+
     /// The URI of a request without the path of `public_url`.
     fn without_public_path<'a>(&self, uri: &'a Uri) -> Cow<'a, Uri> {
         let public_url = self.state.protected_resource.public_url();
@@ -275,11 +312,6 @@ impl RequestHandler {
             Err(_) => true,
         }
     }
-}
-
-/// Whether MCP is served at a path, besides other things at the root.
-fn serves_mcp(path: &str) -> bool {
-    matches!(path, "/mcp" | "/mcp/" | "/")
 }
 
 fn kept(body: Bytes) -> LinkBody {

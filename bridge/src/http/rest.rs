@@ -34,6 +34,7 @@ pub(super) async fn sessions(
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
     let principal = state.authorize(&parts, Scope::ToolsRead).await?;
+    wait_for_pages(&state.hub, principal.realm).await;
     let summaries = |realm: &Realm| match &principal.query {
         Some(query) => realm.query_session_summary(query).into_iter().collect(),
         None => realm.session_summaries(),
@@ -58,12 +59,19 @@ pub(super) async fn tools(
         return tool_list_response(&state.hub, (principal.realm, address), &[], tools).await;
     }
     let realm = principal.realm;
+    wait_for_pages(&state.hub, realm).await;
     let pages = state
         .hub
         .with_realm(realm, |realm| realm.published(Kind::Tool))
         .unwrap_or_default();
     let builtin = &builtin_tools::DEFINITIONS;
     tool_list_response(&state.hub, (realm, address), builtin, pages).await
+}
+
+/// Waits for a page of a realm that has just been taken over from another bridge.
+async fn wait_for_pages(hub: &Hub, realm: RealmId) {
+    let until = calls::pages_awaited_until(hub, realm, false);
+    calls::wait_for_any_page(hub, realm, until).await;
 }
 
 /// Returns the response with a list of tools for a client of this realm with this address.

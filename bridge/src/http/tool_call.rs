@@ -155,6 +155,7 @@ where
                 query_id: principal.query.clone(),
                 ..CallContext::default()
             },
+            pages_awaited_until: calls::pages_awaited_until(&state.hub, principal.realm, false),
             ..calls::CallOptions::new(principal.realm, address, &events::SILENT_CLIENT)
         },
         tool: parsed.tool_name,

@@ -1,6 +1,7 @@
 //! Which realms this bridge serves, if it is one of several.
 
 use std::sync::{OnceLock, Weak};
+use std::time::Instant;
 
 use bridge_auth::RealmId;
 use bridge_realm::realm::Refusal;
@@ -10,6 +11,9 @@ pub(crate) trait RealmOwnership: Send + Sync {
     /// Checks that a realm is served here. The caller holds its lock, so an implementation must neither
     /// block nor call the hub.
     fn check(&self, realm: RealmId) -> Result<(), Refusal>;
+
+    /// When a realm came here from another bridge, if it did. Its pages may not be back yet.
+    fn taken_over(&self, realm: RealmId) -> Option<Instant>;
 
     /// The name of this bridge among the others.
     fn node(&self) -> String;
@@ -32,6 +36,11 @@ impl Ownership {
     pub(crate) fn node(&self) -> Option<String> {
         let ownership = self.0.get().and_then(Weak::upgrade)?;
         Some(ownership.node())
+    }
+
+    /// When a realm came here from another bridge, if it did.
+    pub(crate) fn taken_over(&self, realm: RealmId) -> Option<Instant> {
+        self.0.get()?.upgrade()?.taken_over(realm)
     }
 
     /// Checks, with the lock of a realm, that it is served here.

@@ -56,7 +56,7 @@ pub(super) struct CheckedRequest<'a> {
     /// Whether the client accepts only an event stream.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
-    /// Until when the request waits for pages from before a restart, if at all.
+    /// Until when the request waits for pages that were there before, if at all.
     pub(super) pages_awaited_until: Option<Instant>,
 }
 
@@ -88,9 +88,7 @@ impl<'a> CheckedRequest<'a> {
         let hub = &mcp.state.hub;
         let is_from_before = headers.contains_key(RECONNECTED)
             || session.as_ref().is_some_and(|it| it.is_restored());
-        let pages_awaited_until = is_from_before
-            .then(|| calls::pages_awaited_until(hub))
-            .flatten();
+        let pages_awaited_until = calls::pages_awaited_until(hub, principal.realm, is_from_before);
         Ok(Self {
             mcp,
             principal,

@@ -7,8 +7,7 @@ use axum::Json;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use bridge_auth::{Principal, RealmId};
-use bridge_cluster::Verdict;
+use bridge_auth::Principal;
 use bridge_edge::ClientAddress;
 use bridge_mcp_results::request_error::{INVALID_REQUEST, PARSE_ERROR};
 use bridge_protocol::ErrorCode;
@@ -39,11 +38,12 @@ use super::rmcp_rejection::with_json_body;
 use super::rmcp_services::with_escaped_separators;
 use super::service::McpService;
 use super::session::McpSession;
-use super::{initialize, prompts_and_resources, standalone_stream, tools_call, tools_list};
+use super::{
+    cluster_owner, initialize, prompts_and_resources, standalone_stream, tools_call, tools_list,
+};
 use crate::budget::{AnswerLease, Party, ScanTurn};
-use crate::cluster::{ClusterNode, OwnerAway, PassedOn};
 use crate::web::body::read_to_end_in_session;
-use crate::web::{HttpRequestId, Problem, client_address};
+use crate::web::{Problem, client_address};
 
 const TOO_MANY_VALUES: &str =
     "the message has more than 1,000,000 values, which is the limit: send less at once";
@@ -85,48 +85,17 @@ where
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
-    if let Some(cluster) = &mcp.state.cluster
-        && !cluster.owns(principal.realm)
-    {
-        if connects_client(&parts, &body.0) {
-            let claimed = claim(cluster, &parts, &body.0, principal.realm, address).await;
-            if let Err(elsewhere) = claimed {
-                return *elsewhere;
+    let body = match &mcp.state.cluster {
+        Some(cluster) if !cluster.owns(principal.realm) => {
+            let found = cluster_owner::find_owner(mcp, cluster, &parts, body, caller);
+            match Box::pin(found).await {
+                Ok(body) => body,
+                Err(elsewhere) => return *elsewhere,
             }
-        } else if let Some(away) = parts.extensions.get::<OwnerAway>() {
-            return Problem::from(*away).into_response();
         }
-    }
-    route(mcp, parts, body, principal, address).await
-}
-
-/// Whether a request connects its client to the realm, and is not only a call.
-fn connects_client(parts: &Parts, body: &Bytes) -> bool {
-    let opens = |method: &str| matches!(method, "initialize" | "subscriptions/listen");
-    session_id_header(&parts.headers).is_some()
-        || Message::parse(body).is_some_and(|it| it.method.as_deref().is_some_and(opens))
-}
-
-/// Claims a realm for this bridge, one of several, before a client connects to it. The error is the
-/// response: that of the bridge which has claimed the realm meanwhile, or a refusal.
-async fn claim(
-    cluster: &Arc<ClusterNode>,
-    parts: &Parts,
-    body: &Bytes,
-    realm: RealmId,
-    address: ClientAddress,
-) -> Result<(), Box<Response>> {
-    let owner = match cluster.claim(realm).await {
-        Verdict::Owned => return Ok(()),
-        Verdict::Elsewhere(owner) if parts.extensions.get::<PassedOn>().is_none() => owner,
-        _ => return Err(rejected(Problem::from(OwnerAway))),
+        _ => body,
     };
-    let id = HttpRequestId::current_header();
-    let sent = cluster.forward_claimed(realm, &owner, parts, body.clone(), address.ip(), &id);
-    Err(Box::new(match sent.await {
-        Ok(response) => response.map(Body::new),
-        Err(error) => Problem::from(error).into_response(),
-    }))
+    route(mcp, parts, body, principal, address).await
 }
 
 /// Serves an authenticated request.

@@ -25,7 +25,7 @@ use super::request_context::{address_of, principal_of, reader_of, realm_of, sess
 use super::sessions::McpSessions;
 use super::{capabilities, rmcp_conversions};
 use crate::budget::WorkOrder;
-use crate::calls::{builtin_resources, wait_for_any_page};
+use crate::calls::{builtin_resources, pages_awaited_until, wait_for_any_page};
 use crate::hub::Hub;
 use crate::lifecycle::LoggedClient;
 
@@ -52,7 +52,8 @@ impl Handler {
         name: fn(&T) -> &str,
     ) -> Result<ListPage<T>, ErrorData> {
         let (realm, address) = (realm_of(context)?, address_of(context)?);
-        let until = session_of(context).and_then(|session| session.pages_awaited_until(&self.hub));
+        let is_from_before = session_of(context).is_some_and(|session| session.is_restored());
+        let until = pages_awaited_until(&self.hub, realm, is_from_before);
         wait_for_any_page(&self.hub, realm, until).await;
         let definitions = self.hub.with_realm(realm, |realm| realm.published(kind));
         let definitions = definitions.unwrap_or_default();

@@ -20,8 +20,7 @@ use super::client_questions::ClientQuestions;
 use super::notifier::ClientNotifier;
 use super::requesting_client::RequestingClient;
 use crate::budget::Party;
-use crate::calls::pages_awaited_until;
-use crate::hub::{Hub, NotificationQueue, PendingNotifications};
+use crate::hub::{NotificationQueue, PendingNotifications};
 use crate::lifecycle::{LifecycleLog, LoggedClient, OpenMcpSession};
 
 /// The maximum number of standalone streams of a session. One more ends the oldest.
@@ -160,11 +159,6 @@ impl McpSession {
 
     pub(super) fn life(&self) -> Uuid {
         self.life
-    }
-
-    /// Until when a request that begins now waits for pages that have not registered, if at all.
-    pub(super) fn pages_awaited_until(&self, hub: &Hub) -> Option<Instant> {
-        self.is_restored.then(|| pages_awaited_until(hub)).flatten()
     }
 
     /// The party whose share of the limits the session counts for.

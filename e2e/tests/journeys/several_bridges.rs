@@ -52,8 +52,9 @@ async fn two_tabs_and_a_client_at_different_nodes_meet_at_the_node_of_the_first_
     assert_eq!(echoed, json!([1, 2, 3, 4]));
     let forwards = "mcp_web_cluster_forwards_total{outcome=\"ok\"}";
     assert!(cluster.metric(2, forwards).await >= 4.0);
+    let owned = "mcp_web_cluster_realms{state=\"owned\"}";
     for (node, realms) in [(0, 1.0), (1, 0.0), (2, 0.0)] {
-        assert_eq!(cluster.metric(node, "mcp_web_cluster_realms").await, realms);
+        assert_eq!(cluster.metric(node, owned).await, realms);
         assert_eq!(cluster.owner(cluster.token(), node).await, 0);
     }
 }

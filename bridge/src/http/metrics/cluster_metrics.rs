@@ -7,7 +7,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
 use super::metric_writer::{Labels, MetricWriter, WriteSeries};
-use crate::cluster::{Claim, ClusterNode, Forward, Lookup, LossReason, TunnelSide};
+use crate::cluster::{Claim, ClusterNode, Forward, Held, Lookup, LossReason, TunnelSide};
 
 /// Writes the metrics of a cluster.
 pub(super) fn write(cluster: &ClusterNode, metrics: &mut MetricWriter<'_>) -> fmt::Result {
@@ -27,11 +27,10 @@ pub(super) fn write(cluster: &ClusterNode, metrics: &mut MetricWriter<'_>) -> fm
     ] {
         nodes.write_gauge(&[("state", state)], count)?;
     }
-    metrics.gauge(
-        "cluster_realms",
-        "Tokens that this bridge serves, and no other one",
-        status.owned_realms,
-    )?;
+    let help = "Tokens that this bridge serves and no other one, and those that it is giving up";
+    let mut realms = metrics.gauges("cluster_realms", help)?;
+    realms.write_gauge(&[("state", "owned")], status.realms.owned)?;
+    realms.write_gauge(&[("state", "moving")], status.realms.moving)?;
     let help = "How long the record of this bridge in NATS still lasts";
     let unit = Some(&Unit::Seconds);
     metrics
@@ -62,7 +61,7 @@ pub(super) fn write(cluster: &ClusterNode, metrics: &mut MetricWriter<'_>) -> fm
             &[(f64::INFINITY, count)],
             None,
         )?;
-    let help = "Claims of tokens for this bridge, by outcome";
+    let help = "Tokens that this bridge has begun to serve, and claims of others, by outcome";
     let mut claims = metrics.counters("cluster_claims", help)?;
     for outcome in Claim::ALL {
         claims.write_counter(&[("outcome", outcome.as_str())], counters.claims(*outcome))?;
@@ -74,6 +73,11 @@ pub(super) fn write(cluster: &ClusterNode, metrics: &mut MetricWriter<'_>) -> fm
             &[("outcome", outcome.as_str())],
             counters.forwards(*outcome),
         )?;
+    }
+    let help = "Requests that have waited until another bridge serves their token, by outcome";
+    let mut held = metrics.counters("cluster_held", help)?;
+    for outcome in Held::ALL {
+        held.write_counter(&[("outcome", outcome.as_str())], counters.held(*outcome))?;
     }
     let help = "Tokens that this bridge has given up, by reason";
     let mut lost = metrics.counters("cluster_realms_lost", help)?;

@@ -1,0 +1,96 @@
+//! The bridge that serves an MCP request, if there are several.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bridge_auth::RealmId;
+use bridge_cluster::{Peer, Verdict};
+use bridge_realm::realm::CallFailure;
+use bytes::Bytes;
+use http::request::Parts;
+
+use super::headers::session_id_header;
+use super::json_rpc_message::Message;
+use super::service::McpService;
+use crate::budget::{Party, ScanTurn};
+use crate::cluster::{ClusterNode, HoldEnd, OwnerAway, PassedOn, Route};
+use crate::web::{HttpRequestId, Problem};
+
+/// Finds out whether this bridge serves a request, if it is one of several. A client that connects claims
+/// its realm, and any other request waits for an owner if there is none at the moment. The error is the
+/// response: that of another bridge which owns the realm, or a refusal.
+pub(super) async fn find_owner(
+    mcp: &McpService,
+    cluster: &Arc<ClusterNode>,
+    parts: &Parts,
+    (body, turn): (Bytes, Option<ScanTurn>),
+    caller: Party<RealmId>,
+) -> Result<(Bytes, Option<ScanTurn>), Box<Response>> {
+    let realm = caller.member;
+    let connects = connects_client(parts, &body);
+    let away = parts.extensions.get::<OwnerAway>();
+    if !connects && away.is_none() {
+        return Ok((body, turn));
+    }
+    // Others scan their bodies meanwhile.
+    drop(turn);
+    let owner = match away {
+        _ if connects => claim(cluster, parts, realm).await,
+        Some(OwnerAway::Gone) => hold(cluster, parts, realm).await,
+        _ => Err(OwnerAway::Unknown),
+    };
+    let Some(owner) = owner.map_err(|away| rejected(away))? else {
+        let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
+        let turn = turn.await.map_err(CallFailure::from);
+        return Ok((body, turn.map_err(|failure| rejected(failure))?));
+    };
+    let (client, id) = (caller.address.ip(), HttpRequestId::current_header());
+    let sent = cluster.forward_claimed(realm, &owner, parts, body, client, &id);
+    Err(Box::new(match sent.await {
+        Ok(response) => response.map(Body::new),
+        Err(error) => Problem::from(error).into_response(),
+    }))
+}
+
+/// Whether a request connects its client to the realm, and is not only a call.
+fn connects_client(parts: &Parts, body: &Bytes) -> bool {
+    let opens = |method: &str| matches!(method, "initialize" | "subscriptions/listen");
+    session_id_header(&parts.headers).is_some()
+        || Message::parse(body).is_some_and(|it| it.method.as_deref().is_some_and(opens))
+}
+
+/// Claims a realm for this bridge before a client connects to it. Returns the bridge that has claimed it
+/// meanwhile.
+async fn claim(
+    cluster: &Arc<ClusterNode>,
+    parts: &Parts,
+    realm: RealmId,
+) -> Result<Option<Peer>, OwnerAway> {
+    match cluster.claim(realm).await {
+        Verdict::Owned => Ok(None),
+        Verdict::Elsewhere(owner) if parts.extensions.get::<PassedOn>().is_none() => {
+            Ok(Some(owner))
+        }
+        _ => Err(OwnerAway::Unknown),
+    }
+}
+
+/// Holds a request until its realm has an owner, or is known to have none. Returns the owner, unless this
+/// bridge serves the request.
+async fn hold(
+    cluster: &Arc<ClusterNode>,
+    parts: &Parts,
+    realm: RealmId,
+) -> Result<Option<Peer>, OwnerAway> {
+    let end = parts.extensions.get().copied();
+    let end = end.unwrap_or_else(HoldEnd::from_now);
+    match cluster.hold(realm, None, end).await? {
+        Route::Node(_, owner) => Ok(Some(owner)),
+        Route::Here | Route::Unowned => Ok(None),
+    }
+}
+
+fn rejected(problem: impl Into<Problem>) -> Box<Response> {
+    Box::new(problem.into().into_response())
+}
