@@ -9,6 +9,7 @@ use bridge_cluster::{
     ClaimRecord, ClusterKeys, Directory, DirectoryEvent, DirectoryObserver, NatsDirectory,
     NatsServer, NatsSettings, NodeId, NodeRecord, RealmKey, StoredRecord,
 };
+use mcp_web_sdk::{Call, CallError, McpWeb, NoArguments, Token, Tool};
 
 use crate::kit::*;
 use crate::metrics::{config_with_metrics, scrape};
@@ -106,6 +107,28 @@ pub(super) async fn wait_for_metrics(
 }
 
 pub(super) type Metrics = std::collections::BTreeMap<String, f64>;
+
+/// How many requests a bridge has held, with this outcome.
+pub(super) async fn held(bridge: &ServerHandle, outcome: &str) -> f64 {
+    scrape(bridge).await[&format!("mcp_web_cluster_held_total{{outcome=\"{outcome}\"}}")]
+}
+
+/// How many realms a bridge has begun to own, or not, with this outcome.
+pub(super) async fn claims(bridge: &ServerHandle, outcome: &str) -> f64 {
+    scrape(bridge).await[&format!("mcp_web_cluster_claims_total{{outcome=\"{outcome}\"}}")]
+}
+
+/// Starts a program of the SDK with the tool `ping`, which connects by itself whenever it can.
+pub(super) fn start_program(bridge: &ServerHandle, token: &str) -> McpWeb {
+    let app = McpWeb::builder("App").bridge(bridge.url());
+    let app = app.token(Token::new(token.to_owned())).build().unwrap();
+    app.add_tool(Tool::new("ping"), |_: NoArguments, _: Call| async {
+        Ok::<_, CallError>("pong".to_owned())
+    });
+    let connecting = app.clone();
+    tokio::spawn(async move { connecting.connect().await });
+    app
+}
 
 /// How many requests a bridge has passed on, with this outcome.
 pub(super) async fn forwards(bridge: &ServerHandle, outcome: &str) -> f64 {
@@ -209,6 +232,13 @@ impl DirectoryView {
         let last = self.stored(token).await.unwrap().revision;
         let record = owned(node, address).encode(&self.keys, &realm);
         self.directory.replace(&realm, record, last).await.unwrap();
+    }
+
+    /// Writes that the last owner of the realm of a token, which has no record, has given it away.
+    pub(super) async fn give_away(&self, token: &str) {
+        let realm = self.realm(token);
+        let record = ClaimRecord::Moved.encode(&self.keys, &realm);
+        self.directory.create(&realm, record).await.unwrap();
     }
 
     /// The record of a running bridge.

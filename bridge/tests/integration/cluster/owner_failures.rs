@@ -152,31 +152,6 @@ async fn a_request_whose_owner_dies_may_have_run() {
     server.abort();
 }
 
-#[tokio::test]
-async fn a_request_whose_owner_cannot_be_reached_has_not_run() {
-    let bridges = Bridges::start(1).await;
-    let edge = &bridges.nodes[0];
-    let view = bridges.directory().await;
-    // A port on which nothing listens, and which nothing else gets meanwhile.
-    let reserved = tokio::net::TcpSocket::new_v4().unwrap();
-    reserved.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let address = reserved.local_addr().unwrap();
-    announce(&bridges, &view, address).await;
-    view.claim_for(TOKEN, view.own, &address.to_string()).await;
-    for request in [
-        call(10),
-        call(70_000),
-        RawRequest::new("GET", "/tools").token(TOKEN),
-    ] {
-        let answer = request.send(edge.local_addr()).await;
-        assert_refusal(&answer, 503, "ClusterUnavailable", "has not run");
-        let headers = answer.headers.join("\n");
-        assert!(headers.contains("retry-after:"), "{headers}");
-    }
-    assert_eq!(forwards(edge, "lost").await, 0.0);
-    assert!(forwards(edge, "unreachable").await >= 3.0);
-}
-
 /// The node of the test compares what arrives with what the client has sent.
 #[tokio::test]
 async fn headers_that_only_a_bridge_may_send_are_replaced() {

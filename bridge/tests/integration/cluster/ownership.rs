@@ -156,7 +156,7 @@ async fn an_owner_whose_record_names_another_bridge_gives_the_realm_up() {
     let (former, owner) = bridges.owner_and_edge();
     wait_for_metrics(former, "the end of the realm", |metrics| {
         metrics["mcp_web_cluster_realms_lost_total{reason=\"record\"}"] == 1.0
-            && metrics["mcp_web_cluster_realms"] == 0.0
+            && metrics["mcp_web_cluster_realms{state=\"owned\"}"] == 0.0
     })
     .await;
     let mut page = Page::with_tools(former, "s", &[echo_tool()]).await;
