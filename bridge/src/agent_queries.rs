@@ -3,8 +3,8 @@
 //!
 //! A realm requests an [`AgentEffect`](bridge_realm::realm::AgentEffect). [`active_queries`]
 //! performs it in a task for each query ([`query_task`]), which reports the outcome to the realm.
-//! [`agent_client`] is the HTTP client; no other module uses reqwest. [`agent_process`] runs the
-//! bridge's own agent. [`direct_queries`] opens the queries that a frontend sends to its agent
+//! [`agents`] picks the agent of a user. [`agent_client`] is the HTTP client; no other module uses
+//! reqwest. [`agent_process`] runs the bridge's own agent. [`direct_queries`] opens the queries that a frontend sends to its agent
 //! directly, and [`conversations`] forwards its requests for conversations. [`caller`] describes
 //! the caller of a query, and [`media_type`] the type of an agent's answer.
 
@@ -12,6 +12,7 @@ mod active_queries;
 mod agent_client;
 mod agent_event;
 mod agent_process;
+mod agents;
 mod caller;
 mod conversations;
 mod credential;

@@ -45,9 +45,10 @@ impl AgentHost {
         AgentSettings(mut agent): AgentSettings,
         bridge: &mut bridge::Config,
     ) -> Result<Self, agent::StartError> {
-        let external_label = match &bridge.agent.agent_url {
-            Some(url) => Some(format!("The agent at {url}")),
-            None => (bridge.agent.run_agent).then(|| "The agent beside the bridge".to_owned()),
+        let external_label = match &bridge.agent.agent_url[..] {
+            [] => (bridge.agent.run_agent).then(|| "The agent beside the bridge".to_owned()),
+            [url] => Some(format!("The agent at {url}")),
+            urls => Some(format!("One of {} agents", urls.len())),
         };
         if let Some(label) = external_label {
             return Ok(Self {
@@ -62,7 +63,10 @@ impl AgentHost {
         agent.token = Some(credential.clone());
         let local_agent = agent::bind(agent).await?;
         bridge.agent.agent_token = Some(credential);
-        bridge.agent.agent_url = local_agent.url().parse().ok();
+        bridge
+            .agent
+            .agent_url
+            .extend(local_agent.url().parse().ok());
         Ok(Self {
             local_agent: Some(local_agent),
             info: AgentInfo::new(OnceLock::new(), provider != Some(Provider::Commands)),

@@ -119,13 +119,15 @@ async fn the_page_gets_the_agent_info() {
 #[tokio::test]
 async fn the_bridge_keeps_its_external_agent() {
     let mut config = Config::default();
-    config.agent.agent_url = Some("agent.example:3003".parse().unwrap());
+    config.agent.agent_url = vec!["agent.example:3003".parse().unwrap()];
     let agent = AgentSettings(agent::Config::default());
     let agent_host = AgentHost::bind(agent, &mut config).await.unwrap();
     let info = format!("{:?}", agent_host.info());
     assert!(info.contains("http://agent.example:3003/query"), "{info}");
-    let agent_url = config.agent.agent_url.unwrap();
-    assert_eq!(agent_url.as_str(), "http://agent.example:3003/query");
+    assert_eq!(
+        config.agent.agent_url[0].as_str(),
+        "http://agent.example:3003/query"
+    );
     assert!(config.agent.agent_token.is_none());
 }
 

@@ -40,7 +40,7 @@ impl TwoBridges {
         .await
         .unwrap();
         let settings = |name| bridge::Agent {
-            agent_url: Some(bound.url().parse().unwrap()),
+            agent_url: vec![bound.url().parse().unwrap()],
             agent_token: Some(credential(name)),
             ..bridge::Agent::default()
         };
@@ -200,7 +200,7 @@ impl Rotation {
         });
         let bound = bound.await.unwrap();
         let bridge = start_bridge(bridge::Agent {
-            agent_url: Some(bound.url().parse().unwrap()),
+            agent_url: vec![bound.url().parse().unwrap()],
             agent_token_file: Some(file("bridge")),
             ..bridge::Agent::default()
         });

@@ -59,7 +59,7 @@ impl TestBed {
     ) -> Self {
         let bound = agent::bind(settings).await.unwrap();
         let settings = bridge::Agent {
-            agent_url: Some(bound.url().parse().unwrap()),
+            agent_url: vec![bound.url().parse().unwrap()],
             agent_token: Some(CREDENTIAL.parse().unwrap()),
             ..bridge::Agent::default()
         };

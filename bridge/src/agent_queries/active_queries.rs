@@ -18,6 +18,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::agent_client::{AgentClient, QueryCredentials};
 use super::agent_process;
+use super::agents::Agents;
 use super::query_lifetime::QueryLifetime;
 use super::query_task::QueryTask;
 use crate::config::{self, Config};
@@ -26,10 +27,10 @@ use crate::hub::{AgentPort, Hub};
 /// How long an agent may take to end the stream of a query that has ended.
 const STREAM_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The active queries of all realms, and the agent that answers them.
+/// The active queries of all realms, and the agents that answer them.
 #[derive(Debug, Default)]
 pub(crate) struct AgentQueries {
-    pub(super) agent: Option<Arc<AgentClient>>,
+    pub(super) agents: Agents,
     pub(super) active: DashMap<QueryId, ActiveQuery>,
     pub(super) tokens: DashMap<TokenHash, QueryId>,
     /// Whether pages generate their tokens themselves.
@@ -58,7 +59,7 @@ pub(super) struct ActiveQuery {
 }
 
 impl AgentQueries {
-    /// `credential` is the one that the operator has set for the agent. `tokens_are_self_made` is
+    /// `credential` is the one that the operator has set for the agents. `tokens_are_self_made` is
     /// whether pages generate their tokens themselves.
     pub(crate) fn new(
         config: &Config,
@@ -66,24 +67,25 @@ impl AgentQueries {
         tokens_are_self_made: bool,
     ) -> Self {
         Self {
-            agent: AgentClient::from_config(&config.agent, credential).map(Arc::new),
+            agents: Agents::from_config(&config.agent, credential.as_ref()),
             tokens_are_self_made,
             log_format: config.monitoring.log_format,
             ..Self::default()
         }
     }
 
-    /// Loads `agent_token_file` again, if it is set. The agent gets its credential with the next query.
+    /// Loads `agent_token_file` again, if it is set. An agent gets its credential with the next query.
     pub(crate) fn reload_credential(
         &self,
         config: &config::Agent,
     ) -> Result<(), CredentialFileError> {
         if config.agent_token_file.is_some()
             && !config.run_agent
-            && let Some(agent) = &self.agent
             && let Some(credential) = config.load_credential()?
         {
-            agent.set_credential(credential);
+            for agent in self.agents.all() {
+                agent.set_credential(credential.clone());
+            }
         }
         Ok(())
     }
@@ -91,7 +93,7 @@ impl AgentQueries {
     /// Runs the agent as a child process. `bridge` is the address on which the bridge listens, and `url`
     /// the URL at which the agent reaches it, if that does not follow from the address.
     pub(crate) fn start_agent(&self, bridge: SocketAddr, url: Option<String>) {
-        if let Some(agent) = self.agent.clone() {
+        if let Some(agent) = self.agents.all().next().cloned() {
             let process = agent_process::supervise(agent, bridge, url, self.log_format);
             let task = tokio::spawn(process);
             *self.agent_process() = Some(AbortOnDropHandle::new(task));
@@ -123,7 +125,7 @@ impl AgentQueries {
 
     /// Sends a query to the agent, or rejects it if its id is in use.
     fn start_query(&self, realm: RealmId, query: Query, with_token: bool, page: QueryPage) {
-        let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
+        let Some((agent, hub)) = self.agent_and_hub(realm) else {
             return;
         };
         let id = query.uuid.clone();
@@ -133,6 +135,11 @@ impl AgentQueries {
                 let Some(hub) = hub.upgrade() else { return };
                 hub.apply(realm, |realm, now| {
                     ((), realm.query_refused(&id, id_taken_error(), now))
+    /// Returns the agent of a user, and the hub.
+    fn agent_and_hub(&self, realm: RealmId) -> Option<(Arc<AgentClient>, Weak<Hub>)> {
+        Some((self.agents.of(realm)?.clone(), self.hub.get()?.clone()))
+    }
+
                 });
             });
             return;
@@ -173,7 +180,7 @@ impl AgentQueries {
         if let Some(lifetime) = self.lifetime_of(id) {
             lifetime.agent_cancelled.cancel();
         }
-        let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
+        let Some((agent, hub)) = self.agent_and_hub(realm) else {
             return;
         };
         let Some(mut query) = self.active.get_mut(id).filter(|it| it.realm == realm) else {
@@ -193,7 +200,7 @@ impl AgentQueries {
 
     /// Sends the answer of a person to the agent, unless the query ends first.
     fn send_approval(&self, realm: RealmId, id: QueryId, call: String, round: u64, approved: bool) {
-        let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
+        let Some((agent, hub)) = self.agent_and_hub(realm) else {
             return;
         };
         let Some(lifetime) = self.lifetime_of(&id) else {

@@ -62,7 +62,7 @@ pub(super) struct QueryCredentials {
     pub(super) caller: QueryCaller,
 }
 
-/// A client for the agent that receives the queries.
+/// A client for an agent that receives queries.
 #[derive(Debug)]
 pub(super) struct AgentClient {
     address: watch::Sender<AgentAddress>,
@@ -75,25 +75,30 @@ pub(super) struct AgentClient {
 }
 
 impl AgentClient {
-    /// Creates the client for the configured agent, or returns `None` if none is configured.
-    /// `credential` is the one that the operator has set. An agent that the bridge runs reports its
-    /// address when it has started, and gets a random credential.
-    pub(super) fn from_config(config: &config::Agent, credential: Option<Secret>) -> Option<Self> {
-        let (address, credential) = match &config.agent_url {
-            _ if config.run_agent => (AgentAddress::Starting, Some(Secret::random())),
-            Some(url) => {
-                let url = Url::parse(url.as_str()).ok()?;
-                (AgentAddress::At(url), credential)
-            }
-            None => return None,
-        };
-        Some(Self {
+    /// Creates the client for an agent with this URL. `credential` is the one that the operator has set.
+    pub(super) fn at(
+        url: &config::AgentUrl,
+        config: &config::Agent,
+        credential: Option<Secret>,
+    ) -> Option<Self> {
+        let url = Url::parse(url.as_str()).ok()?;
+        Some(Self::new(AgentAddress::At(url), config, credential))
+    }
+
+    /// Creates the client for an agent that the bridge runs. It reports its address when it has started,
+    /// and gets a random credential.
+    pub(super) fn starting(config: &config::Agent) -> Self {
+        Self::new(AgentAddress::Starting, config, Some(Secret::random()))
+    }
+
+    fn new(address: AgentAddress, config: &config::Agent, credential: Option<Secret>) -> Self {
+        Self {
             address: watch::Sender::new(address),
             credential: watch::Sender::new(credential),
             timeout: config.agent_timeout,
             silence_timeout: config.agent_silence,
             http: OnceCell::new(),
-        })
+        }
     }
 
     /// Sets the address of the agent.

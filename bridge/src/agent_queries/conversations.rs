@@ -41,7 +41,8 @@ impl AgentQueries {
         request: ConversationRequest<'_>,
         has_room: impl FnMut(usize) -> bool,
     ) -> Result<ConversationAnswer, QueryError> {
-        let agent = self.agent.clone().ok_or_else(QueryError::no_agent)?;
+        let agent = self.agents.of(principal.realm).cloned();
+        let agent = agent.ok_or_else(QueryError::no_agent)?;
         if hub.is_stopping() {
             return Err(QueryError::bridge_stopping());
         }

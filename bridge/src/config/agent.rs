@@ -16,9 +16,15 @@ use bridge_settings::{Secret, parse_credential, values};
 #[command(next_help_heading = "Agent")]
 pub struct Agent {
     /// Agent that answers the queries of pages: `localhost:3003` means
-    /// `http://localhost:3003/query`. Without one every query fails.
-    #[arg(long, env = "MCP_WEB_AGENT_URL", value_name = "URL")]
-    pub agent_url: Option<AgentUrl>,
+    /// `http://localhost:3003/query`. Without one every query fails. Of several, each user always has
+    /// the same one.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_URL",
+        value_name = "URL,…",
+        value_delimiter = ','
+    )]
+    pub agent_url: Vec<AgentUrl>,
 
     /// Run the agent, `mcp-web-agent`, for as long as the bridge runs: the program in the same
     /// folder or in the search path. It gets a new credential at each start, and takes its settings
@@ -75,7 +81,7 @@ pub struct Agent {
 impl Agent {
     /// Whether queries can be sent to an agent.
     pub(crate) fn is_configured(&self) -> bool {
-        self.agent_url.is_some() || self.run_agent
+        !self.agent_url.is_empty() || self.run_agent
     }
 
     /// Whether the operator has set a credential for the agent.
@@ -96,7 +102,7 @@ impl Agent {
 impl Default for Agent {
     fn default() -> Self {
         Self {
-            agent_url: None,
+            agent_url: Vec::new(),
             run_agent: false,
             agent_token: None,
             agent_token_file: None,

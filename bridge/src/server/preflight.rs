@@ -195,7 +195,7 @@ impl CheckedConfig {
             authenticator,
         } = AccessRules::load(config)?;
         check_cluster(config)?;
-        if config.agent.run_agent && config.agent.agent_url.is_some() {
+        if config.agent.run_agent && !config.agent.agent_url.is_empty() {
             return Err(StartError::TwoAgents);
         }
         if config.agent.run_agent && agent_program().is_none() {

@@ -9,6 +9,7 @@ mod conversations;
 mod direct;
 mod event_streams;
 mod reattachment;
+mod several_agents;
 mod stored_results;
 
 use std::time::Duration;
@@ -109,7 +110,7 @@ async fn an_agent_reports_progress_and_completes_with_its_query_token() {
 async fn the_agent_request_never_contains_the_page_token() {
     let mut agent = MockAgent::start().await;
     let mut config = agent.config();
-    config.agent.agent_url = Some(format!("{}/ask/", agent.address).parse().unwrap());
+    config.agent.agent_url = vec![format!("{}/ask/", agent.address).parse().unwrap()];
     let bridge = start_bridge_with(config).await;
     let mut page = Page::connect(&bridge, "asks", TOKEN).await;
     page.send_json(query_message(UUID)).await;

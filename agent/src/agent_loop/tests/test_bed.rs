@@ -85,7 +85,7 @@ impl TestBed {
             },
             ..Config::default()
         };
-        config.agent.agent_url = Some(agent_url.parse().unwrap());
+        config.agent.agent_url = vec![agent_url.parse().unwrap()];
         let bridge_server = bridge::serve(config, bridge::MountedApp::default())
             .await
             .unwrap();

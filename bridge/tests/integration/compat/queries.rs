@@ -102,11 +102,8 @@ async fn agent_requests_use_the_path_of_agent_url_and_agent_token() {
     let mut agent = MockAgent::start().await;
     let mut config = agent_config(&agent);
     let secret = "an-agent-secret-of-32-characters";
-    config.agent.agent_url = Some(
-        format!("http://{}/my/agent/", agent.address)
-            .parse()
-            .unwrap(),
-    );
+    let url = format!("http://{}/my/agent/", agent.address);
+    config.agent.agent_url = vec![url.parse().unwrap()];
     config.agent.agent_token = Some(secret.parse().unwrap());
     let bridge = start_bridge_with(config).await;
     let mut page = connect_page(&bridge, "asks").await;

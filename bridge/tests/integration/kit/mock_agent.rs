@@ -144,7 +144,7 @@ impl MockAgent {
     pub(crate) fn config(&self) -> Config {
         Config {
             agent: Agent {
-                agent_url: Some(self.address.parse().unwrap()),
+                agent_url: vec![self.address.parse().unwrap()],
                 ..Agent::default()
             },
             ..test_config()

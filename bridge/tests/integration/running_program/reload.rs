@@ -365,7 +365,7 @@ async fn the_credential_for_the_agent_is_read_again() {
         "credential-that-replaces-it-0123456789",
     ];
     let file = write_file(&folder, "agent-token", credentials[0]);
-    let url = agent.config().agent.agent_url.unwrap();
+    let url = &agent.config().agent.agent_url[0];
     let mut scene = Scene::start(&format!(
         "agent_url = \"{}\"\nagent_token_file = \"{}\"\n",
         url.as_str(),
