@@ -144,11 +144,15 @@ pub(crate) async fn serve_on(
     let stopping = CancellationToken::new();
     // Ends what runs already if the bridge does not start.
     let stop_on_error = stopping.clone().drop_guard();
+    // Before this bridge exchanges them with others.
+    let denials = StoredDenials::load(&hub.denied, state_folder.as_ref())?;
     let cluster = peer_listener
         .as_ref()
         .map(|it| it.start(&hub, stopping.clone()))
         .transpose()?;
-    let denials = StoredDenials::load(&hub.denied, state_folder.as_ref())?;
+    if let Some(cluster) = &cluster {
+        agent_queries.set_node(cluster.id().to_string());
+    }
     let authenticator = checked
         .authenticator
         .with_deny_list(Arc::clone(&hub.denied));

@@ -19,7 +19,8 @@ pub struct PeerHeader {
     pub node: NodeId,
     /// The node to which it is sent.
     pub target: NodeId,
-    /// The realm whose owner the target has to be, or none for a question of the cluster itself.
+    /// The realm whose owner the target has to be. A question of the cluster itself has none, and neither
+    /// has a request with a query token, which names the target.
     pub realm: Option<RealmKey>,
     /// The address of the client whose request this is.
     pub client: IpAddr,

@@ -38,6 +38,8 @@ pub(crate) struct AgentQueries {
     log_format: LogFormat,
     tasks: TaskTracker,
     hub: OnceLock<Weak<Hub>>,
+    /// The name of this bridge in the tokens of its queries, if it is one of several.
+    node: OnceLock<String>,
     /// The task that runs the bridge's own agent. The process ends with it.
     agent_process: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -111,6 +113,16 @@ impl AgentQueries {
         let _ = self.hub.set(Arc::downgrade(hub));
     }
 
+    /// Sets the name of this bridge in the tokens of its queries.
+    pub(crate) fn set_node(&self, node: String) {
+        let _ = self.node.set(node);
+    }
+
+    /// Generates the token of a query.
+    pub(super) fn new_token(&self) -> QueryToken {
+        QueryToken::random(self.node.get().map(String::as_str))
+    }
+
     /// Waits until agents have been notified of the end of their queries, and stops the bridge's
     /// own agent.
     pub(crate) async fn stop(&self) {
@@ -121,6 +133,11 @@ impl AgentQueries {
             process.abort();
             let _ = process.await;
         }
+    }
+
+    /// Returns the agent of a user, and the hub.
+    fn agent_and_hub(&self, realm: RealmId) -> Option<(Arc<AgentClient>, Weak<Hub>)> {
+        Some((self.agents.of(realm)?.clone(), self.hub.get()?.clone()))
     }
 
     /// Sends a query to the agent, or rejects it if its id is in use.
@@ -135,16 +152,11 @@ impl AgentQueries {
                 let Some(hub) = hub.upgrade() else { return };
                 hub.apply(realm, |realm, now| {
                     ((), realm.query_refused(&id, id_taken_error(), now))
-    /// Returns the agent of a user, and the hub.
-    fn agent_and_hub(&self, realm: RealmId) -> Option<(Arc<AgentClient>, Weak<Hub>)> {
-        Some((self.agents.of(realm)?.clone(), self.hub.get()?.clone()))
-    }
-
                 });
             });
             return;
         };
-        let token = with_token.then(QueryToken::random);
+        let token = with_token.then(|| self.new_token());
         let token_hash = token.as_ref().map(QueryToken::hash);
         if let Some(token_hash) = token_hash {
             self.tokens.insert(token_hash, id.clone());

@@ -117,7 +117,7 @@ impl AgentQueries {
         let MapEntry::Vacant(vacant) = self.active.entry(id.clone()) else {
             return Err(id_taken_error());
         };
-        let token = QueryToken::random();
+        let token = self.new_token();
         self.tokens.insert(token.hash(), id.clone());
         vacant.insert(ActiveQuery {
             realm,

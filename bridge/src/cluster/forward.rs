@@ -84,26 +84,31 @@ impl NotForwarded {
 }
 
 impl ClusterNode {
-    /// Sends a request to the owner of its realm, for a client with this address. The headers are those
-    /// of the client, with the id of the request.
+    /// Sends a request to the owner of its realm, or without a realm to the node of its query, for a client
+    /// with this address. The headers are those of the client, with the id of the request.
     ///
     /// # Errors
     ///
-    /// When the owner has not responded. It is not known as the owner any more then.
+    /// When the node has not responded. It is not known as the owner any more then.
     pub(crate) async fn forward(
         self: &Arc<Self>,
-        (key, owner): (&RealmKey, &Peer),
+        (realm, owner): (Option<RealmKey>, &Peer),
         head: &Parts,
         body: LinkBody,
         client: IpAddr,
         request_id: &HeaderValue,
     ) -> Result<ForwardedResponse, NotForwarded> {
         let passing = self.counters.count_request();
-        let sent = self.send(owner, *key, head, body, client, request_id);
+        let sent = self.send(owner, realm, head, body, client, request_id);
+        let forget_owner = || {
+            if let Some(realm) = &realm {
+                self.forget_owner(realm, owner);
+            }
+        };
         let sent = self.stopping.run_until_cancelled(sent).await;
         match sent.unwrap_or(Err(PeerError::Lost)) {
             Ok(response) if is_misdirected(&response) => {
-                self.forget_owner(key, owner);
+                forget_owner();
                 self.counters.count_forward(Forward::Misdirected);
                 Err(NotForwarded::NotRun)
             }
@@ -123,13 +128,13 @@ impl ClusterNode {
                 Ok(self.until_stopped(response, passing))
             }
             Err(PeerError::NotConnected) => {
-                self.forget_owner(key, owner);
+                forget_owner();
                 self.connection_failed(&owner.id);
                 self.counters.count_forward(Forward::Unreachable);
                 Err(NotForwarded::NotRun)
             }
             Err(PeerError::Lost) => {
-                self.forget_owner(key, owner);
+                forget_owner();
                 self.counters.count_forward(Forward::Lost);
                 Err(NotForwarded::MayHaveRun)
             }
@@ -147,8 +152,8 @@ impl ClusterNode {
         request_id: &HeaderValue,
     ) -> Result<ForwardedResponse, NotForwarded> {
         let body = LinkBody::Left(Full::new(body));
-        let key = self.key_of(realm);
-        self.forward((&key, owner), head, body, client, request_id)
+        let realm = Some(self.key_of(realm));
+        self.forward((realm, owner), head, body, client, request_id)
             .await
     }
 
@@ -172,7 +177,7 @@ impl ClusterNode {
     async fn send(
         &self,
         owner: &Peer,
-        key: RealmKey,
+        realm: Option<RealmKey>,
         head: &Parts,
         body: LinkBody,
         client: IpAddr,
@@ -182,7 +187,7 @@ impl ClusterNode {
         let path = head.uri.path_and_query().cloned();
         let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
         let method = head.method.clone();
-        let header = self.peer_header(owner, Some(key), client, method.as_str(), path.as_str());
+        let header = self.peer_header(owner, realm, client, method.as_str(), path.as_str());
         let headers = forwarded_headers(&head.headers, header, request_id);
         link.send(link::request(method, path, headers, body)).await
     }

@@ -46,6 +46,11 @@ impl fmt::Debug for ClusterNode {
 impl ClusterNode {
     /// Runs a task until it ends, or the bridge stops.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    /// The id of this node.
+    pub(crate) fn id(&self) -> NodeId {
+        self.own
+    }
+
         let stopping = self.stopping.clone();
         self.tasks.spawn(async move {
             stopping.run_until_cancelled(task).await;

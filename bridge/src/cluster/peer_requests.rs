@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
+use bridge_auth::query_token::issuing_node;
 use bridge_cluster::{OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey};
 use bridge_edge::ClientAddress;
 use http::{HeaderValue, Request};
@@ -20,14 +21,15 @@ pub(crate) fn is_peer_route(path: &str) -> bool {
     path.starts_with("/_cluster/")
 }
 
-/// Marks a request that another node has passed on for this realm, so that it is not passed on again.
+/// Marks a request that another node has passed on for this realm, or for a query, so that it is not
+/// passed on again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PassedOn(pub(crate) RealmKey);
+pub(crate) struct PassedOn(pub(crate) Option<RealmKey>);
 
 /// The realm and the client of a request of another node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerRequest {
-    /// The realm that the node takes this one for the owner of.
+    /// The realm that the node takes this one for the owner of. The request of a query has none.
     pub(crate) realm: Option<RealmKey>,
     /// The address of the client.
     pub(crate) client: ClientAddress,
@@ -101,7 +103,12 @@ impl ClusterNode {
 
     /// Whether this is the realm for which another node has passed on a page.
     pub(crate) fn is_passed_on_for(&self, PassedOn(key): PassedOn, realm: RealmId) -> bool {
-        key == self.key_of(realm)
+        key == Some(self.key_of(realm))
+    }
+
+    /// Whether this node has issued a query token.
+    pub(crate) fn has_issued(&self, token: &str) -> bool {
+        issuing_node(token).is_some_and(|node| node.parse() == Ok(self.own))
     }
 
     /// Whether this node owns the realm of a request that another one passes on.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bridge_auth::RealmId;
-use bridge_cluster::{ClaimHolder, OwnerAnswer, Peer, RealmKey};
+use bridge_auth::query_token::issuing_node;
+use bridge_cluster::{ClaimHolder, NodeId, OwnerAnswer, Peer, RealmKey};
 use bridge_edge::peer_client::PeerError;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -67,6 +68,19 @@ impl ClusterNode {
         let owner = self.owners.get(&key)?;
         self.counters.count_lookup(Lookup::Cached);
         Some(Route::Node(key, owner))
+    }
+
+    /// Returns the node that has issued a query token, if it is another one that lives.
+    pub(crate) fn issuer_of_query(&self, token: &str) -> Option<Peer> {
+        let id: NodeId = issuing_node(token)?.parse().ok()?;
+        let peer = (self.peers().living(Instant::now())).find(|peer| peer.id == id)?;
+        self.is_compatible(&id).then_some(peer)
+    }
+
+    /// Whether a node that could not be reached is not connected to the directory either. Then its queries
+    /// have ended.
+    pub(crate) async fn is_gone(&self, id: &NodeId) -> bool {
+        !self.is_alive(id) || self.directory.listens(id).await == Ok(false)
     }
 
     async fn find_owner(
@@ -166,7 +180,7 @@ impl ClusterNode {
     pub(super) async fn ask_owner(
         &self,
         key: &RealmKey,
-        node: bridge_cluster::NodeId,
+        node: NodeId,
         address: &str,
     ) -> OwnerAnswer {
         let peer = Peer {

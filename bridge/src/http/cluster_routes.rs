@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use bridge_auth::RealmId;
-use bridge_auth::query_token::is_query_token;
+use bridge_auth::{RealmId, is_query_token};
 use bridge_cluster::{Peer, PeerRefused, RealmKey};
 use bridge_edge::{ClientAddress, OriginCheck};
 use bytes::Bytes;
@@ -33,7 +32,8 @@ use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
 
 /// The other node that serves a request.
 struct RemoteOwner {
-    key: RealmKey,
+    /// The realm that it owns. It has issued the query token of a request that has none.
+    realm: Option<RealmKey>,
     owner: Peer,
     party: Party<RealmId>,
 }
@@ -107,10 +107,18 @@ impl RequestHandler {
         {
             return Ok(None);
         }
-        let token = state.request_token(&head.headers, head.uri.query());
-        let Some(token) = token.filter(|token| !is_query_token(token)) else {
+        let Some(token) = state.request_token(&head.headers, head.uri.query()) else {
             return Ok(None);
         };
+        if is_query_token(&token) {
+            let issuer = cluster.issuer_of_query(&token);
+            return Ok(issuer.map(|owner| RemoteOwner {
+                realm: None,
+                owner,
+                // Only the other node knows the realm.
+                party: Party::new(address, RealmId::from_token(&token)),
+            }));
+        }
         let Ok(principal) = state.authenticator.verify(Some(&token), address).await else {
             return Ok(None);
         };
@@ -133,7 +141,7 @@ impl RequestHandler {
                 None
             }
             Route::Node(key, owner) => Some(RemoteOwner {
-                key,
+                realm: Some(key),
                 owner,
                 party: Party::new(address, principal.realm),
             }),
@@ -170,7 +178,7 @@ impl RequestHandler {
     ) -> Result<Response, Problem> {
         if !is_kept(&body) {
             let body = LinkBody::Right(body.map_err(Into::into).boxed_unsync());
-            let owner = (&owned.key, &owned.owner);
+            let owner = (owned.realm, &owned.owner);
             let sent = cluster.forward(owner, &head, body, address.ip(), id).await;
             return sent.map(to_response).map_err(Problem::from);
         }
@@ -179,7 +187,7 @@ impl RequestHandler {
         drop(turn);
         let end = HoldEnd::from_now();
         for _ in 0..MAX_ATTEMPTS {
-            let owner = (&owned.key, &owned.owner);
+            let owner = (owned.realm, &owned.owner);
             let sent = cluster
                 .forward(owner, &head, kept(body.clone()), address.ip(), id)
                 .await;
@@ -188,12 +196,20 @@ impl RequestHandler {
                 Err(NotForwarded::NotRun) => {}
                 Err(lost) => return Err(lost.into()),
             }
-            let failed = Some(&owned.owner);
-            let found = self.find_route(cluster, &head, owned.party.member, failed, end);
-            match found.await {
+            let found = match owned.realm {
+                Some(_) => {
+                    let failed = Some(&owned.owner);
+                    self.find_route(cluster, &head, owned.party.member, failed, end)
+                        .await
+                }
+                // It is refused here, as that of a query that has ended.
+                None if cluster.is_gone(&owned.owner.id).await => Ok(Route::Unowned),
+                None => break,
+            };
+            match found {
                 Ok(Route::Node(key, owner)) => {
                     owned = RemoteOwner {
-                        key,
+                        realm: Some(key),
                         owner,
                         ..owned
                     }
@@ -255,13 +271,10 @@ impl RequestHandler {
                 not_owner()
             };
         }
-        let Some(key) = verified.realm else {
-            return not_owner();
-        };
-        if !self.is_served_here(cluster, &request, key, verified).await {
+        if !self.is_served_here(cluster, &request, verified).await {
             return not_owner();
         }
-        request.extensions_mut().insert(PassedOn(key));
+        request.extensions_mut().insert(PassedOn(verified.realm));
         let id = HttpRequestId::from_trusted(request.headers());
         let header = id.to_header();
         // Pinned here: a function to which this future was passed would move all of it.
@@ -285,22 +298,24 @@ impl RequestHandler {
         stripped.map_or(Cow::Borrowed(uri), Cow::Owned)
     }
 
-    /// Whether this node owns the realm of a request that another one passes on. A page sends its token
-    /// later.
+    /// Whether this node owns the realm of a request that another one passes on, or has issued its query
+    /// token. A page sends its token later.
     async fn is_served_here<B>(
         &self,
         cluster: &Arc<ClusterNode>,
         request: &Request<B>,
-        key: RealmKey,
-        PeerRequest { client, .. }: PeerRequest,
+        PeerRequest { realm, client }: PeerRequest,
     ) -> bool {
+        let token = self
+            .state
+            .request_token(request.headers(), request.uri().query());
+        let Some(key) = realm else {
+            return token.is_some_and(|token| cluster.has_issued(&token));
+        };
         let uri = self.without_public_path(request.uri());
         if is_page_socket(uri.path(), request.method(), request.headers()) {
             return cluster.accepts_page(key).await;
         }
-        let token = self
-            .state
-            .request_token(request.headers(), request.uri().query());
         match self
             .state
             .authenticator

@@ -24,12 +24,12 @@ use crate::kit::*;
 /// A random UUID other than [`UUID`].
 const OTHER_UUID: &str = "0e6f6f0e-3a51-4b7f-8d5e-6a1c8f5f0c22";
 
-fn query_message(uuid: &str) -> Value {
+pub(crate) fn query_message(uuid: &str) -> Value {
     json!({ "type": "query", "uuid": uuid, "prompt": "what?", "context": [] })
 }
 
 /// The next message about a query that the page receives.
-async fn recv_query_event(page: &mut Page) -> Value {
+pub(crate) async fn recv_query_event(page: &mut Page) -> Value {
     page.recv_matching(|message| {
         let is_query_event = matches!(
             message,
@@ -67,7 +67,7 @@ async fn start_query_with(
 }
 
 /// The status of `GET /tools` with this token; it is 401 after the query has ended.
-async fn tools_status(bridge: &ServerHandle, token: &str) -> u16 {
+pub(crate) async fn tools_status(bridge: &ServerHandle, token: &str) -> u16 {
     let request = http_client().get(format!("{}/tools", bridge.url()));
     let response = with_deadline("response", request.bearer_auth(token).send()).await;
     response.unwrap().status().as_u16()

@@ -15,6 +15,7 @@ mod page_tunnels;
 mod peer_certificates;
 mod peer_listener;
 mod route_table;
+mod queries;
 mod routes;
 mod secret_change;
 mod settings;

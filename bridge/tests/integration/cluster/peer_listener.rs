@@ -68,11 +68,11 @@ impl Peers {
     }
 }
 
-fn address(node: &NodeRecord) -> SocketAddr {
+pub(super) fn address(node: &NodeRecord) -> SocketAddr {
     node.address.parse().unwrap()
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap()
