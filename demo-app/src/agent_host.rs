@@ -35,6 +35,20 @@ pub struct AgentInfo {
 }
 
 impl AgentHost {
+    /// Uses the agent at this URL, which another process of the demo runs with these settings.
+    pub fn shared(
+        AgentSettings(agent): &AgentSettings,
+        url: bridge::AgentUrl,
+        bridge: &mut bridge::Config,
+    ) -> Self {
+        let label = OnceLock::from(format!("The agent at {url}"));
+        bridge.agent.agent_url = vec![url];
+        Self {
+            local_agent: None,
+            info: AgentInfo::new(label, is_language_model(choose_provider(&agent.model))),
+        }
+    }
+
     /// Binds the agent to an address and configures the bridge to use it, with a credential for
     /// this run. If the bridge already has an agent, its configuration stays unchanged.
     ///
@@ -42,7 +56,7 @@ impl AgentHost {
     ///
     /// Returns an [`agent::StartError`] if the model cannot be used with its configuration.
     pub async fn bind(
-        AgentSettings(mut agent): AgentSettings,
+        agent: AgentSettings,
         bridge: &mut bridge::Config,
     ) -> Result<Self, agent::StartError> {
         let external_label = match &bridge.agent.agent_url[..] {
@@ -56,12 +70,9 @@ impl AgentHost {
                 info: AgentInfo::new(OnceLock::from(label), true),
             });
         }
-        let provider = choose_provider(&agent.model);
-        agent.model.provider = provider;
-        agent.bind = (Ipv4Addr::LOCALHOST, 0).into();
+        let provider = choose_provider(&agent.0.model);
         let credential = Secret::random();
-        agent.token = Some(credential.clone());
-        let local_agent = agent::bind(agent).await?;
+        let local_agent = bind_agent(agent, credential.clone()).await?;
         bridge.agent.agent_token = Some(credential);
         bridge
             .agent
@@ -69,7 +80,7 @@ impl AgentHost {
             .extend(local_agent.url().parse().ok());
         Ok(Self {
             local_agent: Some(local_agent),
-            info: AgentInfo::new(OnceLock::new(), provider != Some(Provider::Commands)),
+            info: AgentInfo::new(OnceLock::new(), is_language_model(provider)),
         })
     }
 
@@ -121,6 +132,25 @@ fn serialize_label<S: serde::Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(label.get().map_or("The agent", String::as_str))
+}
+
+/// Binds an agent to an address. It requires this credential of its bridge.
+///
+/// # Errors
+///
+/// Returns an [`agent::StartError`] if the model cannot be used with its configuration.
+pub async fn bind_agent(
+    AgentSettings(mut agent): AgentSettings,
+    credential: Secret,
+) -> Result<agent::BoundServer, agent::StartError> {
+    agent.model.provider = choose_provider(&agent.model);
+    agent.bind = (Ipv4Addr::LOCALHOST, 0).into();
+    agent.token = Some(credential);
+    agent::bind(agent).await
+}
+
+fn is_language_model(provider: Option<Provider>) -> bool {
+    provider != Some(Provider::Commands)
 }
 
 /// Chooses the provider `commands`, which needs no model, if neither settings nor environment name

@@ -17,7 +17,7 @@ mod page;
 
 use axum::routing::get;
 
-pub use agent_host::{AgentHost, AgentInfo};
+pub use agent_host::{AgentHost, AgentInfo, bind_agent};
 pub use agent_settings::AgentSettings;
 
 /// Returns the page and its files, which [`bridge::serve`] serves.

@@ -1,11 +1,12 @@
 //! `demo-app`: the bridge, an agent and the demo page in one process.
 
+use std::io;
 use std::process::ExitCode;
 
-use bridge::ProgramSettings;
-use bridge_output::print_error;
+use bridge::{AgentUrl, ProgramSettings, Secret};
+use bridge_output::{LogFormat, announce, log_filter, log_to_stderr, print_error};
 use clap::Parser;
-use demo_app::{AgentHost, AgentSettings};
+use demo_app::{AgentHost, AgentSettings, bind_agent};
 
 /// A kanban board whose tools AI clients can call, with its bridge, and with an agent that answers the
 /// page's questions: by the model whose key is in the environment, by the one that --agent-base-url
@@ -18,6 +19,14 @@ struct Arguments {
 
     #[command(flatten)]
     agent: AgentSettings,
+
+    /// Run only the agent, for the bridges behind this URL, until stdin ends. `demo-nodes` sets it.
+    #[arg(long, value_name = "URL", hide = true, requires = "agent_token")]
+    only_agent_for: Option<String>,
+
+    /// Use the agent that another process of the demo runs at this URL. `demo-nodes` sets it.
+    #[arg(long, value_name = "URL", hide = true)]
+    shared_agent: Option<AgentUrl>,
 }
 
 fn main() -> ExitCode {
@@ -29,16 +38,24 @@ async fn run() -> ExitCode {
     let Arguments {
         mut settings,
         mut agent,
+        only_agent_for,
+        shared_agent,
     } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
     settings.exclude_from_log(agent::logs_content);
     agent.0.own_program = std::env::current_exe().ok();
-    keep_state(settings.bridge_mut());
-    let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
+    let bridge = settings.bridge_mut();
+    if let (Some(bridges), Some(credential)) = (only_agent_for, bridge.agent.agent_token.clone()) {
+        let ended = run_agent(agent, credential, &bridges).await;
+        return ended.map_or_else(agent_error, |()| ExitCode::SUCCESS);
+    }
+    keep_state(bridge);
+    let agent_host = match shared_agent {
+        Some(url) => Ok(AgentHost::shared(&agent, url, bridge)),
+        None => AgentHost::bind(agent, bridge).await,
+    };
+    let agent_host = match agent_host {
         Ok(agent_host) => agent_host,
-        Err(error) => {
-            print_error(format_args!("the demo's agent: {error}"));
-            return ExitCode::from(2);
-        }
+        Err(error) => return agent_error(error),
     };
     let app = demo_app::app(agent_host.info());
     let mut agent = None;
@@ -54,6 +71,32 @@ async fn run() -> ExitCode {
         agent.shutdown().await;
     }
     code
+}
+
+/// Runs the agent of several bridges until stdin ends.
+async fn run_agent(
+    agent: AgentSettings,
+    credential: Secret,
+    bridges: &str,
+) -> Result<(), agent::StartError> {
+    let log = log_to_stderr(
+        log_filter("info").unwrap_or_default(),
+        LogFormat::default().into(),
+        agent::logs_content,
+    );
+    let agent = bind_agent(agent, credential).await?.serve(bridges)?;
+    tracing::info!("{} answers", agent.model_label());
+    announce(&format!("listening on {}", agent.url()), &log);
+    let stdin = || io::copy(&mut io::stdin(), &mut io::sink());
+    // An error ends it as well.
+    let _ = tokio::task::spawn_blocking(stdin).await;
+    agent.shutdown().await;
+    Ok(())
+}
+
+fn agent_error(error: agent::StartError) -> ExitCode {
+    print_error(format_args!("the demo's agent: {error}"));
+    ExitCode::from(2)
 }
 
 /// Lets MCP sessions survive restarts of the demo at its default address, unless a setting decides: in

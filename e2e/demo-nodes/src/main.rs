@@ -6,7 +6,7 @@ mod nats;
 mod node;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,7 +22,7 @@ use tokio::signal::unix::{self, SignalKind, signal};
 
 use child::signal_group;
 use nats::Nats;
-use node::{DemoNode, NodeSettings};
+use node::{DemoAgent, DemoNode, NodeSettings};
 
 /// The demo with several bridges that serve as one, and a balancer in front of them.
 #[derive(Parser)]
@@ -62,7 +62,13 @@ async fn run(arguments: Arguments) -> Result<()> {
         )
     })?;
     let nats = Nats::start(&arguments.nats_server).await?;
-    let settings = NodeSettings::new(&nats.url, arguments.demo);
+    let mut settings = NodeSettings::new(&nats.url, arguments.demo);
+    // It ends with this process.
+    let agent = tokio::select! {
+        started = start_agent(&settings, &listener) => started?,
+        _ = stops.recv() => return Ok(()),
+    };
+    settings.agent_url = agent.as_ref().map(|agent| agent.url.clone());
     let (nodes, balancer) = tokio::select! {
         started = start_nodes(arguments.nodes, &settings, listener) => started?,
         // The children end with their handles.
@@ -72,6 +78,18 @@ async fn run(arguments: Arguments) -> Result<()> {
     let served = serve(nodes, &mut stops).await;
     nats.stop().await;
     served
+}
+
+/// Starts the agent of all bridges, which reaches them through the balancer, unless they use another one.
+async fn start_agent(settings: &NodeSettings, balancer: &TcpListener) -> Result<Option<DemoAgent>> {
+    if settings.has_other_agent() {
+        return Ok(None);
+    }
+    let mut address = balancer.local_addr()?;
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    DemoAgent::start(settings, address).await.map(Some)
 }
 
 /// Starts the bridges side by side, and waits until all are ready.
@@ -104,7 +122,9 @@ async fn print_summary(nodes: &[DemoNode], balancer: &Balancer, settings: &NodeS
         "    metrics need the header Authorization: Bearer {}",
         settings.metrics_token
     );
-    println!("    each bridge has its own agent, whose conversations end with it");
+    if let Some(url) = &settings.agent_url {
+        println!("    one agent answers the questions of all bridges: {url}");
+    }
     println!("open http://localhost:{}/", balancer.address().port());
 }
 

@@ -1,4 +1,4 @@
-//! One of the bridges, as a process of the demo.
+//! One of the bridges, or their agent, as a process of the demo.
 
 use std::env;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,15 +14,31 @@ use crate::child::{Child, find_line};
 /// The variable with the token for metrics, which the user may have set.
 const METRICS_TOKEN: &str = "MCP_WEB_METRICS_TOKEN";
 
+/// The variable with the credential of the bridges for their agent.
+const AGENT_TOKEN: &str = "MCP_WEB_AGENT_TOKEN";
+
+/// What the agent prints before its URL.
+const LISTENING: &str = "listening on ";
+
 /// The settings that all bridges have in common.
 pub(crate) struct NodeSettings {
     pub(crate) metrics_token: String,
     nats_url: String,
     secret: String,
+    agent_token: String,
+    /// The agent that all bridges have.
+    pub(crate) agent_url: Option<String>,
     arguments: Vec<String>,
 }
 
-/// A running demo, which is a bridge with the board and an agent.
+/// The agent of all bridges, which stops when it is dropped.
+pub(crate) struct DemoAgent {
+    pub(crate) url: String,
+    /// Its log ends with it.
+    _child: Child,
+}
+
+/// A running demo, which is a bridge with the board.
 pub(crate) struct DemoNode {
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
@@ -36,15 +52,36 @@ impl NodeSettings {
             metrics_token: env::var(METRICS_TOKEN).unwrap_or_else(|_| secret()),
             nats_url: nats_url.to_owned(),
             secret: secret(),
+            agent_token: secret(),
+            agent_url: None,
             arguments,
         }
     }
 
-    fn command(&self) -> Result<Command> {
+    /// Whether the bridges use an agent that runs already.
+    pub(crate) fn has_other_agent(&self) -> bool {
+        let is_flag = |argument: &String| {
+            let flag = argument.split('=').next();
+            matches!(flag, Some("--agent-url" | "--run-agent"))
+        };
+        let variables = ["MCP_WEB_AGENT_URL", "MCP_WEB_RUN_AGENT"];
+        self.arguments.iter().any(is_flag) || variables.iter().any(|it| env::var_os(it).is_some())
+    }
+
+    fn demo(&self) -> Result<Command> {
         let own = env::current_exe().context("the path of this program is not known")?;
         let mut command = Command::new(own.with_file_name("demo-app"));
+        command.args(&self.arguments);
+        Ok(command)
+    }
+
+    fn command(&self) -> Result<Command> {
+        let mut command = self.demo()?;
+        if let Some(url) = &self.agent_url {
+            command.args(["--shared-agent", url]);
+            command.env(AGENT_TOKEN, &self.agent_token);
+        }
         command
-            .args(&self.arguments)
             .env("MCP_WEB_BIND", "127.0.0.1:0")
             .env("MCP_WEB_CLUSTER", &self.nats_url)
             .env("MCP_WEB_CLUSTER_BIND", "127.0.0.1:0")
@@ -54,6 +91,25 @@ impl NodeSettings {
             // It belongs to one bridge. These have a common key, which restores MCP sessions.
             .env_remove("MCP_WEB_STATE_DIR");
         Ok(command)
+    }
+}
+
+impl DemoAgent {
+    /// Starts the agent for the bridges behind this address, and waits until it listens.
+    pub(crate) async fn start(settings: &NodeSettings, bridges: SocketAddr) -> Result<Self> {
+        let mut command = settings.demo()?;
+        command
+            .args(["--only-agent-for", &format!("http://{bridges}")])
+            .env(AGENT_TOKEN, &settings.agent_token);
+        let (child, mut output) = Child::start(&mut command)?;
+        let log = tokio::spawn(print_lines("agent".to_owned(), output.stderr));
+        let Some(line) = find_line(&mut output.stdout, LISTENING).await else {
+            // Its last line is the reason.
+            let _ = log.await;
+            bail!("the agent does not start: see its log above");
+        };
+        let url = line.trim_start_matches(LISTENING).to_owned();
+        Ok(Self { url, _child: child })
     }
 }
 
