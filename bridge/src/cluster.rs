@@ -9,6 +9,7 @@
 //! | `router.rs`, `route.rs` | finds the owner of a realm |
 //! | `hold.rs`, `held_realms.rs` | holds requests whose owner is gone, until there is another one |
 //! | `failed_connections.rs` | remembers which nodes could not be reached |
+//! | `denials.rs`, `denial_exchange.rs` | exchanges the denials of the operator |
 //! | `link.rs` | the connections to other nodes |
 //! | `forward.rs` | passes a request on |
 //! | `tunnel.rs` | passes a page socket on |
@@ -20,6 +21,8 @@
 mod claim_table;
 mod claims;
 mod cluster_counters;
+mod denial_exchange;
+mod denials;
 mod directory_events;
 mod failed_connections;
 mod forward;

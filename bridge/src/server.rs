@@ -189,7 +189,13 @@ pub(crate) async fn serve_on(
         mcp: mcp.clone(),
         denials,
         authenticator: Arc::clone(&state.authenticator),
+        cluster: cluster.clone(),
     };
+    let administration = Arc::new(administration);
+    if let Some(cluster) = &cluster {
+        let following = Arc::clone(&administration).follow(Arc::clone(cluster));
+        cluster.spawn(following);
+    }
     let admin_socket = hub.config.admin.admin_socket.as_deref();
     let admin = match admin_socket {
         Some(path) => AdminServer::start(path, administration, stopping.clone())

@@ -65,6 +65,11 @@ impl RealmId {
         Some(Self(bytes))
     }
 
+    /// The realm with this hash.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The bytes of the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use futures_util::future::BoxFuture;
 
-use crate::names::{NodeId, RealmKey};
+use crate::names::{DenialKey, NodeId, RealmKey};
 
-/// The directory: two maps of texts with revisions. It does not know what the texts mean, and each of its
+/// The directory: maps of texts with revisions. It does not know what the texts mean, and each of its
 /// functions takes at most a second.
 ///
 /// Neither [`Away`] nor [`NotWritten`] tells what is stored: a write whose answer was lost may have been
@@ -52,6 +52,13 @@ pub trait Directory: Debug + Send + Sync {
     /// Removes the record of this node.
     fn withdraw<'a>(&'a self, node: &'a NodeId) -> BoxFuture<'a, Result<(), NotWritten>>;
 
+    /// Writes the record of a denial, and replaces one that is there.
+    fn deny<'a>(
+        &'a self,
+        denial: &'a DenialKey,
+        record: String,
+    ) -> BoxFuture<'a, Result<(), NotWritten>>;
+
     /// Whether a node is connected to the directory.
     fn listens<'a>(&'a self, node: &'a NodeId) -> BoxFuture<'a, Result<bool, Away>>;
 }
@@ -69,6 +76,9 @@ pub enum DirectoryEvent {
     NodeAnnounced(NodeId, String),
     /// The record of a node was removed by the node. The end of a lease sends no event.
     NodeWithdrawn(NodeId),
+    /// The record of a denial was written. Also sent for each record that was there before, and for these
+    /// before `Connected`.
+    DenialWritten(DenialKey, String),
     /// The connection to the directory was opened, or opened again.
     Connected,
     /// The connection to the directory was lost.

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use crate::directory::{
     Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord,
 };
-use crate::names::{NodeId, RealmKey};
+use crate::names::{DenialKey, NodeId, RealmKey};
 use contents::{Connection, Contents, Write};
 
 /// A directory that several nodes of one process share. Tests can cut nodes off, lose the answers of
@@ -27,7 +27,8 @@ pub struct InMemoryConnection {
 }
 
 impl InMemoryDirectory {
-    /// Connects a node, which receives [`DirectoryEvent::Connected`] and the records of all nodes.
+    /// Connects a node, which receives all denials, [`DirectoryEvent::Connected`] and the records of all
+    /// nodes.
     pub fn connect(
         &self,
         node: NodeId,
@@ -102,6 +103,7 @@ impl InMemoryDirectory {
         let mut contents = self.lock();
         contents.realms.clear();
         contents.nodes.clear();
+        contents.denials.clear();
         for node in contents.connections.keys().copied().collect::<Vec<_>>() {
             contents.send_all(node);
         }
@@ -195,6 +197,15 @@ impl Directory for InMemoryConnection {
 
     fn withdraw<'a>(&'a self, node: &'a NodeId) -> BoxFuture<'a, Result<(), NotWritten>> {
         Box::pin(async { self.write(Write::Withdraw(*node)).map(drop) })
+    }
+
+    fn deny<'a>(
+        &'a self,
+        denial: &'a DenialKey,
+        record: String,
+    ) -> BoxFuture<'a, Result<(), NotWritten>> {
+        let denial = *denial;
+        Box::pin(async move { self.write(Write::Deny { denial, record }).map(drop) })
     }
 
     fn listens<'a>(&'a self, node: &'a NodeId) -> BoxFuture<'a, Result<bool, Away>> {

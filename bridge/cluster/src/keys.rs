@@ -8,7 +8,7 @@ use bridge_settings::Secret;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::names::RealmKey;
+use crate::names::{DenialKey, RealmKey};
 
 type HmacSha256 = Hmac<Sha256>;
 
@@ -20,6 +20,8 @@ const MAC_BYTES: usize = 16;
 #[derive(Clone)]
 pub struct ClusterKeys {
     realm: HmacSha256,
+    denial: HmacSha256,
+    denial_mask: HmacSha256,
     state: Secret,
     /// One for each secret that is accepted. The first signs.
     accepted: Vec<MacKeys>,
@@ -42,8 +44,8 @@ impl ClusterKeys {
     /// Derives the keys. MACs are made with the first secret, and accepted if made with any: so a secret
     /// can be replaced without stopping all nodes.
     ///
-    /// The names of realms and the key of sealed state must survive that, or nodes would not find each
-    /// other's realms. They come from `realm_secret`, and only without one from the first secret.
+    /// The names of realms and denials, and the key of sealed state, must survive that, or nodes would not
+    /// find each other's realms. They come from `realm_secret`, and only without one from the first secret.
     ///
     /// # Panics
     ///
@@ -57,6 +59,8 @@ impl ClusterKeys {
         };
         Self {
             realm: derived_key(lasting, "mcp-web realm"),
+            denial: derived_key(lasting, "mcp-web denial"),
+            denial_mask: derived_key(lasting, "mcp-web denial mask"),
             state: Secret::from_trusted(URL_SAFE_NO_PAD.encode(state)),
             accepted: secrets.iter().map(mac_keys).collect(),
         }
@@ -64,10 +68,26 @@ impl ClusterKeys {
 
     /// The name of a realm in the directory. Only who has the secret can compute it from the realm.
     pub fn realm_key(&self, realm: &[u8; 32]) -> RealmKey {
-        let hash = self.realm.clone().chain_update(realm).finalize();
-        let mut key = [0; 20];
-        key.copy_from_slice(&hash.into_bytes()[..20]);
-        RealmKey::from_bytes(key)
+        RealmKey::from_bytes(short_hash(&self.realm, realm))
+    }
+
+    /// The name of the denial of a realm in the directory.
+    pub fn denial_key(&self, realm: &[u8; 32]) -> DenialKey {
+        DenialKey::from_bytes(short_hash(&self.denial, realm))
+    }
+
+    /// Hides the realm of a denial, or reveals one that was hidden. A node cannot compute the realm from the
+    /// name.
+    ///
+    /// Name and mask are an encryption with a synthetic initialization vector, as in RFC 5297: the text is
+    /// the same whenever the same realm is written, and shows nothing else to who has no key.
+    pub(crate) fn mask_realm(&self, key: &DenialKey, realm: &[u8; 32]) -> [u8; 32] {
+        let mask = self.denial_mask.clone().chain_update(key.as_bytes());
+        let mut masked: [u8; 32] = mask.finalize().into_bytes().into();
+        for (byte, plain) in masked.iter_mut().zip(realm) {
+            *byte ^= plain;
+        }
+        masked
     }
 
     /// The secret that seals MCP state where the configuration has no `state_key`.
@@ -107,6 +127,13 @@ impl MacKeys {
         }
         mac
     }
+}
+
+fn short_hash(key: &HmacSha256, realm: &[u8; 32]) -> [u8; 20] {
+    let hash = key.clone().chain_update(realm).finalize();
+    let mut short = [0; 20];
+    short.copy_from_slice(&hash.into_bytes()[..20]);
+    short
 }
 
 fn derive(secret: &Secret, label: &str) -> HmacSha256 {
@@ -151,10 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn names_of_realms_and_sealed_state_survive_a_new_secret() {
+    fn names_and_sealed_state_survive_a_new_secret() {
         let old = ClusterKeys::new(&[secret("a")], None);
         let new = ClusterKeys::new(&[secret("b"), secret("a")], Some(&secret("a")));
         assert_eq!(old.realm_key(&[7; 32]), new.realm_key(&[7; 32]));
+        let key = old.denial_key(&[7; 32]);
+        assert_eq!(key, new.denial_key(&[7; 32]));
+        let masked = old.mask_realm(&key, &[7; 32]);
+        assert_eq!(new.mask_realm(&key, &masked), [7; 32]);
         assert_eq!(old.state_secret(), new.state_secret());
         let other = ClusterKeys::new(&[secret("b")], None);
         assert_ne!(old.realm_key(&[7; 32]), other.realm_key(&[7; 32]));
@@ -180,15 +211,20 @@ mod tests {
     #[test]
     fn derives_the_same_keys_in_every_version() {
         let keys = ClusterKeys::new(&[secret("a")], None);
+        let denial = keys.denial_key(&[7; 32]);
         assert_eq!(
             [
                 keys.realm_key(&[7; 32]).to_string(),
+                denial.to_string(),
+                URL_SAFE_NO_PAD.encode(keys.mask_realm(&denial, &[7; 32])),
                 keys.mac(MacUse::Record, FIELDS),
                 keys.mac(MacUse::PeerHeader, FIELDS),
                 keys.state_secret().expose().to_owned(),
             ],
             [
                 "YHFISU7JJOOAFUQ5KN2Q7RPXFTB55PUN",
+                "LHQ2URL7U6A72ZD7TR72D6HGBZJN574G",
+                "aoHo5Zi10XzbMmV3udSFSPtwCXKV8DzwDJDtiwzeZhY",
                 "QXU2zOIZMCq9Qgqz0kL1kw",
                 "XaeB_kDxNBD_G7cXh7G30w",
                 "rBzXNwuZuH1_lRZIOBWbn89pk9VDMsY5piAE_6EnLTw"

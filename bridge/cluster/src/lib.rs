@@ -1,13 +1,15 @@
 //! Which of several bridges, the nodes, owns a realm.
 //!
 //! A realm lives wholly on one node. A directory, which all nodes share, holds a record of who owns which
-//! realm, written by compare-and-set, and a record of each node that lives. Nothing of a request or a page
-//! passes through it.
+//! realm, written by compare-and-set, a record of each node that lives, and of each denial of an operator.
+//! Nothing of a request or a page passes through it.
 //!
-//! [`RealmClaim`] decides for one realm what a node does about it, and [`Peers`] knows the other nodes.
-//! Both are pure: events in, effects out. [`NatsDirectory`] is the directory.
+//! [`RealmClaim`] decides for one realm what a node does about it, [`Peers`] knows the other nodes, and
+//! [`UnwrittenDenials`] what the directory still has to get. All are pure: events in, effects out.
+//! [`NatsDirectory`] is the directory.
 
 mod claims;
+mod denials;
 mod directory;
 #[cfg(any(test, feature = "in-memory"))]
 mod in_memory;
@@ -22,17 +24,20 @@ mod takeover;
 pub use claims::{
     ClaimEffect, ClaimEvent, ClaimHolder, ClaimOrigin, NotRemoved, RealmClaim, RealmLoss, Verdict,
 };
+pub use denials::UnwrittenDenials;
 pub use directory::{
     Away, Directory, DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord,
 };
 #[cfg(any(test, feature = "in-memory"))]
 pub use in_memory::{InMemoryConnection, InMemoryDirectory};
 pub use keys::ClusterKeys;
-pub use names::{NodeId, RealmKey};
+pub use names::{DenialKey, NodeId, RealmKey};
 pub use nats::{NatsDirectory, NatsSettings};
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 pub use nats::{nats_server::NatsServer, reserved_port::ReservedPort};
 pub use peer_header::{PeerHeader, PeerRefused};
 pub use peers::{Peer, PeerCompatibility, PeerCounts, Peers, SettingsDifference};
-pub use record::{ClaimRecord, InvalidRecord, NodeRecord, NodeState, SettingsFingerprint};
+pub use record::{
+    ClaimRecord, DenialRecord, InvalidRecord, NodeRecord, NodeState, SettingsFingerprint,
+};
 pub use takeover::{Listens, OwnerAnswer, may_take};

@@ -1,23 +1,68 @@
-//! The names of nodes and realms in the directory.
+//! The names of nodes, realms and denials in the directory.
 
 use std::fmt;
 use std::str::FromStr;
 
 use data_encoding::BASE32_NOPAD;
 
-/// The length of the longer names, those of realms.
+/// The length of the longer names, those of realms and denials.
 const MAX_NAME_CHARS: usize = 32;
 
-/// Identifies a node: 16 random bytes of one start of the process.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId([u8; 16]);
+/// Declares a name, which is written in base32.
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $length:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name([u8; $length]);
+
+        impl $name {
+            /// The name with these bytes.
+            pub const fn from_bytes(bytes: [u8; $length]) -> Self {
+                Self(bytes)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_base32(&self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidName;
+
+            fn from_str(text: &str) -> Result<Self, InvalidName> {
+                decode(text).map(Self)
+            }
+        }
+    };
+}
+
+name! {
+    /// Identifies a node: 16 random bytes of one start of the process.
+    NodeId, 16
+}
+
+name! {
+    /// Identifies a realm in the directory. It is a keyed hash, so that who reads the directory cannot test
+    /// whether a guessed token has a realm.
+    RealmKey, 20
+}
+
+name! {
+    /// Identifies a realm whose principal was denied or allowed access. It is another keyed hash than
+    /// [`RealmKey`], so that the directory does not show which of the realms that are served was denied.
+    DenialKey, 20
+}
+
+impl DenialKey {
+    /// The bytes of the hash.
+    pub(crate) fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+}
 
 impl NodeId {
-    /// The node with these bytes.
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
     /// The start of the id, for metrics and lines of the log.
     pub fn short(&self) -> String {
         let mut id = self.to_string();
@@ -26,33 +71,10 @@ impl NodeId {
     }
 }
 
-/// Identifies a realm in the directory. It is a keyed hash, so that who reads the directory cannot test
-/// whether a guessed token has a realm.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RealmKey([u8; 20]);
-
 impl RealmKey {
-    /// The realm with this hash.
-    pub const fn from_bytes(bytes: [u8; 20]) -> Self {
-        Self(bytes)
-    }
-
     /// The first four bytes, which suffice to follow a realm in a log.
     pub fn short(&self) -> String {
-        let [one, two, three, four, ..] = self.0;
-        format!("{one:02x}{two:02x}{three:02x}{four:02x}")
-    }
-}
-
-impl fmt::Display for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_base32(&self.0, f)
-    }
-}
-
-impl fmt::Display for RealmKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_base32(&self.0, f)
+        start(self.0)
     }
 }
 
@@ -68,26 +90,22 @@ impl fmt::Debug for RealmKey {
     }
 }
 
-/// The text is not the name of a node or realm.
+impl fmt::Debug for DenialKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DenialKey({}…)", start(self.0))
+    }
+}
+
+/// The first four bytes of a hash.
+fn start(hash: [u8; 20]) -> String {
+    let [one, two, three, four, ..] = hash;
+    format!("{one:02x}{two:02x}{three:02x}{four:02x}")
+}
+
+/// The text is not a name of the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a name in the directory")]
 pub struct InvalidName;
-
-impl FromStr for NodeId {
-    type Err = InvalidName;
-
-    fn from_str(text: &str) -> Result<Self, InvalidName> {
-        decode(text).map(Self)
-    }
-}
-
-impl FromStr for RealmKey {
-    type Err = InvalidName;
-
-    fn from_str(text: &str) -> Result<Self, InvalidName> {
-        decode(text).map(Self)
-    }
-}
 
 /// Writes bytes as text. Each request to another node has three names, and `encode_display` clears a
 /// buffer of 1 KiB for each.

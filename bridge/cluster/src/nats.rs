@@ -1,6 +1,7 @@
-//! The directory in NATS: two buckets of JetStream's key-value store, and a subject for each node.
+//! The directory in NATS: buckets of JetStream's key-value store, and a subject for each node.
 //!
-//! A task connects, prepares the buckets and follows the records of the nodes, again and again. Each
+//! A task connects, prepares the buckets and follows the records of the nodes and the denials, again and
+//! again. Each
 //! connection is a new client: a client that reconnects resumes its watch at the old sequence, and misses
 //! all that is written to a bucket that was created anew. It also never ends while it reconnects, even if
 //! all its handles were dropped.
@@ -11,13 +12,13 @@ mod events;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) mod nats_server;
-mod nodes_watch;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) mod reserved_port;
 mod session;
 mod settings;
 mod shared;
+mod watches;
 
 use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::directory::{Away, Directory, DirectoryObserver, NotWritten, Revision, StoredRecord};
-use crate::names::{NodeId, RealmKey};
+use crate::names::{DenialKey, NodeId, RealmKey};
 pub use settings::NatsSettings;
 use shared::{Session, Shared};
 
@@ -198,6 +199,17 @@ impl Directory for NatsDirectory {
                 async move |session: Arc<Session>| session.nodes.delete(key).await.map(|()| 0);
             self.write(write, None).await.map(drop)
         })
+    }
+
+    fn deny<'a>(
+        &'a self,
+        denial: &'a DenialKey,
+        record: String,
+    ) -> BoxFuture<'a, Result<(), NotWritten>> {
+        let key = denial.to_string();
+        let write =
+            async move |session: Arc<Session>| session.denials.put(key, record.into()).await;
+        Box::pin(async move { self.write(write, None).await.map(drop) })
     }
 
     fn listens<'a>(&'a self, node: &'a NodeId) -> BoxFuture<'a, Result<bool, Away>> {

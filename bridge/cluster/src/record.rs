@@ -1,22 +1,27 @@
-//! The records of the directory: who owns a realm, and which nodes live.
+//! The records of the directory: who owns a realm, which nodes live, and who is denied.
 //!
 //! A record is a line that begins with its version and ends with a MAC over its place and its text, so that
 //! only nodes can write one, and a record that was copied to another key is not accepted.
 
 use std::str::FromStr;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::HEXLOWER;
 
 use crate::keys::{ClusterKeys, MacUse};
-use crate::names::{NodeId, RealmKey};
+use crate::names::{DenialKey, NodeId, RealmKey};
 
 /// Maximum length of the record of a realm in bytes.
 const MAX_CLAIM_BYTES: usize = 512;
+/// Maximum length of the record of a denial in bytes.
+const MAX_DENIAL_BYTES: usize = 512;
 /// Maximum length of the record of a node in bytes: it names the nodes that it reaches, 27 bytes each.
 const MAX_NODE_BYTES: usize = 4096;
 
 const NODES: &str = "nodes";
 const REALMS: &str = "realms";
+const DENIALS: &str = "denied";
 /// Stands for a text that a record does not have.
 const NONE: &str = "-";
 const MOVED: &str = "moved";
@@ -68,6 +73,53 @@ pub struct NodeRecord {
     pub reaches: Vec<NodeId>,
     pub version: String,
     pub settings: SettingsFingerprint,
+}
+
+/// What an operator has decided about the principal of a realm: to deny access until a time, or to allow it
+/// again, which is a denial whose time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DenialRecord {
+    pub realm: [u8; 32],
+    /// Of two decisions about a realm, the one with the greater version is later.
+    pub version: u64,
+    /// When the denial ends, in seconds since the Unix epoch.
+    pub until: u64,
+}
+
+impl DenialRecord {
+    /// The record as text, for the directory.
+    pub fn encode(&self, keys: &ClusterKeys) -> String {
+        let Self {
+            realm,
+            version,
+            until,
+        } = self;
+        let key = keys.denial_key(realm);
+        let masked = URL_SAFE_NO_PAD.encode(keys.mask_realm(&key, realm));
+        let value = format!("v1 {version} {until} {masked}");
+        sign(keys, DENIALS, &key.to_string(), value)
+    }
+
+    /// Decodes the record of a denial.
+    ///
+    /// # Errors
+    ///
+    /// See [`InvalidRecord`].
+    pub fn decode(text: &str, keys: &ClusterKeys, key: &DenialKey) -> Result<Self, InvalidRecord> {
+        let value = verify(keys, DENIALS, &key.to_string(), text, MAX_DENIAL_BYTES)?;
+        let [version, until, masked] = fields(value)?;
+        let masked = URL_SAFE_NO_PAD.decode(masked).ok();
+        let masked = masked.and_then(|masked| masked.try_into().ok());
+        let realm = keys.mask_realm(key, &masked.ok_or(InvalidRecord::Malformed)?);
+        if keys.denial_key(&realm) != *key {
+            return Err(InvalidRecord::Malformed);
+        }
+        Ok(Self {
+            realm,
+            version: parse(version)?,
+            until: parse(until)?,
+        })
+    }
 }
 
 /// Whether a node takes new realms.

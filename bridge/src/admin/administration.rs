@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bridge_auth::Authenticator;
 
 use super::denials::StoredDenials;
+use crate::cluster::ClusterNode;
 use crate::hub::Hub;
 use crate::mcp::McpService;
 
@@ -14,4 +15,6 @@ pub(crate) struct Administration {
     pub(crate) mcp: McpService,
     pub(crate) denials: StoredDenials,
     pub(crate) authenticator: Arc<Authenticator>,
+    /// The other bridges, which apply the same denials.
+    pub(crate) cluster: Option<Arc<ClusterNode>>,
 }

@@ -38,6 +38,8 @@ pub(super) enum Storage {
     Failed,
     /// The bridge has no state folder.
     Absent,
+    /// The directory of the other bridges cannot be written.
+    Unpublished,
 }
 
 impl StoredDenials {
@@ -98,6 +100,9 @@ impl Storage {
                 "This does not survive a restart, because `state_dir` cannot be written: see the log.",
             ),
             Self::Absent => Some("This does not survive a restart: set `state_dir`."),
+            Self::Unpublished => {
+                Some("The other bridges apply this as soon as this one reaches NATS: see the log.")
+            }
         }
     }
 }

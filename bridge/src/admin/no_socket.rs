@@ -1,6 +1,7 @@
 //! Systems without Unix sockets have no administration.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bridge_edge::PrivateSocketError;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ pub(crate) enum NoAdminServer {}
 impl NoAdminServer {
     pub(crate) async fn start(
         _: &Path,
-        _: Administration,
+        _: Arc<Administration>,
         _: CancellationToken,
     ) -> Result<Self, PrivateSocketError> {
         Err(PrivateSocketError::Unsupported)

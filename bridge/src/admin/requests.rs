@@ -14,6 +14,7 @@ use super::messages::{
     AdminAnswer, AdminRequest, DenyRequest, EndRequest, Ended, Listed, UserSelector,
 };
 use super::user_selector::{MIN_HASH_DIGITS, only_one, realm_name};
+use crate::cluster::ClusterNode;
 
 /// The maximum length of a subject or reason that is stored with a denial.
 const MAX_STORED_CHARS: usize = 256;
@@ -94,32 +95,62 @@ impl Administration {
             reason: request.reason.map(shorten),
             ..Denial::for_duration(Duration::from_secs(request.seconds))
         };
-        let until = date(denial.until);
+        let until = denial.until;
         let (denied, storage) = self
             .change_denials(move |list| list.deny(realm, denial))
             .await?;
-        denied.map_err(|full| full.to_string())?;
+        let version = denied.map_err(|full| full.to_string())?;
         // Those who connect from now on are refused, and who was just admitted is checked again.
         self.authenticator.reverify();
         let ended = self.close(realm).unwrap_or_else(|| {
             "Nothing of this user is connected now, so check the spelling.".to_owned()
         });
         let name = realm_name(realm);
-        let message = format!("The user {name} is denied until {until}. {ended}");
+        let date = date(until);
+        let message = format!("The user {name} is denied until {date}. {ended}");
+        let storage = self.publish(realm, version, until, storage).await;
         Ok(with_warning(message, storage))
     }
 
     async fn allow(self: &Arc<Self>, user: &UserSelector) -> Result<AdminAnswer, String> {
         let realm = self.select_one(user)?;
-        let (was_denied, storage) = self.change_denials(move |list| list.allow(realm)).await?;
-        if !was_denied {
-            return Err(format!("the user {} is not denied", realm_name(realm)));
-        }
+        let (allowed, storage) = self.change_denials(move |list| list.allow(realm)).await?;
+        let version =
+            allowed.ok_or_else(|| format!("the user {} is not denied", realm_name(realm)))?;
+        let storage = self.publish(realm, version, 0, storage).await;
         let message = format!(
             "The user {} may connect again. Pages that were refused must be reloaded.",
             realm_name(realm)
         );
         Ok(with_warning(message, storage))
+    }
+
+    /// Publishes a decision to the other bridges, if there are any. Their directory stores it too.
+    async fn publish(&self, realm: RealmId, version: u64, until: u64, storage: Storage) -> Storage {
+        match &self.cluster {
+            None => storage,
+            Some(cluster) if cluster.publish_denial(realm, version, until).await => Storage::Stored,
+            Some(_) => Storage::Unpublished,
+        }
+    }
+
+    /// Applies what other bridges decide, as if it had been decided here.
+    pub(crate) async fn follow(self: Arc<Self>, cluster: Arc<ClusterNode>) {
+        loop {
+            let changed = cluster.changed_denials().await;
+            self.authenticator.reverify();
+            for realm in changed {
+                let is_denied = self.denials.list().check(realm).is_err();
+                if let Some(ended) = is_denied.then(|| self.close(realm)).flatten() {
+                    let realm = realm_name(realm);
+                    tracing::info!(target: "audit", realm, "another bridge has denied a user. {ended}");
+                }
+            }
+            // The list has changed already.
+            if let Err(error) = self.change_denials(|_| ()).await {
+                tracing::error!("{error}");
+            }
+        }
     }
 
     /// Changes the list of denials on a thread that may wait for the disk.

@@ -42,11 +42,11 @@ impl AdminServer {
     /// Why the path cannot be used.
     pub(crate) async fn start(
         path: &Path,
-        administration: Administration,
+        administration: Arc<Administration>,
         stopping: CancellationToken,
     ) -> Result<Self, PrivateSocketError> {
         let socket = PrivateSocket::bind(path).await?;
-        let serving = serve(socket, Arc::new(administration), stopping);
+        let serving = serve(socket, administration, stopping);
         Ok(Self(tokio::spawn(serving)))
     }
 

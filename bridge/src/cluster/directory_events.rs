@@ -56,7 +56,9 @@ impl ClusterNode {
                 self.peers().node_withdrawn(id, Instant::now());
                 self.forget_node(&id);
             }
+            DirectoryEvent::DenialWritten(key, record) => self.on_denial_written(key, &record),
             DirectoryEvent::Connected => {
+                self.denials.connected();
                 let now = Instant::now();
                 self.membership.state().connected_since = Some(now);
                 self.peers().connected(now);
@@ -64,6 +66,7 @@ impl ClusterNode {
                 tracing::info!("the bridge is connected to NATS");
             }
             DirectoryEvent::Away => {
+                self.expect_denials();
                 self.membership.state().connected_since = None;
                 tracing::warn!(
                     "the bridge has lost NATS: users of other bridges that are new here wait"

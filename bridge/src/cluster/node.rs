@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::claim_table::ClaimTable;
 use super::cluster_counters::ClusterCounters;
+use super::denial_exchange::DenialExchange;
 use super::held_realms::HeldRealms;
 use super::link::Links;
 use super::log_limits::LogLimits;
@@ -24,6 +25,7 @@ pub(crate) struct ClusterNode {
     pub(super) hub: Weak<Hub>,
     pub(super) directory: Arc<dyn Directory>,
     pub(super) claims: ClaimTable,
+    pub(super) denials: DenialExchange,
     pub(super) peers: Mutex<Peers>,
     pub(super) membership: Membership,
     pub(super) owners: OwnerCache,
@@ -44,13 +46,13 @@ impl fmt::Debug for ClusterNode {
 }
 
 impl ClusterNode {
-    /// Runs a task until it ends, or the bridge stops.
-    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
     /// The id of this node.
     pub(crate) fn id(&self) -> NodeId {
         self.own
     }
 
+    /// Runs a task until it ends, or the bridge stops.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let stopping = self.stopping.clone();
         self.tasks.spawn(async move {
             stopping.run_until_cancelled(task).await;

@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::claim_table::ClaimTable;
+use super::denial_exchange::DenialExchange;
+use super::denials;
 use super::directory_events::DirectoryEvents;
 use super::held_realms::HeldRealms;
 use super::lease;
@@ -69,6 +71,7 @@ impl ClusterNode {
             hub: Arc::downgrade(hub),
             directory,
             claims: ClaimTable::default(),
+            denials: DenialExchange::new(hub),
             peers: Mutex::new(Peers::new(own, config.cluster_lease)),
             membership: Membership::new(node.address, node.fingerprint, config.cluster_lease),
             owners: OwnerCache::default(),
@@ -81,6 +84,7 @@ impl ClusterNode {
         });
         events.connect(&cluster);
         cluster.spawn(lease::run(Arc::clone(&cluster)));
+        cluster.spawn(denials::run(Arc::clone(&cluster)));
         let ownership = Arc::downgrade(&cluster);
         hub.ownership.set(ownership);
         cluster

@@ -3,6 +3,7 @@
 //! `cargo xtask test` installs the server, and names it in `MCP_WEB_NATS_SERVER`.
 
 mod client_addresses;
+mod denials;
 mod exchange;
 mod first_frames;
 mod held_requests;
@@ -14,8 +15,8 @@ mod ownership;
 mod page_tunnels;
 mod peer_certificates;
 mod peer_listener;
-mod route_table;
 mod queries;
+mod route_table;
 mod routes;
 mod secret_change;
 mod settings;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::directory::{DirectoryEvent, DirectoryObserver, NotWritten, Revision, StoredRecord};
-use crate::names::{NodeId, RealmKey};
+use crate::names::{DenialKey, NodeId, RealmKey};
 
 #[derive(Debug, Default)]
 pub(super) struct Contents {
@@ -13,6 +13,7 @@ pub(super) struct Contents {
     pub(super) finds: usize,
     pub(super) realms: BTreeMap<RealmKey, StoredRecord>,
     pub(super) nodes: BTreeMap<NodeId, StoredRecord>,
+    pub(super) denials: BTreeMap<DenialKey, String>,
     pub(super) connections: BTreeMap<NodeId, Connection>,
     pub(super) delayed: VecDeque<Write>,
 }
@@ -38,15 +39,23 @@ pub(super) enum Write {
         last: Option<Revision>,
     },
     Withdraw(NodeId),
+    Deny {
+        denial: DenialKey,
+        record: String,
+    },
 }
 
 impl Contents {
-    /// Sends a node all records of nodes, if it is not cut off.
+    /// Sends a node all denials and all records of nodes, if it is not cut off.
     pub(super) fn send_all(&self, node: NodeId) {
         let connections = self.connections.get(&node);
         let Some(connection) = connections.filter(|connection| !connection.is_cut) else {
             return;
         };
+        for (denial, record) in &self.denials {
+            let event = DirectoryEvent::DenialWritten(*denial, record.clone());
+            connection.observer.on_event(event);
+        }
         connection.observer.on_event(DirectoryEvent::Connected);
         for (id, stored) in &self.nodes {
             let event = DirectoryEvent::NodeAnnounced(*id, stored.record.clone());
@@ -117,6 +126,10 @@ impl Contents {
                 }
                 self.nodes.insert(node, stored(record.clone()));
                 self.send(&DirectoryEvent::NodeAnnounced(node, record));
+            }
+            Write::Deny { denial, record } => {
+                self.denials.insert(denial, record.clone());
+                self.send(&DirectoryEvent::DenialWritten(denial, record));
             }
             Write::Withdraw(node) => {
                 if self.nodes.remove(&node).is_some() {

@@ -1,4 +1,4 @@
-//! The two buckets, which any node creates that does not find them.
+//! The buckets, which any node creates that does not find them.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -15,9 +15,14 @@ use super::settings::NatsSettings;
 /// How long the record of a realm lasts. Its owner writes it again before.
 const REALM_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long the record of a denial lasts: longer than any denial. So a node that was away for long still
+/// learns that a denial was ended.
+const DENIAL_MAX_AGE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
 pub(super) struct Buckets {
     pub(super) nodes: Store,
     pub(super) realms: Store,
+    pub(super) denials: Store,
 }
 
 impl Buckets {
@@ -34,12 +39,13 @@ impl Buckets {
         Ok(Self {
             nodes: open(context, bucket("nodes", settings.lease)).await?,
             realms: open(context, bucket("realms", REALM_MAX_AGE)).await?,
+            denials: open(context, bucket("denied", DENIAL_MAX_AGE)).await?,
         })
     }
 
     /// Returns whether a bucket has been removed, or created anew by another node.
     pub(super) async fn are_lost(&self, context: &Context) -> bool {
-        for store in [&self.nodes, &self.realms] {
+        for store in [&self.nodes, &self.realms, &self.denials] {
             let is_lost = match context.get_stream(&store.stream_name).await {
                 Ok(stream) => stream.cached_info().created != store.stream.cached_info().created,
                 Err(error) => is_not_found(&error.kind()),

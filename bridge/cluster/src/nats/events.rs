@@ -45,7 +45,7 @@ impl Events {
         self.observer.on_event(DirectoryEvent::Connected);
     }
 
-    /// The connection was lost, or the watch of the nodes.
+    /// The connection was lost, or a watch.
     pub(super) fn away(&self) {
         let was_connected = std::mem::take(&mut self.lock().is_connected);
         if was_connected {
@@ -54,8 +54,8 @@ impl Events {
         }
     }
 
-    /// A record of a node was written or removed.
-    pub(super) fn node(&self, event: DirectoryEvent) {
+    /// A record was written or removed.
+    pub(super) fn record(&self, event: DirectoryEvent) {
         self.observer.on_event(event);
     }
 

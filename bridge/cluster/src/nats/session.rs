@@ -12,9 +12,9 @@ use tokio::time::sleep;
 use super::buckets::Buckets;
 use super::connection::{self, Connection};
 use super::events::{Events, Problem};
-use super::nodes_watch::{self, NodesWatch};
 use super::settings::NatsSettings;
 use super::shared::{Session, Shared};
+use super::watches::{self, Watches};
 use crate::directory::DirectoryObserver;
 use crate::names::NodeId;
 
@@ -95,7 +95,7 @@ async fn report(mut refusals: mpsc::Receiver<String>, events: &Events) {
     }
 }
 
-/// Opens the buckets and follows the nodes, again after each failure.
+/// Opens the buckets and follows the nodes and denials, again after each failure.
 async fn follow(
     client: &Client,
     shared: &Shared,
@@ -108,18 +108,19 @@ async fn follow(
     loop {
         let opened = async {
             let buckets = Buckets::open(&context, settings).await?;
-            let watch = NodesWatch::open(&buckets.nodes).await?;
-            Ok::<_, Problem>((buckets, watch))
+            let watches = Watches::open(&buckets, events).await?;
+            Ok::<_, Problem>((buckets, watches))
         };
         match opened.await {
-            Ok((buckets, watch)) => {
+            Ok((buckets, watches)) => {
                 shared.set_session(Some(Session {
                     client: client.clone(),
                     nodes: buckets.nodes.clone(),
                     realms: buckets.realms.clone(),
+                    denials: buckets.denials.clone(),
                 }));
                 events.connected();
-                nodes_watch::follow(watch, &buckets, &context, shared, own, events).await;
+                watches::follow(watches, &buckets, &context, shared, own, events).await;
                 events.away();
             }
             Err(problem) => events.problem(problem),

@@ -23,6 +23,7 @@ pub(super) struct Session {
     pub(super) client: Client,
     pub(super) nodes: Store,
     pub(super) realms: Store,
+    pub(super) denials: Store,
 }
 
 impl Shared {

@@ -1,8 +1,9 @@
-//! Follows the records of all nodes.
+//! Follows the records of all nodes, and the denials.
 //!
 //! The watch of the client repairs itself, and reports nothing when it cannot: after its bucket was
 //! removed it tries forever, and after the bucket was created anew it waits for a sequence that the bucket
-//! reaches much later. So the watch must deliver each record that this node writes.
+//! reaches much later. So the watch of the nodes must deliver each record that this node writes. Denials are
+//! seldom written, and their bucket is looked at from time to time.
 
 use std::future::pending;
 use std::time::Duration;
@@ -10,33 +11,64 @@ use std::time::Duration;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::kv::{Entry, Operation, Store, Watch};
 use futures_util::StreamExt;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Interval, interval_at, sleep_until, timeout};
 
 use super::buckets::Buckets;
 use super::events::{Events, Problem};
 use super::shared::Shared;
 use crate::directory::{DirectoryEvent, Revision};
-use crate::names::NodeId;
+use crate::names::{DenialKey, NodeId};
 
 /// How long the watch may take to deliver a record of this node after the write was acknowledged.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A watch that has been opened.
-pub(super) struct NodesWatch(Watch);
+/// How often the buckets are looked at without a reason.
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-impl NodesWatch {
-    /// Opens the watch, which delivers the present records first.
-    pub(super) async fn open(nodes: &Store) -> Result<Self, Problem> {
-        let watch = nodes.watch_with_history(">").await;
-        watch.map(Self).map_err(|error| {
-            Problem::Failed(format!("the nodes in NATS cannot be watched: {error}"))
-        })
+/// How long the next of the present denials may take.
+const PRESENT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The watches of a connection, which have been opened.
+pub(super) struct Watches {
+    nodes: Watch,
+    denials: Watch,
+}
+
+impl Watches {
+    /// Opens the watches, which deliver the present records first. All present denials have been passed on
+    /// when this returns.
+    pub(super) async fn open(buckets: &Buckets, events: &Events) -> Result<Self, Problem> {
+        let nodes = open(&buckets.nodes).await?;
+        let mut denials = open(&buckets.denials).await?;
+        let mut has_more = buckets.denials.stream.cached_info().state.messages > 0;
+        while has_more {
+            let Ok(Some(Ok(entry))) = timeout(PRESENT_TIMEOUT, denials.next()).await else {
+                let problem = "the denials in NATS cannot be read".to_owned();
+                return Err(Problem::Failed(problem));
+            };
+            has_more = !entry.seen_current;
+            events.denial(&entry);
+        }
+        Ok(Self { nodes, denials })
     }
 }
 
-/// Passes the records on until the watch or a bucket is found to be lost.
+async fn open(bucket: &Store) -> Result<Watch, Problem> {
+    let watch = bucket.watch_with_history(">").await;
+    watch.map_err(|error| {
+        let name = &bucket.name;
+        Problem::Failed(format!(
+            "the bucket {name} of NATS cannot be watched: {error}"
+        ))
+    })
+}
+
+/// Passes the records on until a watch or a bucket is found to be lost.
 pub(super) async fn follow(
-    NodesWatch(mut watch): NodesWatch,
+    Watches {
+        mut nodes,
+        mut denials,
+    }: Watches,
     buckets: &Buckets,
     context: &Context,
     shared: &Shared,
@@ -45,9 +77,16 @@ pub(super) async fn follow(
 ) {
     let mut announced = shared.announced.subscribe();
     let mut delivery = Delivery::default();
+    let mut checks = interval_at(Instant::now() + CHECK_INTERVAL, CHECK_INTERVAL);
     loop {
         tokio::select! {
-            entry = watch.next() => {
+            entry = denials.next() => {
+                let Some(Ok(entry)) = entry else {
+                    return;
+                };
+                events.denial(&entry);
+            }
+            entry = nodes.next() => {
                 let Some(Ok(entry)) = entry else {
                     return;
                 };
@@ -57,7 +96,7 @@ pub(super) async fn follow(
                 if node == *own {
                     delivery.delivered(Revision(entry.revision));
                 }
-                events.node(event(node, &entry));
+                events.node(node, &entry);
             }
             Ok(()) = announced.changed() => {
                 let revision = *announced.borrow_and_update();
@@ -67,7 +106,7 @@ pub(super) async fn follow(
                 tracing::warn!("the nodes in NATS are watched anew, because a record did not arrive");
                 return;
             }
-            () = shared.suspicion.notified() => {
+            () = suspicion(shared, &mut checks) => {
                 if buckets.are_lost(context).await {
                     tracing::warn!("a bucket of NATS was removed");
                     return;
@@ -77,14 +116,34 @@ pub(super) async fn follow(
     }
 }
 
-fn event(node: NodeId, entry: &Entry) -> DirectoryEvent {
-    match entry.operation {
-        Operation::Put => {
-            let record = String::from_utf8_lossy(&entry.value).into_owned();
-            DirectoryEvent::NodeAnnounced(node, record)
-        }
-        Operation::Delete | Operation::Purge => DirectoryEvent::NodeWithdrawn(node),
+/// Waits until there is a reason to look at the buckets.
+async fn suspicion(shared: &Shared, checks: &mut Interval) {
+    tokio::select! {
+        () = shared.suspicion.notified() => {}
+        _ = checks.tick() => {}
     }
+}
+
+impl Events {
+    fn node(&self, node: NodeId, entry: &Entry) {
+        self.record(match entry.operation {
+            Operation::Put => DirectoryEvent::NodeAnnounced(node, text(entry)),
+            Operation::Delete | Operation::Purge => DirectoryEvent::NodeWithdrawn(node),
+        });
+    }
+
+    /// Nodes remove no denial. The removal by another client does not end one.
+    fn denial(&self, entry: &Entry) {
+        if let Ok(denial) = entry.key.parse::<DenialKey>()
+            && entry.operation == Operation::Put
+        {
+            self.record(DirectoryEvent::DenialWritten(denial, text(entry)));
+        }
+    }
+}
+
+fn text(entry: &Entry) -> String {
+    String::from_utf8_lossy(&entry.value).into_owned()
 }
 
 /// Which record of this node the watch has to deliver, and until when.

@@ -31,9 +31,23 @@ fn node(reaches: Vec<NodeId>) -> NodeRecord {
     }
 }
 
+fn denial() -> DenialRecord {
+    DenialRecord {
+        realm: [7; 32],
+        version: 1_800_000_000_000,
+        until: 1_800_000_100,
+    }
+}
+
 #[test]
 fn returns_the_records_that_were_written() {
     let keys = keys("a");
+    let decoded = DenialRecord::decode(
+        &denial().encode(&keys),
+        &keys,
+        &keys.denial_key(&denial().realm),
+    );
+    assert_eq!(decoded, Ok(denial()));
     for claim in [claim(), ClaimRecord::Moved] {
         let text = claim.encode(&keys, &REALM);
         assert_eq!(ClaimRecord::decode(&text, &keys, &REALM), Ok(claim));
@@ -62,6 +76,10 @@ fn writes_the_format_of_version_1() {
         "v1 moved -"
     );
     assert_eq!(
+        without_mac(denial().encode(&keys)),
+        "v1 1800000000000 1800000100 aoHo5Zi10XzbMmV3udSFSPtwCXKV8DzwDJDtiwzeZhY"
+    );
+    assert_eq!(
         without_mac(node(Vec::new()).encode(&keys)),
         "v1 [2001:db8::1]:9000 draining - 1.2.3 0101010101010101.0202020202020202"
     );
@@ -80,6 +98,29 @@ fn rejects_a_record_with_another_secret_or_of_another_key() {
     let other_node = NodeId::from_bytes([2; 16]);
     let decoded = NodeRecord::decode(&text, &keys("a"), other_node);
     assert_eq!(decoded, Err(InvalidRecord::WrongMac));
+}
+
+/// A realm whose denial was copied to another name would be denied too.
+#[test]
+fn rejects_the_denial_of_another_realm() {
+    let keys = keys("a");
+    let key = keys.denial_key(&[8; 32]);
+    let decoded = DenialRecord::decode(&denial().encode(&keys), &keys, &key);
+    assert_eq!(decoded, Err(InvalidRecord::WrongMac));
+    let masked = URL_SAFE_NO_PAD.encode([7; 32]);
+    for value in [format!("v1 1 2 {masked}"), "v1 1 2 x".to_owned()] {
+        let text = sign(&keys, DENIALS, &key.to_string(), value);
+        let decoded = DenialRecord::decode(&text, &keys, &key);
+        assert_eq!(decoded, Err(InvalidRecord::Malformed));
+    }
+}
+
+#[test]
+fn shows_a_realm_only_to_who_has_the_key() {
+    let text = denial().encode(&keys("a"));
+    for realm in [HEXLOWER.encode(&[7; 32]), URL_SAFE_NO_PAD.encode([7; 32])] {
+        assert!(!text.contains(&realm), "{text}");
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_cluster::{
-    Directory, DirectoryEvent, DirectoryObserver, NodeId, NotWritten, RealmKey, Revision,
-    StoredRecord,
+    DenialKey, Directory, DirectoryEvent, DirectoryObserver, NodeId, NotWritten, RealmKey,
+    Revision, StoredRecord,
 };
 use tokio::sync::mpsc;
 
@@ -51,18 +51,38 @@ impl Events {
         expected: &str,
         is_expected: impl Fn(&DirectoryEvent) -> bool,
     ) -> DirectoryEvent {
-        let mut before = Vec::new();
-        let wait = async {
+        let mut received = self.recv_until(expected, is_expected).await;
+        received.pop().expect("the expected event")
+    }
+
+    /// Waits for an event, and returns those before it.
+    pub(crate) async fn before(&mut self, expected: &DirectoryEvent) -> Vec<DirectoryEvent> {
+        let is_expected = |event: &DirectoryEvent| event == expected;
+        let mut received = (self.recv_until(&format!("{expected:?}"), is_expected)).await;
+        received.pop();
+        received
+    }
+
+    /// Receives events to the first one that fulfils a condition.
+    async fn recv_until(
+        &mut self,
+        expected: &str,
+        is_expected: impl Fn(&DirectoryEvent) -> bool,
+    ) -> Vec<DirectoryEvent> {
+        let mut received = Vec::new();
+        let receive = async {
             loop {
                 let event = self.0.recv().await.expect("the directory sends events");
-                if is_expected(&event) {
-                    return event;
+                let is_last = is_expected(&event);
+                received.push(event);
+                if is_last {
+                    return;
                 }
-                before.push(event);
             }
         };
-        let result = tokio::time::timeout(EVENT_TIMEOUT, wait).await;
-        result.unwrap_or_else(|_| panic!("{expected} has not arrived, but {before:?}"))
+        let result = tokio::time::timeout(EVENT_TIMEOUT, receive).await;
+        result.unwrap_or_else(|_| panic!("{expected} has not arrived, but {received:?}"));
+        received
     }
 
     /// Returns the events that have arrived and were not waited for.
@@ -86,6 +106,7 @@ pub(crate) async fn check_contract(
     one_of_many_writers_wins(one, two).await;
     knows_which_nodes_listen(one, two).await;
     sends_the_records_of_nodes(one, two).await;
+    sends_denials(one, two).await;
     renews_a_lease_only_at_its_revision(one, two, end_lease).await;
 }
 
@@ -255,6 +276,20 @@ async fn sends_the_records_of_nodes(one: &mut Node, two: &mut Node) {
         .unwrap();
     two.events.wait_for(&announced("third")).await;
     one.directory.withdraw(&one.id).await.unwrap();
+}
+
+async fn sends_denials(one: &mut Node, two: &mut Node) {
+    let denial = DenialKey::from_bytes([1; 20]);
+    for (writer, record) in [(&*one, "until tomorrow"), (&*two, "until now")] {
+        let written = writer.directory.deny(&denial, record.to_owned()).await;
+        assert_eq!(written, Ok(()));
+    }
+    for node in [one, two] {
+        for record in ["until tomorrow", "until now"] {
+            let written = DirectoryEvent::DenialWritten(denial, record.to_owned());
+            node.events.wait_for(&written).await;
+        }
+    }
 }
 
 /// A renewal after the end of the lease fails, so that a node notices the lapse.

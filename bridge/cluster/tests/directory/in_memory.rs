@@ -1,6 +1,8 @@
 //! The contract with the directory in memory, and the faults that tests can cause in it.
 
-use bridge_cluster::{Away, DirectoryEvent, InMemoryDirectory, NodeId, NotWritten, RealmKey};
+use bridge_cluster::{
+    Away, DenialKey, DirectoryEvent, InMemoryDirectory, NodeId, NotWritten, RealmKey,
+};
 
 use crate::contract::{Events, Node, check_contract};
 
@@ -47,6 +49,20 @@ async fn a_node_that_is_cut_off_reads_and_writes_nothing() {
     let announced = DirectoryEvent::NodeAnnounced(two.id, "two".to_owned());
     one.events.wait_for(&announced).await;
     two.events.wait_for(&announced).await;
+}
+
+#[tokio::test]
+async fn denials_are_sent_to_a_node_before_it_is_connected() {
+    let directory = InMemoryDirectory::default();
+    let one = connect(&directory, 1);
+    let denial = DenialKey::from_bytes([1; 20]);
+    one.directory.deny(&denial, "one".to_owned()).await.unwrap();
+    let mut two = connect(&directory, 2);
+    let before = two.events.before(&DirectoryEvent::Connected).await;
+    assert_eq!(
+        before,
+        [DirectoryEvent::DenialWritten(denial, "one".to_owned())]
+    );
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use bridge_cluster::{
-    DirectoryEvent, NatsDirectory, NatsServer, NatsSettings, NodeId, NotWritten, RealmKey, Revision,
+    DenialKey, DirectoryEvent, NatsDirectory, NatsServer, NatsSettings, NodeId, NotWritten,
+    RealmKey, Revision,
 };
 use tokio::time::{interval, timeout};
 
@@ -96,6 +97,14 @@ fn settings_of(server: &NatsServer) -> NatsSettings {
 
 fn realm(number: u8) -> RealmKey {
     RealmKey::from_bytes([number; 20])
+}
+
+fn denial(number: u8) -> DenialKey {
+    DenialKey::from_bytes([number; 20])
+}
+
+fn denied(number: u8, record: &str) -> DirectoryEvent {
+    DirectoryEvent::DenialWritten(denial(number), record.to_owned())
 }
 
 async fn create(node: &Node, number: u8, record: &str) -> Result<Revision, NotWritten> {

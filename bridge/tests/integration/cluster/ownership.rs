@@ -7,7 +7,6 @@ use mcp_web_sdk::{McpWeb, Token};
 use serde_json::{Value, json};
 
 use super::kit::*;
-use crate::kit::operator::Operator;
 use crate::kit::*;
 
 /// Calls `echo` at a bridge. Returns what the page has returned.
@@ -208,26 +207,4 @@ async fn pages_find_a_new_owner_when_theirs_is_gone() {
     assert_eq!(view.owner(TOKEN).await, Some(owner));
     let sessions = get_json(edge, "/sessions").await;
     assert_eq!(page_count(&sessions), 1, "{sessions}");
-}
-
-#[tokio::test]
-async fn a_user_who_is_denied_at_a_bridge_is_refused_there() {
-    let operator = Operator::new();
-    let socket = operator.socket();
-    let bridges = Bridges::start_with(2, |number, config| {
-        if number == 1 {
-            config.admin.admin_socket = Some(socket.clone());
-        }
-    })
-    .await;
-    let (owner, edge) = bridges.owner_and_edge();
-    let mut page = Page::with_tools(owner, "s", &[echo_tool()]).await;
-    assert_eq!(echo_at(edge, &mut page, 1).await, 1);
-    operator.run_with("deny --token-stdin", TOKEN).await;
-    let (status, answer) = post_tool_call(edge, "echo", json!({})).await;
-    assert_eq!(status, 403, "{answer}");
-    let mut denied = Page::open(edge, "t", None).await;
-    denied.authenticate("t", TOKEN).await;
-    denied.recv_authentication_failure().await;
-    assert_eq!(page_count(&get_json(owner, "/sessions").await), 1);
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use bridge_cluster::{Away, DirectoryEvent, NatsServer, NotWritten};
 
 use super::{
-    OPERATION_LIMIT, admin, announce, announced, connect, create, eventually, realm, settings_of,
-    start, wait_until_lapsed, wait_until_reconnected,
+    OPERATION_LIMIT, admin, announce, announced, connect, create, denial, denied, eventually,
+    realm, settings_of, start, wait_until_lapsed, wait_until_reconnected,
 };
 
 #[tokio::test]
@@ -111,6 +111,45 @@ async fn nodes_are_watched_anew_when_their_bucket_was_exchanged() {
     node.events.wait_for(&announced(&node, "new")).await;
 }
 
+/// A denial that a client of NATS has removed is still in force.
+#[tokio::test]
+async fn the_removal_of_a_denial_is_not_sent() {
+    let server = NatsServer::start();
+    let mut node = connect(settings_of(&server)).await;
+    node.directory
+        .deny(&denial(1), "v1".to_owned())
+        .await
+        .unwrap();
+    node.events.wait_for(&denied(1, "v1")).await;
+    let bucket = admin(&server).await.get_key_value("test-denied").await;
+    bucket.unwrap().delete(denial(1).to_string()).await.unwrap();
+    node.directory
+        .deny(&denial(2), "v1".to_owned())
+        .await
+        .unwrap();
+    node.events.wait_for(&denied(2, "v1")).await;
+    let mut other = start(settings_of(&server));
+    let before = other.events.before(&DirectoryEvent::Connected).await;
+    assert_eq!(before, [denied(2, "v1")]);
+}
+
+/// A thousand denials are there before a node has a lease.
+#[tokio::test]
+async fn all_denials_are_sent_before_a_node_is_connected() {
+    const DENIALS: u16 = 1_000;
+    let server = NatsServer::start();
+    let node = connect(settings_of(&server)).await;
+    for number in 0..DENIALS {
+        let mut bytes = [0; 20];
+        bytes[..2].copy_from_slice(&number.to_be_bytes());
+        let denial = bridge_cluster::DenialKey::from_bytes(bytes);
+        node.directory.deny(&denial, "v1".to_owned()).await.unwrap();
+    }
+    let mut other = start(settings_of(&server));
+    let before = other.events.before(&DirectoryEvent::Connected).await;
+    assert_eq!(before.len(), usize::from(DENIALS));
+}
+
 #[tokio::test]
 async fn operations_end_in_time_when_the_server_hangs() {
     let server = NatsServer::start();
@@ -120,7 +159,8 @@ async fn operations_end_in_time_when_the_server_hangs() {
     let directory = &node.directory;
     let began = Instant::now();
     let (realm_1, realm_2) = (realm(1), realm(2));
-    let (found, created, replaced, removed, announced, withdrawn, listens) = tokio::join!(
+    let denial = denial(1);
+    let (found, created, replaced, removed, announced, withdrawn, listens, denied) = tokio::join!(
         directory.find(&realm_1),
         directory.create(&realm_2, "first".to_owned()),
         directory.replace(&realm_1, "second".to_owned(), revision),
@@ -128,12 +168,13 @@ async fn operations_end_in_time_when_the_server_hangs() {
         directory.announce(&node.id, "v1".to_owned(), None),
         directory.withdraw(&node.id),
         directory.listens(&node.id),
+        directory.deny(&denial, "v1".to_owned()),
     );
     let elapsed = began.elapsed();
     assert_eq!((found, listens), (Err(Away), Err(Away)));
     assert_eq!((created, replaced), (Err(NotWritten), Err(NotWritten)));
     assert_eq!((removed, withdrawn), (Err(NotWritten), Err(NotWritten)));
-    assert_eq!(announced, Err(NotWritten));
+    assert_eq!((announced, denied), (Err(NotWritten), Err(NotWritten)));
     assert!(elapsed < OPERATION_LIMIT, "{elapsed:?}");
     node.events.wait_for(&DirectoryEvent::Away).await;
     server.resume();
@@ -160,13 +201,18 @@ async fn only_nodes_that_are_connected_listen() {
 
 #[tokio::test]
 async fn a_bucket_gets_the_settings_of_the_node_that_opens_it() {
+    const DAY: u64 = 24 * 60 * 60;
     let server = NatsServer::start();
     drop(connect(settings_of(&server)).await);
     let mut changed = settings_of(&server);
     changed.lease = Duration::from_secs(20);
     drop(connect(changed).await);
     let admin = admin(&server).await;
-    for (name, max_age) in [("test-nodes", 20), ("test-realms", 24 * 60 * 60)] {
+    for (name, max_age) in [
+        ("test-nodes", 20),
+        ("test-realms", DAY),
+        ("test-denied", 400 * DAY),
+    ] {
         let bucket = admin.get_key_value(name).await.unwrap();
         let config = &bucket.stream.cached_info().config;
         assert_eq!(config.max_age, Duration::from_secs(max_age));

@@ -4,7 +4,7 @@ use bridge_cluster::{Away, DirectoryEvent, NatsServer, NatsSettings, NotWritten}
 use bridge_settings::Secret;
 
 use super::{
-    announce, announced, connect, create, realm, refusal, settings_of, start,
+    announce, announced, connect, create, denial, denied, realm, refusal, settings_of, start,
     wait_until_reconnected,
 };
 
@@ -18,11 +18,14 @@ accounts {
         publish: [
           "$JS.API.INFO"
           "$JS.API.STREAM.CREATE.KV_test-nodes", "$JS.API.STREAM.CREATE.KV_test-realms"
+          "$JS.API.STREAM.CREATE.KV_test-denied", "$JS.API.STREAM.UPDATE.KV_test-denied"
+          "$JS.API.STREAM.INFO.KV_test-denied"
           "$JS.API.STREAM.UPDATE.KV_test-nodes", "$JS.API.STREAM.UPDATE.KV_test-realms"
           "$JS.API.STREAM.INFO.KV_test-nodes", "$JS.API.STREAM.INFO.KV_test-realms"
           "$JS.API.DIRECT.GET.KV_test-nodes.>", "$JS.API.DIRECT.GET.KV_test-realms.>"
           "$JS.API.CONSUMER.CREATE.KV_test-nodes", "$JS.API.CONSUMER.CREATE.KV_test-nodes.>"
-          "$KV.test-nodes.>", "$KV.test-realms.>", "test.node.>", "_INBOX.test.>"
+          "$JS.API.CONSUMER.CREATE.KV_test-denied", "$JS.API.CONSUMER.CREATE.KV_test-denied.>"
+          "$KV.test-nodes.>", "$KV.test-realms.>", "$KV.test-denied.>", "test.node.>", "_INBOX.test.>"
         ]
         subscribe: ["test.node.>", "_INBOX.test.>"]
       } }
@@ -69,6 +72,11 @@ async fn the_least_rights_suffice() {
         announce(&node, "v1 again", Some(lease)).await.unwrap();
         other.events.wait_for(&announced(&node, "v1 again")).await;
         assert_eq!(other.directory.listens(&node.id).await, Ok(true));
+        node.directory
+            .deny(&denial(1), "v1".to_owned())
+            .await
+            .unwrap();
+        other.events.wait_for(&denied(1, "v1")).await;
         node.directory.withdraw(&node.id).await.unwrap();
         other
             .events
