@@ -141,7 +141,9 @@ impl Administration {
             self.authenticator.reverify();
             for realm in changed {
                 let is_denied = self.denials.list().check(realm).is_err();
-                if let Some(ended) = is_denied.then(|| self.close(realm)).flatten() {
+                // A bridge that starts gets all denials.
+                let has_to_end = is_denied && self.hub.is_occupied(realm);
+                if let Some(ended) = has_to_end.then(|| self.close(realm)).flatten() {
                     let realm = realm_name(realm);
                     tracing::info!(target: "audit", realm, "another bridge has denied a user. {ended}");
                 }
