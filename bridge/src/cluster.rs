@@ -5,13 +5,14 @@
 //! |---|---|
 //! | `node.rs`, `start.rs` | the state of this node, and how it begins |
 //! | `lease.rs`, `directory_events.rs` | keeps the record of this node, and knows the others |
+//! | `peer_watch.rs`, `peer_reach.rs` | pings the others, and finds out whether this node is cut off |
 //! | `claims.rs` | claims realms, and gives them up |
 //! | `router.rs`, `route.rs` | finds the owner of a realm |
 //! | `hold.rs`, `held_realms.rs` | holds requests whose owner is gone, until there is another one |
 //! | `failed_connections.rs` | remembers which nodes could not be reached |
 //! | `denials.rs`, `denial_exchange.rs` | exchanges the denials of the operator |
 //! | `link.rs` | the connections to other nodes |
-//! | `forward.rs` | passes a request on |
+//! | `forward.rs`, `forwarded_body.rs` | passes a request on, and its response back |
 //! | `tunnel.rs` | passes a page socket on |
 //! | `peer_requests.rs` | checks what other nodes pass on |
 //!
@@ -26,6 +27,7 @@ mod denials;
 mod directory_events;
 mod failed_connections;
 mod forward;
+mod forwarded_body;
 mod held_realms;
 mod hold;
 mod lease;
@@ -34,7 +36,9 @@ mod log_limits;
 mod membership;
 mod node;
 mod owner_cache;
+mod peer_reach;
 mod peer_requests;
+mod peer_watch;
 mod route;
 mod router;
 mod start;
@@ -47,7 +51,7 @@ pub(crate) use forward::{
 pub(crate) use hold::HoldEnd;
 pub(crate) use link::LinkBody;
 pub(crate) use node::ClusterNode;
-pub(crate) use peer_requests::{PassedOn, PeerRequest, is_peer_route};
+pub(crate) use peer_requests::{PING_PATH, PassedOn, PeerRequest, REACHES, is_peer_route};
 pub(crate) use route::{OwnerAway, Route};
 pub(crate) use router::belongs_to_realm;
 pub(crate) use start::NodeSettings;

@@ -46,6 +46,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// stay open without one.
 const PEER_HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How many connections the questions of other bridges may have beside those of `max_connections`. Each
+/// bridge has one for its ping, and one for each realm that it asks for at the same time.
+const PEER_QUESTION_CONNECTIONS: usize = 256;
+
 /// The name of the bridge in traces.
 const SERVICE_NAME: &str = "mcp-web-bridge";
 
@@ -214,11 +218,13 @@ pub(crate) async fn serve_on(
     let stop = ServerStop::from(stopping.clone());
     let peer_server = peer_listener.map(|peers| {
         let handler = Arc::clone(&handler);
+        let limits = peer_connection_limits(&limits, &hub);
+        let (slots, max_connections) = (limits.slots.clone(), hub.budgets.limits.connections);
         let respond = move |request, peer| {
             let handler = Arc::clone(&handler);
-            async move { handler.handle_from_peer(request, peer).await }
+            let is_full = slots.open_count() > max_connections;
+            async move { handler.handle_from_peer(request, peer, is_full).await }
         };
-        let limits = peer_connection_limits(&limits, &hub);
         let serving = connections::serve(peers.listener, respond, limits, stop.clone());
         tokio::spawn(serving)
     });
@@ -246,12 +252,16 @@ pub(crate) async fn serve_on(
     })
 }
 
-/// Other bridges have no shares of the connections: their clients have them there.
+/// Other bridges have no shares of the connections: their clients have them there. Their own questions find
+/// a connection also when clients have all.
 fn peer_connection_limits(limits: &ConnectionLimits, hub: &Hub) -> ConnectionLimits {
     let any_address = [TrustedProxy::any_ipv4(), TrustedProxy::any_ipv6()];
     let any_address = TrustedProxies::new(any_address.to_vec());
     ConnectionLimits {
-        slots: ConnectionSlots::new(hub.budgets.limits.connections, any_address),
+        slots: ConnectionSlots::new(
+            hub.budgets.limits.connections + PEER_QUESTION_CONNECTIONS,
+            any_address,
+        ),
         timeouts: ConnectionTimeouts {
             // Between requests, the other bridge closes a connection first.
             head: limits.timeouts.head.max(PEER_HEAD_TIMEOUT),

@@ -20,16 +20,26 @@ pub struct Peer {
     pub address: String,
 }
 
+impl From<&NodeRecord> for Peer {
+    fn from(record: &NodeRecord) -> Self {
+        Self {
+            id: record.id,
+            address: record.address.clone(),
+        }
+    }
+}
+
 /// The other nodes. A node lives for this one if its record was written within the last lease by this
 /// node's own clock.
 ///
-/// After a time in which this node may have missed records, all clocks start anew: it was not connected, or
-/// its process has stalled. Also a node that it has never seen counts as alive until one lease after that.
+/// While this node is not connected, no lease ends for it. After a time in which it may have missed records,
+/// all clocks start anew: it was not connected, or its process has stalled. Also a node that it has never
+/// seen counts as alive until one lease after that.
 #[derive(Debug)]
 pub struct Peers {
     own: NodeId,
     lease: Duration,
-    /// Since when this node has received all records.
+    /// Since when this node has received all records, if it receives them now.
     watching_since: Option<Instant>,
     nodes: BTreeMap<NodeId, KnownNode>,
     /// When each node has withdrawn its record, which a node that was never seen has not.
@@ -135,6 +145,16 @@ impl Peers {
         }
     }
 
+    /// This node does not receive records for now.
+    pub fn disconnected(&mut self) {
+        self.watching_since = None;
+    }
+
+    /// Returns whether this node receives records.
+    pub fn is_connected(&self) -> bool {
+        self.watching_since.is_some()
+    }
+
     /// The process of this node has not run for a while.
     pub fn stalled(&mut self, now: Instant) {
         if self.watching_since.is_some() {
@@ -151,7 +171,7 @@ impl Peers {
             return false;
         }
         let seen = self.nodes.get(id).map(|node| node.announced);
-        // Before the first connection this node knows nothing that would make another one dead.
+        // Without a connection this node knows nothing that would make another one dead.
         (seen.max(self.watching_since)).is_none_or(|seen| !self.is_over(seen, now))
     }
 
@@ -160,15 +180,17 @@ impl Peers {
         self.nodes.get(id).map(|node| &node.record)
     }
 
+    /// Returns the last records of all nodes, also of those whose lease is over and that may be reached.
+    pub fn known(&self) -> impl Iterator<Item = &NodeRecord> {
+        self.nodes.values().map(|node| &node.record)
+    }
+
     /// Returns the nodes whose lease is not over.
     pub fn living(&self, now: Instant) -> impl Iterator<Item = Peer> {
         let living = self.nodes.values();
         living
             .filter(move |node| !self.is_over(node.announced, now))
-            .map(|node| Peer {
-                id: node.record.id,
-                address: node.record.address.clone(),
-            })
+            .map(|node| Peer::from(&node.record))
     }
 
     /// Compares the settings of a node with those of this one, and remembers since when they differ.
@@ -199,15 +221,25 @@ impl Peers {
         }
     }
 
-    /// Removes the nodes that are dead, and returns them.
-    pub fn forget_dead(&mut self, now: Instant) -> Vec<NodeId> {
-        let (lease, since) = (self.lease + LEASE_GRACE, self.watching_since);
+    /// Removes the nodes that are dead, and returns them. A node is kept that may still answer this one: it
+    /// may be cut off from the directory only.
+    pub fn forget_dead(
+        &mut self,
+        may_answer: impl Fn(&NodeId) -> bool,
+        now: Instant,
+    ) -> Vec<NodeId> {
+        let Some(since) = self.watching_since else {
+            return Vec::new();
+        };
+        let lease = self.lease + LEASE_GRACE;
         let is_over = |seen: Instant| now.saturating_duration_since(seen) > lease;
-        let dead = self.nodes.extract_if(.., |_, node| is_over(node.announced));
+        let is_dead =
+            |id: &NodeId, node: &mut KnownNode| is_over(node.announced) && !may_answer(id);
+        let dead = self.nodes.extract_if(.., is_dead);
         let dead = dead.map(|(id, _)| id).collect();
         // While a withdrawn node that is not remembered would count as alive, it is remembered.
         self.withdrawn
-            .retain(|_, at| !is_over(*at) || !since.is_some_and(is_over));
+            .retain(|_, at| !is_over(*at) || !is_over(since));
         self.unreached.retain(|_, at| !is_over(*at));
         dead
     }
@@ -226,7 +258,7 @@ impl Peers {
     }
 
     fn is_over(&self, announced: Instant, now: Instant) -> bool {
-        now.saturating_duration_since(announced) > self.lease + LEASE_GRACE
+        self.is_connected() && now.saturating_duration_since(announced) > self.lease + LEASE_GRACE
     }
 }
 

@@ -62,12 +62,14 @@ impl ClusterNode {
                 let now = Instant::now();
                 self.membership.state().connected_since = Some(now);
                 self.peers().connected(now);
+                self.reach.restart(now);
                 self.membership.connected.notify_one();
                 tracing::info!("the bridge is connected to NATS");
             }
             DirectoryEvent::Away => {
                 self.expect_denials();
                 self.membership.state().connected_since = None;
+                self.peers().disconnected();
                 tracing::warn!(
                     "the bridge has lost NATS: users of other bridges that are new here wait"
                 );
@@ -113,9 +115,11 @@ impl ClusterNode {
         self.membership.state().incompatible.remove(&id);
     }
 
-    /// Whether a node has renewed its lease in time, as far as this one can know.
+    /// Whether a node has renewed its lease in time, as far as this one can know, or still answers this one:
+    /// it may be cut off from the directory only.
     pub(super) fn is_alive(&self, id: &NodeId) -> bool {
-        self.peers().is_alive(id, Instant::now())
+        let peers = self.peers();
+        peers.is_alive(id, Instant::now()) || peers.peer(id).is_some() && self.reach.answers(id)
     }
 
     /// Whether requests may be passed to a node: it has the settings that all must share.

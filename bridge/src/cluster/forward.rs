@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use bridge_auth::RealmId;
 use bridge_cluster::{Peer, RealmKey};
-use bridge_edge::peer_client::{PeerError, PeerResponse, PeerResponseBody};
+use bridge_edge::peer_client::{PeerError, PeerResponse};
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt};
 use http::header::{
     CONNECTION, CONTENT_TYPE, FORWARDED, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
     TRANSFER_ENCODING, UPGRADE,
@@ -15,12 +14,12 @@ use http::header::{
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use http_body::{Body, Frame};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyDataStream, BodyExt, Either, Full, StreamBody};
+use http_body::Body;
+use http_body_util::Full;
 
-use super::cluster_counters::{Forward, RequestCount};
-use super::link::{self, BoxError, LinkBody, PEER};
+use super::cluster_counters::Forward;
+use super::forwarded_body::ForwardedBody;
+use super::link::{self, LinkBody, PEER};
 use super::node::ClusterNode;
 
 /// A body of at most this size is kept until the response begins, so that the request can be sent to
@@ -55,9 +54,8 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     UPGRADE,
 ];
 
-/// The response of another node. A stream of events ends when this one stops.
-pub(crate) type ForwardedResponse =
-    Response<Either<PeerResponseBody, UnsyncBoxBody<Bytes, BoxError>>>;
+/// The response of another node.
+pub(crate) type ForwardedResponse = Response<ForwardedBody>;
 
 /// Why a request was not passed on.
 #[derive(Debug)]
@@ -66,6 +64,8 @@ pub(crate) enum NotForwarded {
     NotRun,
     /// The connection was lost after the request was sent.
     MayHaveRun,
+    /// The node has become unreachable after the request was sent.
+    Unanswered,
 }
 
 impl NotForwarded {
@@ -78,6 +78,10 @@ impl NotForwarded {
             Self::MayHaveRun => {
                 "the connection to the bridge that serves this token was lost, and the request may have \
                  run: look before you send it again"
+            }
+            Self::Unanswered => {
+                "the bridge that serves this token does not answer any more, and the request may have run: \
+                 look before you send it again"
             }
         }
     }
@@ -98,15 +102,27 @@ impl ClusterNode {
         client: IpAddr,
         request_id: &HeaderValue,
     ) -> Result<ForwardedResponse, NotForwarded> {
-        let passing = self.counters.count_request();
-        let sent = self.send(owner, realm, head, body, client, request_id);
         let forget_owner = || {
             if let Some(realm) = &realm {
                 self.forget_owner(realm, owner);
             }
         };
-        let sent = self.stopping.run_until_cancelled(sent).await;
-        match sent.unwrap_or(Err(PeerError::Lost)) {
+        let Some(lost) = self.reach.wait_for(&owner.id) else {
+            forget_owner();
+            self.counters.count_forward(Forward::Unreachable);
+            return Err(NotForwarded::NotRun);
+        };
+        let passing = self.counters.count_request();
+        let sent = self.send(owner, realm, head, body, client, request_id);
+        let sent = match lost.run_until_cancelled(sent).await {
+            Some(sent) => sent,
+            None if self.stopping.is_cancelled() => Err(PeerError::Lost),
+            None => {
+                self.counters.count_forward(Forward::Lost);
+                return Err(NotForwarded::Unanswered);
+            }
+        };
+        match sent {
             Ok(response) if is_misdirected(&response) => {
                 forget_owner();
                 self.counters.count_forward(Forward::Misdirected);
@@ -120,12 +136,12 @@ impl ClusterNode {
             Ok(mut response) => {
                 self.counters.count_forward(Forward::Ok);
                 remove_hop_by_hop(response.headers_mut());
-                if !is_event_stream(&response) {
-                    return Ok(response.map(Either::Left));
-                }
+                let is_stream = is_event_stream(&response);
                 // The stream of a session lasts, and that of a call is awaited as the call is.
-                let passing = (head.method == Method::POST).then_some(passing);
-                Ok(self.until_stopped(response, passing))
+                let passing = (is_stream && head.method == Method::POST).then_some(passing);
+                let stopping = self.stopping.clone();
+                Ok(response
+                    .map(|body| ForwardedBody::new(body, is_stream, lost, stopping, passing)))
             }
             Err(PeerError::NotConnected) => {
                 forget_owner();
@@ -155,23 +171,6 @@ impl ClusterNode {
         let realm = Some(self.key_of(realm));
         self.forward((realm, owner), head, body, client, request_id)
             .await
-    }
-
-    /// Ends a stream of events when the bridge stops. Its request is passed on until then.
-    fn until_stopped(
-        &self,
-        response: PeerResponse,
-        passing: Option<RequestCount>,
-    ) -> ForwardedResponse {
-        let stopped = self.stopping.clone().cancelled_owned();
-        response.map(|body| {
-            let events = BodyDataStream::new(body).take_until(stopped);
-            let frames = events.map_ok(Frame::data).map_err(BoxError::from);
-            let frames = frames.inspect(move |_| {
-                let _ = &passing;
-            });
-            Either::Right(StreamBody::new(frames).boxed_unsync())
-        })
     }
 
     async fn send(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bridge_cluster::{NodeState, PeerCounts, SettingsFingerprint};
+use bridge_cluster::{NodeId, NodeState, NotWritten, PeerCounts, Revision, SettingsFingerprint};
 use bridge_edge::connections::TlsError;
 use tokio::time::{MissedTickBehavior, interval, interval_at};
 
@@ -29,6 +29,8 @@ pub(crate) struct ClusterStatus {
     pub(crate) node: String,
     /// The other nodes.
     pub(crate) peers: PeerCounts,
+    /// The starts of their ids, and whether each of them can be reached.
+    pub(crate) reachable_peers: Vec<(String, bool)>,
     pub(crate) realms: RealmCounts,
     pub(crate) lease_left: Duration,
     pub(crate) is_connected: bool,
@@ -40,6 +42,23 @@ impl ClusterNode {
         self.membership.lease_left().is_some()
     }
 
+    /// Whether this node is known to the others, or was: it serves also while the directory is away.
+    pub(crate) fn was_announced(&self) -> bool {
+        self.membership.was_announced()
+    }
+
+    /// Whether the bridge is about to stop.
+    pub(super) fn is_draining(&self) -> bool {
+        self.hub.upgrade().is_none_or(|hub| hub.is_draining())
+    }
+
+    /// Writes the record of this node, and has the claims checked if the lease had lapsed before.
+    async fn renew(self: &Arc<Self>) {
+        if self.announce().await {
+            self.check_claims();
+        }
+    }
+
     /// Writes the record of this node. Returns whether the lease had lapsed before, so that claims have to
     /// be checked.
     async fn announce(&self) -> bool {
@@ -48,13 +67,13 @@ impl ClusterNode {
             .state()
             .announced
             .map(|(revision, _)| revision);
-        let is_draining = self.hub.upgrade().is_none_or(|hub| hub.is_draining());
-        let state = if is_draining {
+        let state = if self.is_draining() || self.is_isolated() {
             NodeState::Draining
         } else {
             NodeState::Serving
         };
-        let record = self.membership.record(self.own, state).encode(&self.keys);
+        let record = self.membership.record(self.own, state, self.reaches());
+        let record = record.encode(&self.keys);
         let begun = Instant::now();
         let renewed = self
             .directory
@@ -65,10 +84,25 @@ impl ClusterNode {
             (Err(_), Some(_)) => self.directory.announce(&self.own, record, None).await,
             (renewed, _) => renewed,
         };
-        if let Ok(revision) = written {
-            self.membership.state().announced = Some((revision, begun));
-        }
+        self.announced(written, begun);
         written.is_ok() && renewed.is_err() && last.is_some()
+    }
+
+    fn announced(&self, written: Result<Revision, NotWritten>, begun: Instant) {
+        match written {
+            Ok(revision) => {
+                let mut state = self.membership.state();
+                state.announced = Some((revision, begun));
+                let is_connected = state.connected_since.is_some();
+                drop(state);
+                let mut peers = self.peers();
+                if is_connected && !peers.is_connected() {
+                    peers.connected(Instant::now());
+                }
+            }
+            // As long as the directory does not take this record, it may not have that of others.
+            Err(_) => self.peers().disconnected(),
+        }
     }
 
     /// Announces that a reload has changed settings that all nodes share.
@@ -87,9 +121,12 @@ impl ClusterNode {
 
     /// Returns the state of this node, for its operator.
     pub(crate) fn status(&self) -> ClusterStatus {
+        let peers = self.peers();
+        let reachable = |id: &NodeId| (id.short(), !self.reach.is_unreachable(id));
         ClusterStatus {
             node: self.own.short(),
-            peers: self.peers().counts(Instant::now()),
+            peers: peers.counts(Instant::now()),
+            reachable_peers: peers.known().map(|peer| reachable(&peer.id)).collect(),
             realms: self.claims.counts(),
             lease_left: self.membership.lease_left().unwrap_or_default(),
             is_connected: self.membership.state().connected_since.is_some(),
@@ -123,27 +160,33 @@ pub(super) async fn run(cluster: Arc<ClusterNode>) {
                 cluster.announce().await;
                 cluster.check_claims();
             }
+            () = cluster.membership.changed.notified() => cluster.renew().await,
             _ = renewal.tick() => {
-                if cluster.announce().await {
-                    cluster.check_claims();
-                }
-                let dead = cluster.peers().forget_dead(Instant::now());
+                cluster.renew().await;
+                let may_answer = |id: &NodeId| cluster.reach.state().pings.is_watched(id);
+                let dead = cluster.peers().forget_dead(may_answer, Instant::now());
                 for node in dead {
                     tracing::warn!(node = node.short(), "another bridge of the cluster is gone");
                     cluster.forget_node(&node);
                 }
                 let peers = cluster.peers();
                 cluster.links.retain(|id| peers.peer(id).is_some());
+                cluster.reach.retain(|id| peers.peer(id).is_some());
                 drop(peers);
                 cluster.log_limits.log_suppressed();
             }
             _ = occupancy.tick() => cluster.report_occupancy(),
             _ = checks.tick() => cluster.check_claims(),
             _ = reminder.tick() => {
-                if !cluster.has_lease() {
+                if !cluster.was_announced() {
                     tracing::warn!(
                         "the bridge has no record in NATS, and is not ready before it has: check \
                          `cluster` and its credentials"
+                    );
+                } else if !cluster.has_lease() {
+                    tracing::warn!(
+                        "the bridge has lost its record in NATS, and serves without it: users of other \
+                         bridges that are new here wait"
                     );
                 }
             }

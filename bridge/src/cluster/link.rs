@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridge_cluster::{NodeId, Peer};
 use bridge_edge::connections::{TlsAcceptor, TlsError};
-use bridge_edge::peer_client::{PeerClient, PeerError};
+use bridge_edge::peer_client::{PeerClient, PeerError, PeerResponse};
 use bridge_realm::fast_hash::FastHash;
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{Either, Full};
 
@@ -54,15 +54,19 @@ impl Links {
         if let Some(link) = self.lock().get(&peer.id) {
             return Ok(Arc::clone(link));
         }
-        let address: SocketAddr = peer.address.parse().map_err(|_| PeerError::NotConnected)?;
-        let tls = self.tls.as_ref().map(|(tls, name)| (tls, name.as_str()));
-        let link = Link::new(address, tls).map_err(|error| {
-            tracing::error!("the other bridges cannot be reached: {error}");
-            PeerError::NotConnected
-        })?;
-        let link = Arc::new(link);
+        let link = Arc::new(self.connect(peer)?);
         self.lock().insert(peer.id, Arc::clone(&link));
         Ok(link)
+    }
+
+    /// Returns another link to a node, which uses none of its open connections.
+    pub(super) fn connect(&self, peer: &Peer) -> Result<Link, PeerError> {
+        let address: SocketAddr = peer.address.parse().map_err(|_| PeerError::NotConnected)?;
+        let tls = self.tls.as_ref().map(|(tls, name)| (tls, name.as_str()));
+        Link::new(address, tls).map_err(|error| {
+            tracing::error!("the other bridges cannot be reached: {error}");
+            PeerError::NotConnected
+        })
     }
 
     /// Closes the connections to a node that do not serve a request.
@@ -103,16 +107,16 @@ pub(super) fn request(
     request
 }
 
-/// Sends a request of this node itself, and returns the status.
+/// Sends a request of this node itself.
 pub(super) async fn get(
     link: &Link,
     path: &'static str,
     header: HeaderValue,
-) -> Result<StatusCode, PeerError> {
+) -> Result<PeerResponse, PeerError> {
     let mut headers = HeaderMap::new();
     headers.insert(PEER, header);
     headers.insert(HOST, HeaderValue::from_static(PEER_HOST));
     let path = PathAndQuery::from_static(path);
     let request = request(Method::GET, path, headers, LinkBody::Left(Full::default()));
-    Ok(link.send(request).await?.status())
+    link.send(request).await
 }

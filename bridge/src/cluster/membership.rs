@@ -16,6 +16,8 @@ pub(super) struct Membership {
     state: Mutex<MembershipState>,
     /// Notified when the connection to the directory was opened.
     pub(super) connected: Notify,
+    /// Notified when the record has to be written before the next renewal.
+    pub(super) changed: Notify,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ impl Membership {
                 incompatible: BTreeSet::new(),
             }),
             connected: Notify::new(),
+            changed: Notify::new(),
         }
     }
 
@@ -59,6 +62,11 @@ impl Membership {
         since.is_some_and(|since| since.elapsed() >= self.lease)
     }
 
+    /// Whether this node has ever had a lease.
+    pub(super) fn was_announced(&self) -> bool {
+        self.state().announced.is_some()
+    }
+
     /// How long the lease of this node still lasts.
     pub(super) fn lease_left(&self) -> Option<Duration> {
         let (_, at) = self.state().announced?;
@@ -66,12 +74,12 @@ impl Membership {
         (!left.is_zero()).then_some(left)
     }
 
-    pub(super) fn record(&self, own: NodeId, state: NodeState) -> NodeRecord {
+    pub(super) fn record(&self, own: NodeId, state: NodeState, reaches: Vec<NodeId>) -> NodeRecord {
         NodeRecord {
             id: own,
             address: self.address.to_string(),
             state,
-            reaches: Vec::new(),
+            reaches,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings: self.state().settings,
         }

@@ -16,6 +16,7 @@ use super::link::Links;
 use super::log_limits::LogLimits;
 use super::membership::Membership;
 use super::owner_cache::OwnerCache;
+use super::peer_reach::PeerReach;
 use crate::hub::Hub;
 
 /// This node of the cluster.
@@ -28,6 +29,7 @@ pub(crate) struct ClusterNode {
     pub(super) denials: DenialExchange,
     pub(super) peers: Mutex<Peers>,
     pub(super) membership: Membership,
+    pub(super) reach: PeerReach,
     pub(super) owners: OwnerCache,
     pub(super) held: HeldRealms,
     pub(super) links: Links,

@@ -1,20 +1,30 @@
 //! The requests of other nodes: each proves that it comes from one, and for whom.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
 use bridge_auth::query_token::issuing_node;
-use bridge_cluster::{OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey};
+use bridge_cluster::{NodeId, OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey};
 use bridge_edge::ClientAddress;
-use http::{HeaderValue, Request};
+use http::{HeaderName, HeaderValue, Request};
 
 use super::link::PEER;
 use super::node::ClusterNode;
 
 /// The route by which a node asks another one whether it owns a realm.
 pub(super) const OWNS_PATH: &str = "/_cluster/owns";
+
+/// The route by which a node finds out whether another one can be reached.
+pub(crate) const PING_PATH: &str = "/_cluster/ping";
+
+/// The header of the response to a ping: `1` if the node that has sent the ping has answered the last one of
+/// this node.
+pub(crate) const REACHES: HeaderName = HeaderName::from_static("mcp-web-reaches");
+
+/// The address in requests of a node itself, which have no client.
+pub(super) const NO_CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Whether a path is served only for other nodes.
 pub(crate) fn is_peer_route(path: &str) -> bool {
@@ -29,6 +39,8 @@ pub(crate) struct PassedOn(pub(crate) Option<RealmKey>);
 /// The realm and the client of a request of another node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerRequest {
+    /// The node that has sent it.
+    pub(crate) node: NodeId,
     /// The realm that the node takes this one for the owner of. The request of a query has none.
     pub(crate) realm: Option<RealmKey>,
     /// The address of the client.
@@ -76,6 +88,7 @@ impl ClusterNode {
             unix_seconds(),
         )?;
         Ok(PeerRequest {
+            node: verified.node,
             realm: verified.realm,
             client: ClientAddress::from(verified.client),
         })

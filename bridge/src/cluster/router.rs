@@ -1,6 +1,5 @@
 //! Finds the node that serves a realm.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use futures_util::stream::FuturesUnordered;
 use super::cluster_counters::Lookup;
 use super::link;
 use super::node::ClusterNode;
+use super::peer_requests::{NO_CLIENT, OWNS_PATH};
 use super::route::{AbandonedRecord, OwnerAway, RecordedOwner, Route};
 
 /// How long other nodes may take to say whether they own a realm.
@@ -160,9 +160,10 @@ impl ClusterNode {
 
     /// Asks all nodes at the same time whether they own a realm.
     pub(super) async fn ask_all(&self, key: &RealmKey) -> Option<Peer> {
-        let peers: Vec<_> = self.peers().living(Instant::now()).collect();
+        let peers: Vec<_> = self.peers().known().map(Peer::from).collect();
         let mut asked: FuturesUnordered<_> = peers
             .into_iter()
+            .filter(|peer| !self.reach.is_unreachable(&peer.id))
             .map(|peer| async move {
                 let answer = self.ask_owner(key, peer.id, &peer.address).await;
                 (answer == OwnerAnswer::Mine).then_some(peer)
@@ -190,7 +191,7 @@ impl ClusterNode {
         if self.has_just_failed(&node) {
             return OwnerAnswer::Silent;
         }
-        let asked = self.send_to(&peer, Some(*key), super::peer_requests::OWNS_PATH);
+        let asked = self.send_to(&peer, Some(*key), OWNS_PATH);
         let status = match tokio::time::timeout(ASK_TIMEOUT, asked).await {
             Ok(Ok(status)) => status,
             Ok(Err(PeerError::NotConnected)) => {
@@ -219,13 +220,10 @@ impl ClusterNode {
         path: &'static str,
     ) -> Result<http::StatusCode, PeerError> {
         let link = self.links.get(peer)?;
-        let header = self.peer_header(peer, realm, UNSPECIFIED, "GET", path);
-        link::get(&link, path, header).await
+        let header = self.peer_header(peer, realm, NO_CLIENT, "GET", path);
+        Ok(link::get(&link, path, header).await?.status())
     }
 }
-
-/// The address in requests of a node itself, which have no client.
-const UNSPECIFIED: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
 
 #[cfg(test)]
 mod tests {

@@ -21,6 +21,8 @@ use super::log_limits::LogLimits;
 use super::membership::Membership;
 use super::node::ClusterNode;
 use super::owner_cache::OwnerCache;
+use super::peer_reach::PeerReach;
+use super::peer_watch;
 use crate::config;
 use crate::hub::Hub;
 
@@ -74,6 +76,7 @@ impl ClusterNode {
             denials: DenialExchange::new(hub),
             peers: Mutex::new(Peers::new(own, config.cluster_lease)),
             membership: Membership::new(node.address, node.fingerprint, config.cluster_lease),
+            reach: PeerReach::new(own, stopping.clone()),
             owners: OwnerCache::default(),
             held: HeldRealms::default(),
             links: Links::new(node.tls),
@@ -85,6 +88,7 @@ impl ClusterNode {
         events.connect(&cluster);
         cluster.spawn(lease::run(Arc::clone(&cluster)));
         cluster.spawn(denials::run(Arc::clone(&cluster)));
+        cluster.spawn(peer_watch::run(Arc::clone(&cluster)));
         let ownership = Arc::downgrade(&cluster);
         hub.ownership.set(ownership);
         cluster

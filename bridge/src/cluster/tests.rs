@@ -5,7 +5,9 @@ mod held_requests;
 use std::sync::Arc;
 
 use bridge_auth::RealmId;
-use bridge_cluster::{ClaimEvent, InMemoryDirectory, NodeId, SettingsFingerprint, Verdict};
+use bridge_cluster::{
+    ClaimEvent, InMemoryDirectory, MAX_MISSED_PINGS, NodeId, SettingsFingerprint, Verdict,
+};
 use bridge_settings::Secret;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +15,7 @@ use super::directory_events::DirectoryEvents;
 use super::*;
 use crate::agent_queries::AgentQueries;
 use crate::config::Config;
-use crate::hub::Hub;
+use crate::hub::{Hub, RealmOwnership};
 
 const SAME: SettingsFingerprint = SettingsFingerprint {
     strict: [0; 8],
@@ -111,6 +113,29 @@ async fn an_event_that_comes_late_begins_no_claim() {
         node.cluster.apply(key, realm, event, None);
     }
     assert!(node.cluster.claims.is_empty());
+}
+
+#[tokio::test]
+async fn a_stall_restarts_the_count_of_missed_pings() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    let reach = &first.cluster.reach;
+    let miss = || {
+        let other = second.cluster.own;
+        for _ in 1..MAX_MISSED_PINGS {
+            reach.state().pings.missed(other);
+        }
+        reach.is_unreachable(&other)
+    };
+    assert!(!miss());
+    first.cluster.on_stall();
+    assert!(!miss());
+    // So does a new connection to the directory.
+    directory.cut(first.cluster.own);
+    directory.restore(first.cluster.own);
+    assert!(!miss());
+    assert!(miss());
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bridge_auth::{RealmId, is_query_token};
 use bridge_cluster::{Peer, PeerRefused, RealmKey};
 use bridge_edge::{ClientAddress, OriginCheck};
+use bridge_protocol::ErrorCode;
 use bytes::Bytes;
 use http::header::CONNECTION;
 use http::request::Parts;
@@ -24,11 +25,15 @@ use super::route_name::route_name;
 use crate::budget::{Party, RefusalKind};
 use crate::cluster::{
     ClusterNode, ForwardedResponse, HoldEnd, LinkBody, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER,
-    NotForwarded, OwnerAway, PassedOn, PeerRequest, Route, belongs_to_realm, is_kept,
-    is_peer_route,
+    NotForwarded, OwnerAway, PING_PATH, PassedOn, PeerRequest, REACHES, Route, belongs_to_realm,
+    is_kept, is_peer_route,
 };
 use crate::web::body::read_to_end_limited;
 use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
+
+/// The message to a client whose bridge cannot connect to this one.
+const LISTENER_FULL: &str = "the bridge that serves this token has as many connections as it may, and the \
+                             request has not run: retry, or raise `max_connections`";
 
 /// The other node that serves a request.
 struct RemoteOwner {
@@ -230,11 +235,13 @@ impl RequestHandler {
         Err(NotForwarded::NotRun.into())
     }
 
-    /// Responds to a request that another node passes on, or sends itself.
+    /// Responds to a request that another node passes on, or sends itself. When the listener has as many
+    /// connections as it may, only the latter.
     pub(crate) async fn handle_from_peer<B>(
         &self,
         request: Request<B>,
         peer: std::net::IpAddr,
+        is_full: bool,
     ) -> Response
     where
         B: UnreadBody,
@@ -264,12 +271,31 @@ impl RequestHandler {
             }
         };
         let mut request = request.map(PeerBody::new);
+        if request.uri().path() == PING_PATH {
+            let reaches = HeaderValue::from(u16::from(cluster.is_reaching(&verified.node)));
+            return [
+                (REACHES, reaches),
+                (CONNECTION, HeaderValue::from_static("close")),
+            ]
+            .into_response();
+        }
         if is_peer_route(request.uri().path()) {
             return if cluster.answers_as_owner(verified.realm) {
                 StatusCode::OK.into_response()
             } else {
                 not_owner()
             };
+        }
+        if is_full {
+            let route = route_name(self.without_public_path(request.uri()).path());
+            let problem = Problem::new(ErrorCode::ClusterUnavailable, LISTENER_FULL);
+            let mut response = problem
+                .refusing(RefusalKind::MaxConnections)
+                .into_response();
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+            self.record_refusal(&mut response, verified.client, route);
+            return response;
         }
         if !self.is_served_here(cluster, &request, verified).await {
             return not_owner();

@@ -12,8 +12,9 @@ pub(super) async fn health() -> &'static str {
 }
 
 /// Serves `GET /readyz`: responds with `ready` while the bridge serves, and with 503 while it drains or
-/// shuts down, or lacks the keys of the only tokens that are valid. While it drains, it still serves what
-/// arrives.
+/// shuts down, is cut off from the other bridges of its cluster, or lacks the keys of the only tokens that
+/// are valid. While it drains, it still serves what arrives. Without NATS it serves as well, once it was
+/// known to the others: otherwise one outage of NATS would take all bridges out.
 pub(super) async fn readiness(State(state): State<AppState>) -> Result<&'static str, Problem> {
     if state.hub.is_stopping() {
         let message = "the bridge is shutting down: send requests to another bridge, or retry";
@@ -24,13 +25,16 @@ pub(super) async fn readiness(State(state): State<AppState>) -> Result<&'static 
                        another bridge";
         return Err(Problem::new(ErrorCode::BridgeStopping, message));
     }
-    if state
-        .cluster
-        .as_ref()
-        .is_some_and(|cluster| !cluster.has_lease())
-    {
-        let message =
-            "the bridge is not known to the others yet: its log says why, check `cluster`";
+    let cut_off = state.cluster.as_ref().and_then(|cluster| {
+        if !cluster.was_announced() {
+            Some("the bridge is not known to the others yet: its log says why, check `cluster`")
+        } else if cluster.is_isolated() {
+            Some("the bridge is cut off from the others: its log says why, send requests to them")
+        } else {
+            None
+        }
+    });
+    if let Some(message) = cut_off {
         let problem = Problem::new(ErrorCode::ClusterUnavailable, message);
         return Err(problem.uncounted());
     }

@@ -235,12 +235,8 @@ async fn open_connection(
             match tunnel(context, realm, &owner).await {
                 Some(tunnel) => {
                     let (io, received) = socket.into_recorded();
-                    let stopping = context.state.stopping.clone();
-                    Some(PageDestination::Elsewhere(Box::pin(async move {
-                        // Then the page connects to another bridge, and its calls continue.
-                        let running = tunnel.run(io, received);
-                        stopping.run_until_cancelled_owned(running).await;
-                    })))
+                    let running = Box::pin(tunnel.run(io, received));
+                    Some(PageDestination::Elsewhere(running))
                 }
                 None => {
                     reject(context, &mut socket, moved(protocol)).await;

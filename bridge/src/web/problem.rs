@@ -195,11 +195,15 @@ impl From<OwnerAway> for Problem {
 
 impl From<NotForwarded> for Problem {
     fn from(error: NotForwarded) -> Self {
-        let code = match error {
-            NotForwarded::NotRun => ErrorCode::ClusterUnavailable,
-            NotForwarded::MayHaveRun => ErrorCode::NodeLost,
-        };
-        Self::new(code, error.message())
+        let message = error.message();
+        match error {
+            NotForwarded::NotRun => Self::new(ErrorCode::ClusterUnavailable, message),
+            NotForwarded::MayHaveRun => Self::new(ErrorCode::NodeLost, message),
+            NotForwarded::Unanswered => Self {
+                status: StatusCode::GATEWAY_TIMEOUT,
+                ..Self::new(ErrorCode::NodeLost, message)
+            },
+        }
     }
 }
 

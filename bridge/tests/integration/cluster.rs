@@ -3,10 +3,12 @@
 //! `cargo xtask test` installs the server, and names it in `MCP_WEB_NATS_SERVER`.
 
 mod client_addresses;
+mod cuttable_link;
 mod denials;
 mod exchange;
 mod first_frames;
 mod held_requests;
+mod isolation;
 mod kit;
 mod mcp_requests;
 mod mortal_node;
@@ -15,6 +17,7 @@ mod ownership;
 mod page_tunnels;
 mod peer_certificates;
 mod peer_listener;
+mod peer_watch;
 mod queries;
 mod route_table;
 mod routes;

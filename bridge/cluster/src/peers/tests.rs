@@ -60,9 +60,9 @@ fn a_withdrawn_node_is_dead_until_it_announces_itself_again() {
     // It is remembered for as long as a node that was never seen counts as alive.
     let later = now + 2 * LEASE;
     peers.connected(later);
-    peers.forget_dead(later);
+    peers.forget_dead(|_| false, later);
     assert!(!peers.is_alive(&OTHER, later));
-    peers.forget_dead(later + 2 * LEASE);
+    peers.forget_dead(|_| false, later + 2 * LEASE);
     assert!(peers.withdrawn.is_empty());
     assert!(!peers.is_alive(&OTHER, later + 2 * LEASE));
 }
@@ -89,6 +89,36 @@ fn a_stall_or_a_new_connection_restarts_all_clocks() {
     assert!(!peers.is_alive(&OTHER, stalled + 2 * LEASE));
     peers.connected(stalled + 2 * LEASE);
     assert!(peers.is_alive(&OTHER, stalled + 3 * LEASE));
+}
+
+#[test]
+fn no_lease_ends_while_this_node_is_not_connected() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    peers.disconnected();
+    let later = now + 100 * LEASE;
+    assert!(peers.is_alive(&OTHER, later) && !peers.is_connected());
+    assert_eq!(peers.forget_dead(|_| false, later), []);
+    assert_eq!(
+        (peers.living(later).count(), peers.counts(later).dead),
+        (1, 0)
+    );
+    peers.stalled(later);
+    assert!(!peers.is_connected());
+    peers.connected(later);
+    assert!(peers.is_alive(&OTHER, later + LEASE));
+    assert_eq!(peers.forget_dead(|_| false, later + 2 * LEASE), [OTHER]);
+}
+
+#[test]
+fn a_node_that_may_answer_is_known_after_its_lease() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    let later = now + 2 * LEASE;
+    assert_eq!(peers.forget_dead(|id| *id == OTHER, later), []);
+    assert!(!peers.is_alive(&OTHER, later) && peers.living(later).count() == 0);
+    assert_eq!(peers.known().collect::<Vec<_>>(), [&record(OTHER)]);
+    assert_eq!(peers.forget_dead(|id| *id != OTHER, later), [OTHER]);
 }
 
 #[test]
@@ -165,7 +195,7 @@ fn counts_nodes_by_state_and_forgets_the_dead() {
         dead: 1,
     };
     assert_eq!(peers.counts(later), counts);
-    assert_eq!(peers.forget_dead(later), [UNSEEN]);
+    assert_eq!(peers.forget_dead(|_| false, later), [UNSEEN]);
     assert_eq!(peers.counts(later), PeerCounts { dead: 0, ..counts });
     assert!(peers.peer(&UNSEEN).is_none() && peers.peer(&OTHER).is_some());
 }

@@ -27,6 +27,11 @@ pub(super) fn write(cluster: &ClusterNode, metrics: &mut MetricWriter<'_>) -> fm
     ] {
         nodes.write_gauge(&[("state", state)], count)?;
     }
+    let help = "Whether another bridge of the cluster answers, by its id";
+    let mut peers = metrics.gauges("cluster_peer_up", help)?;
+    for (peer, is_up) in &status.reachable_peers {
+        peers.write_gauge(&[("peer", peer)], usize::from(*is_up))?;
+    }
     let help = "Tokens that this bridge serves and no other one, and those that it is giving up";
     let mut realms = metrics.gauges("cluster_realms", help)?;
     realms.write_gauge(&[("state", "owned")], status.realms.owned)?;

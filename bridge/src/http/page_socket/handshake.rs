@@ -196,6 +196,13 @@ async fn claim(
         }
         // The two bridges do not agree yet, or the page has authenticated again.
         (Verdict::Elsewhere(_), Arrival::PassedOn(_)) => Err(moved(protocol)),
+        // The load balancer soon sends it to another bridge: it must not wait as if all were full.
+        (Verdict::OwnerDead | Verdict::Unowned | Verdict::Away, _) if cluster.is_isolated() => {
+            Err(restart(
+                protocol,
+                "this bridge is cut off from the others: connect again",
+            ))
+        }
         (Verdict::OwnerDead | Verdict::Unowned | Verdict::Away, _) => {
             Err(HandshakeError::for_protocol(
                 protocol,

@@ -33,7 +33,15 @@ impl Bridges {
 
     /// Starts bridges whose configuration a test changes by their number.
     pub(super) async fn start_with(count: usize, change: impl Fn(usize, &mut Config)) -> Self {
-        let nats = NatsServer::start();
+        Self::start_at(NatsServer::start(), count, change).await
+    }
+
+    /// Starts bridges with this server.
+    pub(super) async fn start_at(
+        nats: NatsServer,
+        count: usize,
+        change: impl Fn(usize, &mut Config),
+    ) -> Self {
         let mut nodes = Vec::new();
         for number in 0..count {
             let mut config = node_config(&nats);
@@ -140,6 +148,29 @@ pub(super) async fn tunnels(bridge: &ServerHandle, side: &str) -> f64 {
     scrape(bridge).await[&format!("mcp_web_cluster_tunnels{{side=\"{side}\"}}")]
 }
 
+/// Waits until `/readyz` of a bridge responds with 503, and returns its text.
+pub(super) async fn wait_until_not_ready(bridge: &ServerHandle) -> String {
+    let refused = async {
+        let url = format!("{}/readyz", bridge.url());
+        loop {
+            let response = http_client().get(&url).send().await.unwrap();
+            if response.status() == 503 {
+                return response.text().await.unwrap();
+            }
+        }
+    };
+    with_deadline("readiness to end", refused).await
+}
+
+/// Waits until a bridge knows another one as reachable or not.
+pub(super) async fn wait_for_peer(bridge: &ServerHandle, peer: &NodeId, is_up: bool) {
+    let name = format!("mcp_web_cluster_peer_up{{peer=\"{}\"}}", peer.short());
+    wait_for_metrics(bridge, "the pings", |it| {
+        it[&name] == f64::from(u8::from(is_up))
+    })
+    .await;
+}
+
 /// Waits until a bridge has this number of tunnels on one side.
 pub(super) async fn wait_for_tunnels(bridge: &ServerHandle, side: &str, count: usize) {
     let name = format!("mcp_web_cluster_tunnels{{side=\"{side}\"}}");
@@ -239,6 +270,23 @@ impl DirectoryView {
         let realm = self.realm(token);
         let record = ClaimRecord::Moved.encode(&self.keys, &realm);
         self.directory.create(&realm, record).await.unwrap();
+    }
+
+    /// Waits until the record of a running bridge is one for which the predicate holds, and returns it.
+    pub(super) async fn wait_for_node(
+        &self,
+        bridge: &ServerHandle,
+        predicate: impl Fn(&NodeRecord) -> bool,
+    ) -> NodeRecord {
+        let found = async {
+            loop {
+                let record = self.node_of(bridge).await;
+                if predicate(&record) {
+                    return record;
+                }
+            }
+        };
+        with_deadline("another record of the bridge", found).await
     }
 
     /// The record of a running bridge.

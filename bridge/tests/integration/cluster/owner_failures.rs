@@ -129,11 +129,13 @@ async fn a_request_whose_owner_dies_may_have_run() {
     let server = tokio::spawn(async move {
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
-            counted.fetch_add(1, Ordering::Relaxed);
-            let mut head = [0; 16];
+            let mut head = [0; 14];
             tokio::io::AsyncReadExt::read_exact(&mut socket, &mut head)
                 .await
                 .unwrap();
+            if head != *b"GET /_cluster/" {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
         }
     });
     announce(&bridges, &view, address).await;

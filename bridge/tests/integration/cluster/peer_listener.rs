@@ -50,7 +50,7 @@ impl Peers {
             target: target.id,
             realm: Some(self.view.realm(token)),
             client: CLIENT.parse().unwrap(),
-            unix: now(),
+            unix: unix_now(),
         }
     }
 
@@ -72,7 +72,7 @@ pub(super) fn address(node: &NodeRecord) -> SocketAddr {
     node.address.parse().unwrap()
 }
 
-pub(super) fn now() -> u64 {
+pub(super) fn unix_now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap()
@@ -309,7 +309,7 @@ async fn refused_tokens_count_for_the_address_of_the_client() {
             target: owner.id,
             realm: Some(view.realm(OTHER_TOKEN)),
             client: client.parse::<IpAddr>().unwrap(),
-            unix: now(),
+            unix: unix_now(),
         };
         let signed = header.encode(&view.keys, "GET", "/tools");
         let request = RawRequest::new("GET", "/tools").token(OTHER_TOKEN);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::exchange::RawRequest;
 use super::kit::*;
-use super::peer_listener::{address, now};
+use super::peer_listener::{address, unix_now};
 use super::route_table::ROUTES;
 use super::stand_in::announce;
 use crate::agent_queries::{query_message, recv_query_event, tools_status};
@@ -179,7 +179,7 @@ async fn a_request_of_another_bridge_without_a_realm_needs_a_query_token_of_this
             target: owner.id,
             realm: None,
             client: [192, 0, 2, 66].into(),
-            unix: now(),
+            unix: unix_now(),
         };
         let request = RawRequest::new("GET", path).token(token);
         let signed = header.encode(&view.keys, "GET", path);
