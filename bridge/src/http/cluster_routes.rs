@@ -330,7 +330,7 @@ impl RequestHandler {
         &self,
         cluster: &Arc<ClusterNode>,
         request: &Request<B>,
-        PeerRequest { realm, client }: PeerRequest,
+        PeerRequest { realm, client, .. }: PeerRequest,
     ) -> bool {
         let token = self
             .state

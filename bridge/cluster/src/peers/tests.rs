@@ -216,6 +216,6 @@ fn a_failed_connection_is_remembered_until_the_node_answers() {
     }
     peers.node_answered(&OTHER);
     assert!(!peers.has_failed_within(time, &OTHER, now));
-    peers.forget_dead(now + 2 * LEASE);
+    peers.forget_dead(|_| false, now + 2 * LEASE);
     assert_eq!(peers.unreached.len(), 0);
 }
