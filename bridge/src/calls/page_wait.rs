@@ -31,17 +31,18 @@ pub(crate) fn pages_awaited_until(
     realm: RealmId,
     is_from_before: bool,
 ) -> Option<Instant> {
-    let now = Instant::now();
-    let return_within = match is_from_before {
-        true => PAGES_RETURN_WITHIN,
-        false => YOUNG_REALM,
+    let return_within = if is_from_before {
+        PAGES_RETURN_WITHIN
+    } else {
+        YOUNG_REALM
     };
-    let is_young = || {
-        let taken_over = hub.ownership.taken_over(realm);
-        taken_over.is_some_and(|at| now.into_std().saturating_duration_since(at) < return_within)
+    let is_young = |taken_over: std::time::Instant| {
+        let now = Instant::now().into_std();
+        now.saturating_duration_since(taken_over) < return_within
     };
-    let are_awaited = is_from_before && hub.age() < return_within || is_young();
-    are_awaited.then(|| now + PAGES_AWAITED)
+    let are_awaited = is_from_before && hub.age() < return_within
+        || hub.ownership.taken_over(realm).is_some_and(is_young);
+    are_awaited.then(|| Instant::now() + PAGES_AWAITED)
 }
 
 /// Waits until the condition holds. It is checked again after each event. Without a next event, does not

@@ -121,3 +121,30 @@ impl Drop for HeldRequest {
 fn lock(realms: &Mutex<RealmsByKey>) -> MutexGuard<'_, RealmsByKey> {
     realms.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(realms: &HeldRealms, number: usize) -> Option<HeldRequest> {
+        let key = RealmKey::from_bytes([u8::try_from(number).unwrap(); 20]);
+        realms.begin(key, |_found| tokio::spawn(std::future::pending()))
+    }
+
+    #[tokio::test]
+    async fn the_number_of_held_requests_is_limited_for_each_realm_and_in_all() {
+        const REALMS: usize = MAX_HELD / MAX_HELD_PER_REALM;
+        let realms = HeldRealms::default();
+        let mut requests = Vec::new();
+        for number in 0..REALMS {
+            requests.extend((0..MAX_HELD_PER_REALM).map(|_| hold(&realms, number).unwrap()));
+            assert!(hold(&realms, number).is_none());
+        }
+        assert_eq!(realms.count(), MAX_HELD);
+        assert!(hold(&realms, REALMS).is_none());
+        requests.pop();
+        assert!(hold(&realms, REALMS).is_some());
+        requests.clear();
+        assert!(lock(&realms.realms).is_empty());
+    }
+}

@@ -56,9 +56,10 @@ impl LogLimits {
     /// Logs that this node has taken a realm over from a node that is gone.
     pub(super) fn log_takeover(&self, realm: &RealmKey, from: &NodeId, is_lease_over: bool) {
         let from = from.short();
-        let why = match is_lease_over {
-            true => "its lease was over",
-            false => "it has left NATS and does not answer",
+        let why = if is_lease_over {
+            "its lease was over"
+        } else {
+            "it has left NATS and does not answer"
         };
         self.log_realm(realm, || format!("taken over from {from}: {why}"));
     }
@@ -101,5 +102,38 @@ impl LogLimits {
         if let Some(suppressed) = self.realms.take_suppressed(Instant::now()) {
             tracing::info!(suppressed, "more realms have moved");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_output::CapturedLog;
+
+    use super::*;
+    use crate::lifecycle::LINE_INTERVAL;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_of_realms_has_some_lines_and_a_count() {
+        let (log, _guard) = CapturedLog::start();
+        let limits = LogLimits::default();
+        let (realm, node) = (RealmKey::from_bytes([1; 20]), NodeId::from_bytes([2; 16]));
+        for _ in 0..100 {
+            limits.log_takeover(&realm, &node, true);
+        }
+        let line = format!("realm 01010101: taken over from {}", node.short());
+        assert_eq!(log.text().matches(&line).count(), 20, "{}", log.text());
+        assert!(log.text().contains("its lease was over"));
+        limits.log_suppressed();
+        assert!(!log.text().contains("more realms"));
+        tokio::time::advance(LINE_INTERVAL).await;
+        limits.log_suppressed();
+        limits.log_suppressed();
+        let text = log.text();
+        let rest: Vec<_> = text
+            .lines()
+            .filter(|it| it.contains("more realms"))
+            .collect();
+        assert_eq!(rest.len(), 1, "{text}");
+        assert!(rest[0].contains("80"), "{text}");
     }
 }

@@ -125,10 +125,13 @@ impl ClusterNode {
         };
         match holder {
             // A write whose answer was lost: it is a claim of this node now, unless this node leaves.
-            ClaimHolder::Own => match self.check_misdirected(key, realm).await {
-                true => RecordedOwner::At(Route::Here),
-                false => RecordedOwner::Away,
-            },
+            ClaimHolder::Own => {
+                if self.check_misdirected(key, realm).await {
+                    RecordedOwner::At(Route::Here)
+                } else {
+                    RecordedOwner::Away
+                }
+            }
             ClaimHolder::Other {
                 node,
                 address,

@@ -40,10 +40,10 @@ pub(super) async fn find_owner(
         Some(OwnerAway::Gone) => hold(cluster, parts, realm).await,
         _ => Err(OwnerAway::Unknown),
     };
-    let Some(owner) = owner.map_err(|away| rejected(away))? else {
+    let Some(owner) = owner.map_err(rejected)? else {
         let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
-        let turn = turn.await.map_err(CallFailure::from);
-        return Ok((body, turn.map_err(|failure| rejected(failure))?));
+        let turn = turn.await.map_err(CallFailure::from).map_err(rejected)?;
+        return Ok((body, turn));
     };
     let (client, id) = (caller.address.ip(), HttpRequestId::current_header());
     let sent = cluster.forward_claimed(realm, &owner, parts, body, client, &id);

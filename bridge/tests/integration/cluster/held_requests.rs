@@ -1,13 +1,15 @@
 //! Requests whose owner is gone wait for another one.
 
-use bridge::ServerHandle;
+use axum::response::IntoResponse;
+use bridge::{Config, ServerHandle};
 use bridge_output::CapturedLog;
 use futures_util::future::join_all;
 use serde_json::json;
 
 use super::exchange::RawRequest;
 use super::kit::*;
-use super::mortal_node::MortalNode;
+use super::mortal_node::{LEASE, MortalNode};
+use super::stand_in::{StandIn, announce};
 use crate::kit::*;
 use crate::metrics::scrape;
 
@@ -82,7 +84,7 @@ async fn the_realm_of_a_living_owner_is_not_taken_although_it_cannot_be_reached(
     let reserved = tokio::net::TcpSocket::new_v4().unwrap();
     reserved.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = reserved.local_addr().unwrap();
-    super::stand_in::announce(&bridges, &view, address).await;
+    announce(&bridges, &view, address).await;
     view.claim_for(TOKEN, view.own, &address.to_string()).await;
     let requests = [
         RawRequest::new("POST", "/tool-call").body(r#"{"toolName":"a"}"#),
@@ -103,6 +105,27 @@ async fn the_realm_of_a_living_owner_is_not_taken_although_it_cannot_be_reached(
     let unreachable = forwards(edge, "unreachable").await;
     assert!((1.0..=3.0).contains(&unreachable), "{unreachable}");
     assert!(held(edge, "given_up").await >= 2.0);
+}
+
+/// It is cut off from NATS only.
+#[tokio::test]
+async fn an_owner_whose_lease_is_over_is_asked_and_serves_its_realm() {
+    let change = |_, config: &mut Config| config.cluster.cluster_lease = LEASE;
+    let bridges = Bridges::start_with(1, change).await;
+    let edge = &bridges.nodes[0];
+    let owner = StandIn::start(&bridges, |_, request| async move {
+        request.uri().path().to_owned().into_response()
+    });
+    let owner = owner.await;
+    owner.claim().await;
+    wait_for_metrics(edge, "the end of the lease", |metrics| {
+        metrics["mcp_web_cluster_nodes{state=\"serving\"}"] == 0.0
+    })
+    .await;
+    let request = RawRequest::new("GET", "/tools").token(TOKEN);
+    let answer = request.send(edge.local_addr()).await;
+    assert_eq!((answer.code(), answer.body.as_str()), (200, "/tools"));
+    assert_eq!(owner.view.owner(TOKEN).await, Some(owner.view.own));
 }
 
 /// They are held as other requests are, while a client that connects claims the realm.
