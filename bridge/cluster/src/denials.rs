@@ -60,10 +60,8 @@ impl UnwrittenDenials {
 
     /// Returns what has to be written now.
     pub fn to_write(&self) -> Vec<DenialRecord> {
-        match self.is_connected {
-            true => self.by_realm.values().copied().collect(),
-            false => Vec::new(),
-        }
+        let records = self.by_realm.values().copied();
+        records.filter(|_| self.is_connected).collect()
     }
 
     /// Whether a decision still has to be written.
