@@ -70,17 +70,29 @@ impl ClusterNode {
         Some(Route::Node(key, owner))
     }
 
-    /// Returns the node that has issued a query token, if it is another one that lives.
-    pub(crate) fn issuer_of_query(&self, token: &str) -> Option<Peer> {
-        let id: NodeId = issuing_node(token)?.parse().ok()?;
-        let peer = (self.peers().living(Instant::now())).find(|peer| peer.id == id)?;
-        self.is_compatible(&id).then_some(peer)
+    /// Returns the node that has issued a query token, unless it is this one, or gone with its queries.
+    ///
+    /// # Errors
+    ///
+    /// When the node may live, and nothing can be passed to it.
+    pub(crate) async fn issuer_of_query(&self, token: &str) -> Result<Option<Peer>, OwnerAway> {
+        let id = issuing_node(token).and_then(|id| id.parse::<NodeId>().ok());
+        let Some(id) = id.filter(|id| *id != self.own) else {
+            return Ok(None);
+        };
+        let living = (self.peers().living(Instant::now())).find(|peer| peer.id == id);
+        match living {
+            Some(peer) if self.is_compatible(&id) => Ok(Some(peer)),
+            None if self.is_gone(&id).await => Ok(None),
+            Some(_) | None => Err(OwnerAway),
+        }
     }
 
-    /// Whether a node that could not be reached is not connected to the directory either. Then its queries
-    /// have ended.
+    /// Whether the directory knows that a node, of which there is no other sign of life, is gone. Then its
+    /// queries have ended. While the directory is away, it knows of no renewal.
     pub(crate) async fn is_gone(&self, id: &NodeId) -> bool {
-        !self.is_alive(id) || self.directory.listens(id).await == Ok(false)
+        let is_connected = self.membership.state().connected_since.is_some();
+        is_connected && !self.is_alive(id) || self.directory.listens(id).await == Ok(false)
     }
 
     async fn find_owner(

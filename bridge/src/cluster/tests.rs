@@ -2,11 +2,14 @@
 
 mod held_requests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use bridge_auth::RealmId;
+use bridge_auth::{Denial, QueryToken, RealmId};
 use bridge_cluster::{
-    ClaimEvent, InMemoryDirectory, MAX_MISSED_PINGS, NodeId, SettingsFingerprint, Verdict,
+    ClaimEvent, DenialRecord, Directory, InMemoryDirectory, MAX_MISSED_PINGS, NodeId,
+    SettingsFingerprint, Verdict,
 };
 use bridge_settings::Secret;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +29,7 @@ const SAME: SettingsFingerprint = SettingsFingerprint {
 struct Node {
     cluster: Arc<ClusterNode>,
     stopping: CancellationToken,
-    _hub: Arc<Hub>,
+    hub: Arc<Hub>,
 }
 
 impl Node {
@@ -64,7 +67,7 @@ impl Node {
         Self {
             cluster,
             stopping,
-            _hub: hub,
+            hub,
         }
     }
 }
@@ -155,4 +158,77 @@ async fn nothing_of_a_node_is_left_after_it_has_left() {
     let left = Arc::downgrade(&first.cluster);
     drop(first);
     assert!(left.upgrade().is_none());
+}
+
+/// The record of a node may come later than the first request with a token of its query.
+#[tokio::test]
+async fn only_the_queries_of_a_node_that_is_not_connected_have_ended() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    let token = |node: NodeId| QueryToken::random(Some(&node.to_string()));
+    let issuer = async |token: QueryToken| {
+        let issuer = first.cluster.issuer_of_query(token.as_str()).await;
+        issuer.map(|peer| peer.map(|peer| peer.id))
+    };
+    let other = second.cluster.own;
+    assert_eq!(issuer(token(other)).await, Ok(Some(other)));
+    assert_eq!(issuer(token(first.cluster.own)).await, Ok(None));
+    assert_eq!(issuer(QueryToken::random(None)).await, Ok(None));
+
+    let third = NodeId::from_bytes([3; 16]);
+    assert_eq!(issuer(token(third)).await, Ok(None));
+    let connection = directory.connect(third, Arc::new(DirectoryEvents::default()));
+    assert_eq!(issuer(token(third)).await, Err(OwnerAway));
+    drop(connection);
+    assert_eq!(issuer(token(third)).await, Ok(None));
+    directory.cut(first.cluster.own);
+    assert_eq!(issuer(token(third)).await, Err(OwnerAway));
+    assert_eq!(issuer(token(other)).await, Ok(Some(other)));
+}
+
+/// Who can write to the directory without the secret can only repeat what a node has written.
+#[tokio::test]
+async fn a_denial_is_ended_only_by_a_later_decision_of_a_node() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    let denial = Denial::for_duration(Duration::from_secs(3600));
+    let until = denial.until;
+    let version = first.hub.denied.deny(realm, denial).unwrap();
+    assert!(first.cluster.publish_denial(realm, version, until).await);
+    assert_eq!(
+        second.cluster.changed_denials().await,
+        BTreeSet::from([realm])
+    );
+    assert!(second.hub.denied.check(realm).is_err());
+
+    let keys = &first.cluster.keys;
+    let allowed = |version| DenialRecord {
+        realm: *realm.as_bytes(),
+        version,
+        until: 0,
+    };
+    let signed = |version| allowed(version).encode(keys);
+    let forged = signed(version + 1).replacen(' ', "  ", 1);
+    let other_realm = DenialRecord {
+        realm: [1; 32],
+        ..allowed(version + 1)
+    };
+    let tenant = directory.connect(
+        NodeId::from_bytes([3; 16]),
+        Arc::new(DirectoryEvents::default()),
+    );
+    let key = keys.denial_key(realm.as_bytes());
+    for record in [forged, other_realm.encode(keys), signed(version - 1)] {
+        tenant.deny(&key, record).await.unwrap();
+        for node in [&first, &second] {
+            assert!(node.hub.denied.check(realm).is_err());
+        }
+    }
+    tenant.deny(&key, signed(version + 1)).await.unwrap();
+    for node in [&first, &second] {
+        assert_eq!(node.hub.denied.check(realm), Ok(()));
+    }
 }

@@ -46,6 +46,8 @@ struct RemoteOwner {
 /// Why a request is not served.
 enum NotRouted {
     OwnerAway(OwnerAway),
+    /// The node of its query.
+    IssuerAway(OwnerAway),
     /// Its token would have to be looked up, and too many of the client's address were found nowhere.
     TooManyLookups(Duration),
 }
@@ -84,7 +86,7 @@ impl RequestHandler {
                 head.extensions.insert(away);
                 return self.respond(Request::from_parts(head, body), address).await;
             }
-            Err(NotRouted::OwnerAway(away)) => away.into(),
+            Err(NotRouted::OwnerAway(away) | NotRouted::IssuerAway(away)) => away.into(),
             Err(NotRouted::TooManyLookups(after)) => Problem::too_many_lookups(after),
         };
         let mut response = problem.into_response();
@@ -116,7 +118,8 @@ impl RequestHandler {
             return Ok(None);
         };
         if is_query_token(&token) {
-            let issuer = cluster.issuer_of_query(&token);
+            let issuer = cluster.issuer_of_query(&token).await;
+            let issuer = issuer.map_err(NotRouted::IssuerAway)?;
             return Ok(issuer.map(|owner| RemoteOwner {
                 realm: None,
                 owner,
