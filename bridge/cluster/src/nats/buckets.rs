@@ -2,11 +2,13 @@
 
 use std::error::Error;
 use std::fmt::Display;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind, KeyValueError};
-use async_nats::jetstream::kv::{Config, Store};
-use async_nats::jetstream::stream::StorageType;
+use async_nats::jetstream::context::{
+    CreateStreamErrorKind, GetStreamError, GetStreamErrorKind, KeyValueError,
+};
+use async_nats::jetstream::kv::Store;
+use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{Context, ErrorCode};
 
 use super::events::Problem;
@@ -19,6 +21,18 @@ const REALM_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// learns that a denial was ended.
 const DENIAL_MAX_AGE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
+/// The ends of the names of all buckets, and whether nodes watch them.
+pub(super) const NAMES: [(&str, bool); 3] = [(NODES, true), (REALMS, false), (DENIALS, true)];
+
+const NODES: &str = "nodes";
+const REALMS: &str = "realms";
+const DENIALS: &str = "denied";
+
+/// Returns the name of the bucket with the records of the nodes.
+pub(super) fn nodes_name(settings: &NatsSettings) -> String {
+    format!("{}-{NODES}", settings.name)
+}
+
 pub(super) struct Buckets {
     pub(super) nodes: Store,
     pub(super) realms: Store,
@@ -28,18 +42,14 @@ pub(super) struct Buckets {
 impl Buckets {
     /// Opens the buckets. Those that are missing are created, and those with other settings are changed.
     pub(super) async fn open(context: &Context, settings: &NatsSettings) -> Result<Self, Problem> {
-        let bucket = |name: &str, max_age| Config {
-            bucket: format!("{}-{name}", settings.name),
-            history: 1,
-            max_age,
-            storage: StorageType::File,
-            num_replicas: settings.replicas,
-            ..Config::default()
+        let open = async |name: &str, max_age| {
+            let bucket = format!("{}-{name}", settings.name);
+            open(context, &bucket, max_age, settings.replicas).await
         };
         Ok(Self {
-            nodes: open(context, bucket("nodes", settings.lease)).await?,
-            realms: open(context, bucket("realms", REALM_MAX_AGE)).await?,
-            denials: open(context, bucket("denied", DENIAL_MAX_AGE)).await?,
+            nodes: open(NODES, settings.lease).await?,
+            realms: open(REALMS, REALM_MAX_AGE).await?,
+            denials: open(DENIALS, DENIAL_MAX_AGE).await?,
         })
     }
 
@@ -58,24 +68,76 @@ impl Buckets {
     }
 }
 
-async fn open(context: &Context, config: Config) -> Result<Store, Problem> {
-    let name = config.bucket.clone();
-    let store = match context.get_key_value(&name).await {
-        Ok(store) => store,
-        Err(error) if is_missing(&error) => {
-            tracing::info!(bucket = name, "a bucket is created");
-            let created = context.create_key_value(config).await;
-            return created.map_err(|error| problem(&name, &error));
-        }
-        Err(error) => return Err(problem(&name, &error)),
+async fn open(
+    context: &Context,
+    bucket: &str,
+    max_age: Duration,
+    replicas: usize,
+) -> Result<Store, Problem> {
+    let Some(store) = find(context, bucket).await? else {
+        tracing::info!(bucket, "a bucket is created");
+        return create(context, bucket, max_age, replicas).await;
     };
-    let stored = &store.stream.cached_info().config;
-    if (stored.max_age, stored.num_replicas) == (config.max_age, config.num_replicas) {
+    let mut config = store.stream.cached_info().config.clone();
+    if (config.max_age, config.num_replicas) == (max_age, replicas) {
         return Ok(store);
     }
-    tracing::info!(bucket = name, "the settings of a bucket are changed");
-    let updated = context.update_key_value(config).await;
-    updated.map_err(|error| problem(&name, &error))
+    tracing::info!(bucket, "the settings of a bucket are changed");
+    (config.max_age, config.num_replicas) = (max_age, replicas);
+    let updated = context.update_stream(config).await;
+    updated.map_err(|error| problem(bucket, &error))?;
+    Ok(store)
+}
+
+/// Returns a bucket, if it exists.
+pub(super) async fn find(context: &Context, bucket: &str) -> Result<Option<Store>, Problem> {
+    match context.get_key_value(bucket).await {
+        Ok(store) => Ok(Some(store)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(problem(bucket, &error)),
+    }
+}
+
+/// Creates a bucket, unless another node does so at the same time.
+async fn create(
+    context: &Context,
+    bucket: &str,
+    max_age: Duration,
+    replicas: usize,
+) -> Result<Store, Problem> {
+    let config = Config {
+        name: format!("KV_{bucket}"),
+        subjects: vec![format!("$KV.{bucket}.>")],
+        max_messages_per_subject: 1,
+        max_age,
+        storage: StorageType::File,
+        num_replicas: replicas,
+        first_sequence: Some(first_revision()),
+        // These make a stream a bucket.
+        discard: DiscardPolicy::New,
+        allow_rollup: true,
+        deny_delete: true,
+        allow_direct: true,
+        ..Config::default()
+    };
+    let is_taken = |kind: &CreateStreamErrorKind| {
+        matches!(kind, CreateStreamErrorKind::JetStream(error)
+            if error.error_code() == ErrorCode::STREAM_NAME_EXIST)
+    };
+    match context.create_stream(config).await {
+        Err(error) if !is_taken(&error.kind()) => return Err(problem(bucket, &error)),
+        Ok(_) | Err(_) => {}
+    }
+    let created = context.get_key_value(bucket).await;
+    created.map_err(|error| problem(bucket, &error))
+}
+
+/// Returns the first revision of a new bucket: the time in microseconds. So a write at a revision of an
+/// earlier bucket, which was lost, never changes a record in this one, and records in this one are newer
+/// than all that a node remembers.
+fn first_revision() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_micros()).unwrap_or(1)
 }
 
 /// Returns whether the server has answered that the bucket does not exist.

@@ -92,6 +92,48 @@ async fn a_bucket_that_was_removed_is_created_again() {
     node.events.wait_for(&announced(&node, "v1")).await;
 }
 
+/// Otherwise an owner that gives a realm away could remove the claim of another node.
+#[tokio::test]
+async fn a_revision_of_a_bucket_that_was_removed_is_none_of_the_next_one() {
+    let server = NatsServer::start();
+    let mut node = connect(settings_of(&server)).await;
+    let former = create(&node, 1, "former").await.unwrap();
+    admin(&server)
+        .await
+        .delete_key_value("test-realms")
+        .await
+        .unwrap();
+    // It notices the loss by a write that fails.
+    assert_eq!(create(&node, 2, "lost").await, Err(NotWritten));
+    wait_until_reconnected(&mut node).await;
+    let other = connect(settings_of(&server)).await;
+    let revision = create(&other, 1, "of the other").await.unwrap();
+    assert!(revision > former);
+    let (directory, realm) = (&node.directory, realm(1));
+    let replaced = directory.replace(&realm, "moved".to_owned(), former);
+    assert_eq!(replaced.await, Err(NotWritten));
+    assert_eq!(directory.remove(&realm, former).await, Err(NotWritten));
+    let found = other.directory.find(&realm).await.unwrap().unwrap();
+    assert_eq!(
+        (found.record.as_str(), found.revision),
+        ("of the other", revision)
+    );
+}
+
+#[tokio::test]
+async fn nodes_that_start_at_the_same_time_share_the_buckets() {
+    let server = NatsServer::start();
+    let mut nodes = [(); 5].map(|()| start(settings_of(&server)));
+    for node in &mut nodes {
+        node.events.wait_for(&DirectoryEvent::Connected).await;
+    }
+    let revision = create(&nodes[0], 1, "first").await.unwrap();
+    for node in &nodes {
+        let found = node.directory.find(&realm(1)).await.unwrap().unwrap();
+        assert_eq!((found.record.as_str(), found.revision), ("first", revision));
+    }
+}
+
 #[tokio::test]
 async fn nodes_are_watched_anew_when_their_bucket_was_exchanged() {
     let server = NatsServer::start();
