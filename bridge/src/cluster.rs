@@ -51,7 +51,9 @@ pub(crate) use forward::{
 pub(crate) use hold::HoldEnd;
 pub(crate) use link::LinkBody;
 pub(crate) use node::ClusterNode;
-pub(crate) use peer_requests::{PING_PATH, PassedOn, PeerRequest, REACHES, is_peer_route};
+pub(crate) use peer_requests::{
+    PEER_ANSWER, PING_PATH, PassedOn, PeerRequest, REACHES, is_peer_route,
+};
 pub(crate) use route::{OwnerAway, Route};
 pub(crate) use router::belongs_to_realm;
 pub(crate) use start::NodeSettings;

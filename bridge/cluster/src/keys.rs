@@ -31,6 +31,7 @@ pub struct ClusterKeys {
 struct MacKeys {
     record: HmacSha256,
     peer: HmacSha256,
+    answer: HmacSha256,
 }
 
 /// The texts that a MAC covers, one key for each kind of text.
@@ -38,6 +39,7 @@ struct MacKeys {
 pub(crate) enum MacUse {
     Record,
     PeerHeader,
+    PeerAnswer,
 }
 
 impl ClusterKeys {
@@ -56,6 +58,7 @@ impl ClusterKeys {
         let mac_keys = |secret| MacKeys {
             record: derived_key(secret, "mcp-web record"),
             peer: derived_key(secret, "mcp-web peer"),
+            answer: derived_key(secret, "mcp-web peer answer"),
         };
         Self {
             realm: derived_key(lasting, "mcp-web realm"),
@@ -118,6 +121,7 @@ impl MacKeys {
         let mut mac = match mac_use {
             MacUse::Record => self.record.clone(),
             MacUse::PeerHeader => self.peer.clone(),
+            MacUse::PeerAnswer => self.answer.clone(),
         };
         for (index, field) in fields.iter().enumerate() {
             if index > 0 {
@@ -219,6 +223,7 @@ mod tests {
                 URL_SAFE_NO_PAD.encode(keys.mask_realm(&denial, &[7; 32])),
                 keys.mac(MacUse::Record, FIELDS),
                 keys.mac(MacUse::PeerHeader, FIELDS),
+                keys.mac(MacUse::PeerAnswer, FIELDS),
                 keys.state_secret().expose().to_owned(),
             ],
             [
@@ -227,6 +232,7 @@ mod tests {
                 "aoHo5Zi10XzbMmV3udSFSPtwCXKV8DzwDJDtiwzeZhY",
                 "QXU2zOIZMCq9Qgqz0kL1kw",
                 "XaeB_kDxNBD_G7cXh7G30w",
+                "lFrMKDmfYt_GzY5Isew-ZQ",
                 "rBzXNwuZuH1_lRZIOBWbn89pk9VDMsY5piAE_6EnLTw"
             ]
         );

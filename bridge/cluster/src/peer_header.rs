@@ -29,6 +29,10 @@ pub struct PeerHeader {
 }
 
 impl PeerHeader {
+    /// The header of an answer with which a node claims a realm. Without it, any server that has got the
+    /// address of a dead node could keep its realms from being taken over.
+    pub const ANSWER_HEADER: &str = "mcp-web-peer-answer";
+
     /// The value of the header, for a request with this method, path and query.
     pub fn encode(&self, keys: &ClusterKeys, method: &str, path_and_query: &str) -> String {
         let Self {
@@ -69,6 +73,17 @@ impl PeerHeader {
             return Err(PeerRefused::Old);
         }
         Ok(header)
+    }
+
+    /// The value of [`ANSWER_HEADER`](Self::ANSWER_HEADER) in the answer to the request with this header,
+    /// which the node has verified.
+    pub fn sign_answer(text: &str, keys: &ClusterKeys) -> String {
+        keys.mac(MacUse::PeerAnswer, &[text])
+    }
+
+    /// Returns whether the answer to the request with this header comes from a node.
+    pub fn is_answered_by(text: &str, keys: &ClusterKeys, answer: &str) -> bool {
+        keys.is_mac(MacUse::PeerAnswer, &[text], answer)
     }
 
     fn parse(value: &str) -> Option<Self> {
@@ -145,6 +160,23 @@ mod tests {
         };
         for header in [header(), without_realm] {
             assert_eq!(verify(&encode(&header), "/mcp?a=1"), Ok(header));
+        }
+    }
+
+    #[test]
+    fn only_a_node_can_answer_and_only_the_same_request() {
+        let question = encode(&header());
+        let answer = PeerHeader::sign_answer(&question, &keys());
+        assert!(PeerHeader::is_answered_by(&question, &keys(), &answer));
+        let later = encode(&PeerHeader {
+            unix: NOW + 1,
+            ..header()
+        });
+        assert!(!PeerHeader::is_answered_by(&later, &keys(), &answer));
+        // A server that returns what it has received.
+        let (_, mac) = question.rsplit_once(' ').unwrap();
+        for forged in ["", "1", mac, &question] {
+            assert!(!PeerHeader::is_answered_by(&question, &keys(), forged));
         }
     }
 

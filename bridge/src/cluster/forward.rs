@@ -228,13 +228,14 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-fn is_misdirected(response: &PeerResponse) -> bool {
+/// Whether a node has answered that it does not own the realm.
+pub(super) fn is_misdirected(response: &PeerResponse) -> bool {
     response.status() == StatusCode::MISDIRECTED_REQUEST
         && response.headers().contains_key(NOT_OWNER)
 }
 
 /// Whether the response is about this node: it says nothing of the client's token.
-fn is_refused(response: &PeerResponse) -> bool {
+pub(super) fn is_refused(response: &PeerResponse) -> bool {
     response.status() == StatusCode::UNAUTHORIZED && response.headers().contains_key(NODE_REFUSED)
 }
 

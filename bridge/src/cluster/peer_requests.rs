@@ -8,7 +8,7 @@ use bridge_auth::RealmId;
 use bridge_auth::query_token::issuing_node;
 use bridge_cluster::{NodeId, OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey};
 use bridge_edge::ClientAddress;
-use http::{HeaderName, HeaderValue, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Request};
 
 use super::link::PEER;
 use super::node::ClusterNode;
@@ -22,6 +22,9 @@ pub(crate) const PING_PATH: &str = "/_cluster/ping";
 /// The header of the response to a ping: `1` if the node that has sent the ping has answered the last one of
 /// this node.
 pub(crate) const REACHES: HeaderName = HeaderName::from_static("mcp-web-reaches");
+
+/// The header of the answer to a question of another node, see [`PeerHeader::ANSWER_HEADER`].
+pub(crate) const PEER_ANSWER: HeaderName = HeaderName::from_static(PeerHeader::ANSWER_HEADER);
 
 /// The address in requests of a node itself, which have no client.
 pub(super) const NO_CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -65,9 +68,7 @@ impl ClusterNode {
             client,
             unix: unix_seconds(),
         };
-        let header = header.encode(&self.keys, method, path_and_query);
-        // It has only visible characters.
-        HeaderValue::try_from(header).unwrap_or(HeaderValue::from_static("invalid"))
+        visible(header.encode(&self.keys, method, path_and_query))
     }
 
     /// Checks that a request comes from another node of this cluster and is meant for this one.
@@ -92,6 +93,23 @@ impl ClusterNode {
             realm: verified.realm,
             client: ClientAddress::from(verified.client),
         })
+    }
+
+    /// Returns the header of the answer to a question with these headers, which were verified.
+    pub(crate) fn sign_answer(&self, question: &HeaderMap) -> HeaderValue {
+        let question = question.get(PEER).and_then(|it| it.to_str().ok());
+        let answer = PeerHeader::sign_answer(question.unwrap_or_default(), &self.keys);
+        visible(answer)
+    }
+
+    /// Whether an answer with these headers comes from a node that was asked with this header.
+    pub(super) fn is_answered_by_node(&self, question: &HeaderValue, answer: &HeaderMap) -> bool {
+        let answer = answer.get(PEER_ANSWER).and_then(|it| it.to_str().ok());
+        answer
+            .zip(question.to_str().ok())
+            .is_some_and(|(answer, question)| {
+                PeerHeader::is_answered_by(question, &self.keys, answer)
+            })
     }
 
     /// Whether this node owns a realm for which another one asks, or is about to: then no other may take
@@ -131,8 +149,13 @@ impl ClusterNode {
     }
 }
 
+/// Returns the value of a header that has only visible characters.
+pub(super) fn visible(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("invalid"))
+}
+
 /// The time, by which other nodes refuse requests that are old.
-fn unix_seconds() -> u64 {
+pub(super) fn unix_seconds() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.unwrap_or_default().as_secs()
 }

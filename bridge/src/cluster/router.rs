@@ -9,8 +9,11 @@ use bridge_cluster::{ClaimHolder, NodeId, OwnerAnswer, Peer, RealmKey};
 use bridge_edge::peer_client::PeerError;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use http::StatusCode;
+use tokio::time::timeout;
 
 use super::cluster_counters::Lookup;
+use super::forward::{is_misdirected, is_refused};
 use super::link;
 use super::node::ClusterNode;
 use super::peer_requests::{NO_CLIENT, OWNS_PATH};
@@ -93,6 +96,12 @@ impl ClusterNode {
     pub(crate) async fn is_gone(&self, id: &NodeId) -> bool {
         let is_connected = self.membership.state().connected_since.is_some();
         is_connected && !self.is_alive(id) || self.directory.listens(id).await == Ok(false)
+    }
+
+    /// Whether the owner of a realm is this node, or another one that was found before.
+    pub(crate) fn knows_owner(&self, realm: RealmId) -> bool {
+        let key = self.key_of(realm);
+        self.claims.owns(&key) || self.owners.get(&key).is_some()
     }
 
     async fn find_owner(
@@ -206,37 +215,34 @@ impl ClusterNode {
         if self.has_just_failed(&node) {
             return OwnerAnswer::Silent;
         }
-        let asked = self.send_to(&peer, Some(*key), OWNS_PATH);
-        let status = match tokio::time::timeout(ASK_TIMEOUT, asked).await {
-            Ok(Ok(status)) => status,
+        let question = self.peer_header(&peer, Some(*key), NO_CLIENT, "GET", OWNS_PATH);
+        let asked = async {
+            let link = self.links.get(&peer)?;
+            link::get(&link, OWNS_PATH, question.clone()).await
+        };
+        let response = match timeout(ASK_TIMEOUT, asked).await {
+            Ok(Ok(response)) => response,
             Ok(Err(PeerError::NotConnected)) => {
                 self.connection_failed(&node);
                 return OwnerAnswer::Silent;
             }
             _ => return OwnerAnswer::Silent,
         };
+        let answer = if is_misdirected(&response) {
+            OwnerAnswer::NotMine
+        } else if is_refused(&response) {
+            self.log_limits.log_refusal(address);
+            OwnerAnswer::Refused
+        } else if response.status() == StatusCode::OK
+            && self.is_answered_by_node(&question, response.headers())
+        {
+            OwnerAnswer::Mine
+        } else {
+            // Something else has got the address of the node.
+            return OwnerAnswer::Silent;
+        };
         self.peers().node_answered(&node);
-        match status {
-            http::StatusCode::OK => OwnerAnswer::Mine,
-            http::StatusCode::MISDIRECTED_REQUEST => OwnerAnswer::NotMine,
-            http::StatusCode::UNAUTHORIZED => {
-                self.log_limits.log_refusal(address);
-                OwnerAnswer::Refused
-            }
-            _ => OwnerAnswer::Silent,
-        }
-    }
-
-    /// Sends a request of this node itself to another one.
-    async fn send_to(
-        &self,
-        peer: &Peer,
-        realm: Option<RealmKey>,
-        path: &'static str,
-    ) -> Result<http::StatusCode, PeerError> {
-        let link = self.links.get(peer)?;
-        let header = self.peer_header(peer, realm, NO_CLIENT, "GET", path);
-        Ok(link::get(&link, path, header).await?.status())
+        answer
     }
 }
 

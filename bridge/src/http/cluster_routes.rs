@@ -2,6 +2,7 @@
 //! those that another node passes on are served here.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +14,12 @@ use bridge_cluster::{Peer, PeerRefused, RealmKey};
 use bridge_edge::{ClientAddress, OriginCheck};
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, Full};
+use tower::{Layer, ServiceExt, service_fn};
 
 use super::RequestHandler;
 use super::peer_body::{PeerBody, UnreadBody};
@@ -25,8 +27,8 @@ use super::route_name::route_name;
 use crate::budget::{Party, RefusalKind};
 use crate::cluster::{
     ClusterNode, ForwardedResponse, HoldEnd, LinkBody, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER,
-    NotForwarded, OwnerAway, PING_PATH, PassedOn, PeerRequest, REACHES, Route, belongs_to_realm,
-    is_kept, is_peer_route,
+    NotForwarded, OwnerAway, PEER_ANSWER, PING_PATH, PassedOn, PeerRequest, REACHES, Route,
+    belongs_to_realm, is_kept, is_peer_route,
 };
 use crate::web::body::read_to_end_limited;
 use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
@@ -72,6 +74,7 @@ impl RequestHandler {
         B::Error: Into<axum::BoxError>,
     {
         let (mut head, body) = request.into_parts();
+        let browser_request = browser_request(&head);
         let route = route_name(self.without_public_path(&head.uri).path());
         let problem = match self.find_owner(cluster, &head, address).await {
             Ok(None) => return self.respond(Request::from_parts(head, body), address).await,
@@ -91,7 +94,20 @@ impl RequestHandler {
         };
         let mut response = problem.into_response();
         self.record_refusal(&mut response, address, route);
-        response
+        match browser_request {
+            Some(request) => self.with_cors(request.map(|()| response)).await,
+            None => response,
+        }
+    }
+
+    /// Returns the response in the body of a request with the headers that the router adds, without which
+    /// a browser shows it to no page.
+    async fn with_cors(&self, request: Request<Response>) -> Response {
+        let inner =
+            service_fn(async |request: Request<Response>| Ok::<_, Infallible>(request.into_body()));
+        let cors = guard::cors(Arc::clone(&self.state.policy)).layer(inner);
+        let responded = cors.oneshot(request).await;
+        responded.unwrap_or_else(|never| match never {})
     }
 
     /// Returns the other node that serves a request. A request that will be refused is served here, and one
@@ -284,7 +300,8 @@ impl RequestHandler {
         }
         if is_peer_route(request.uri().path()) {
             return if cluster.answers_as_owner(verified.realm) {
-                StatusCode::OK.into_response()
+                let answer = cluster.sign_answer(request.headers());
+                (StatusCode::OK, [(PEER_ANSWER, answer)]).into_response()
             } else {
                 not_owner()
             };
@@ -356,6 +373,17 @@ impl RequestHandler {
             Err(_) => true,
         }
     }
+}
+
+/// Returns the head of a request, if a browser has sent it.
+fn browser_request(head: &Parts) -> Option<Request<()>> {
+    head.headers.contains_key(ORIGIN).then(|| {
+        let mut request = Request::new(());
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = head.uri.clone();
+        *request.headers_mut() = head.headers.clone();
+        request
+    })
 }
 
 fn kept(body: Bytes) -> LinkBody {
