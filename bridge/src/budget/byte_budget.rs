@@ -1,5 +1,6 @@
 //! A limit in bytes that all parties share, from which they get leases.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridge_auth::RealmId;
@@ -30,6 +31,20 @@ pub(crate) struct BudgetExceeded {
     pub(crate) of_token: usize,
     pub(crate) of_address: usize,
     pub(crate) max_bytes: usize,
+}
+
+impl fmt::Display for BudgetExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            of_token,
+            of_address,
+            max_bytes,
+        } = self;
+        write!(
+            f,
+            "token {of_token}, address {of_address} of {max_bytes} bytes"
+        )
+    }
 }
 
 /// The lease on some bytes, which ends when it is dropped.

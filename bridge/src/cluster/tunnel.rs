@@ -1,7 +1,8 @@
 //! Passes a page socket on to the owner of its realm: bytes, from its first frame on.
 //!
 //! A tunnel has no buffer while nothing is under way. All tunnels of a thread read into the buffer of its
-//! sockets, and only what the other end does not take at once is stored.
+//! sockets, and only what the other end does not take at once is stored: at most [`READ_BUFFER_BYTES`] for
+//! each direction, which count in `max_memory_bytes`.
 
 use std::future::poll_fn;
 use std::io;
@@ -27,6 +28,7 @@ use super::cluster_counters::{TunnelCount, TunnelSide};
 use super::forward::forwarded_headers;
 use super::link::{self, LinkBody};
 use super::node::ClusterNode;
+use crate::budget::{BudgetExceeded, ByteLease};
 use crate::websocket::{READ_BUFFER_BYTES, poll_scratch};
 
 /// How long opening a tunnel may take.
@@ -56,13 +58,15 @@ pub(crate) struct PassedPage<'a> {
 /// A page socket that was opened at the owner of its realm.
 pub(crate) struct Tunnel {
     owner: PeerConnection,
+    /// The lease on the bytes under way.
+    memory: ByteLease,
     count: TunnelCount,
     /// Cancelled when the owner becomes unreachable, or this bridge stops.
     lost: CancellationToken,
 }
 
 impl ClusterNode {
-    /// Opens the socket of a page at the owner of its realm.
+    /// Opens the socket of a page at the owner of its realm. `memory` is a lease without any bytes.
     ///
     /// # Errors
     ///
@@ -72,6 +76,7 @@ impl ClusterNode {
         realm: RealmId,
         owner: &Peer,
         page: PassedPage<'_>,
+        memory: ByteLease,
     ) -> Result<Tunnel, NoTunnel> {
         let key = &self.key_of(realm);
         let Some(lost) = self.reach.wait_for(&owner.id) else {
@@ -82,6 +87,7 @@ impl ClusterNode {
         match timeout(OPEN_TIMEOUT, opening).await {
             Ok(Ok(Ok(owner))) => Ok(Tunnel {
                 owner,
+                memory,
                 count: self.counters.count_tunnel(TunnelSide::Edge),
                 lost,
             }),
@@ -139,15 +145,28 @@ impl Tunnel {
     /// stops: then the page connects to another one, and its calls continue. `received` is what the page has
     /// sent already.
     ///
-    /// Not an `async fn`, whose future would have room for its arguments twice.
-    pub(crate) fn run<P>(self, page: P, received: Vec<u8>) -> impl Future<Output = ()>
+    /// # Errors
+    ///
+    /// When the bytes under way exceed the memory of their party. Both ends are closed then.
+    // Not an `async fn`, whose future would have room for its arguments twice.
+    pub(crate) fn run<P>(
+        self,
+        page: P,
+        received: Vec<u8>,
+    ) -> impl Future<Output = Result<(), BudgetExceeded>>
     where
         P: AsyncRead + AsyncWrite + Unpin,
     {
-        let Self { owner, count, lost } = self;
+        let Self {
+            owner,
+            memory,
+            count,
+            lost,
+        } = self;
         let mut ends = TunnelEnds {
             page,
             owner,
+            memory,
             _count: count,
             to_owner: Direction {
                 unsent: received,
@@ -156,13 +175,15 @@ impl Tunnel {
             to_page: Direction::default(),
         };
         let passing = async move {
-            poll_fn(|cx| ends.poll_until_one_closes(cx)).await;
+            poll_fn(|cx| ends.poll_until_one_closes(cx)).await?;
             // The end that is still open may have to send something, such as its close frame.
             let rest = poll_fn(|cx| ends.poll_until_both_close(cx));
             // Boxed, so that an open tunnel has no room for the timer.
-            let _ = Box::pin(timeout(CLOSE_TIMEOUT, rest)).await;
+            let rest = Box::pin(timeout(CLOSE_TIMEOUT, rest)).await;
+            rest.unwrap_or(Ok(()))
         };
-        lost.run_until_cancelled_owned(passing).map(drop)
+        let passing = lost.run_until_cancelled_owned(passing);
+        passing.map(|ended| ended.unwrap_or(Ok(())))
     }
 }
 
@@ -170,29 +191,35 @@ impl Tunnel {
 struct TunnelEnds<P> {
     page: P,
     owner: PeerConnection,
+    memory: ByteLease,
     _count: TunnelCount,
     to_owner: Direction,
     to_page: Direction,
 }
 
 impl<P: AsyncRead + AsyncWrite + Unpin> TunnelEnds<P> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> (Poll<()>, Poll<()>) {
+    /// Passes on what arrives. Returns how many ends are closed.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Result<usize, BudgetExceeded> {
         let (page, owner) = (&mut self.page, &mut self.owner);
         let sent = self.to_owner.poll(cx, page, owner);
-        (sent, self.to_page.poll(cx, owner, page))
+        let received = self.to_page.poll(cx, owner, page);
+        let unsent = self.to_owner.unsent.capacity() + self.to_page.unsent.capacity();
+        self.memory.resize_counted(unsent)?;
+        Ok(usize::from(sent.is_ready()) + usize::from(received.is_ready()))
     }
 
-    fn poll_until_one_closes(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match self.poll(cx) {
-            (Poll::Pending, Poll::Pending) => Poll::Pending,
-            _ => Poll::Ready(()),
+    fn poll_until_one_closes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BudgetExceeded>> {
+        match self.poll(cx)? {
+            0 => Poll::Pending,
+            _ => Poll::Ready(Ok(())),
         }
     }
 
-    fn poll_until_both_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (sent, received) = self.poll(cx);
-        ready!(sent);
-        received
+    fn poll_until_both_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BudgetExceeded>> {
+        match self.poll(cx)? {
+            0 | 1 => Poll::Pending,
+            _ => Poll::Ready(Ok(())),
+        }
     }
 }
 

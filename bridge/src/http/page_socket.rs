@@ -18,6 +18,7 @@ mod socket;
 mod token_renewal;
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
@@ -28,10 +29,11 @@ use bridge_compat::page_codec;
 use bridge_edge::{ClientAddress, OriginCheck};
 use bridge_protocol::{BridgeToPage, CloseCode, ErrorCode, SessionId, limits};
 use bridge_realm::realm::Disconnect;
+use futures_util::FutureExt;
 use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
-use crate::budget::{PageParty, RefusalRecord};
+use crate::budget::{PageParty, Party, RefusalKind, RefusalRecord};
 use crate::cluster::{PassedOn, PassedPage, Tunnel, TunnelSide};
 use crate::hub::OutboxReceiver;
 use crate::web::{AppState, HttpRequestId, Parameters, Problem, in_current_request};
@@ -235,8 +237,15 @@ async fn open_connection(
             match tunnel(context, realm, &owner).await {
                 Some(tunnel) => {
                     let (io, received) = socket.into_recorded();
-                    let running = Box::pin(tunnel.run(io, received));
-                    Some(PageDestination::Elsewhere(running))
+                    let refusals = Arc::clone(&context.state.hub.budgets.refusals);
+                    let address = context.party.address;
+                    let running = tunnel.run(io, received).map(move |ended| {
+                        if let Err(exceeded) = ended {
+                            let reason = format!("no memory to pass on this message: {exceeded}");
+                            refusals.record(RefusalKind::MaxMemoryBytes, address, "/ws", &reason);
+                        }
+                    });
+                    Some(PageDestination::Elsewhere(Box::pin(running)))
                 }
                 None => {
                     reject(context, &mut socket, moved(protocol)).await;
@@ -264,7 +273,9 @@ async fn tunnel(context: &HandshakeContext, realm: RealmId, owner: &Peer) -> Opt
         client: context.party.address.ip(),
         request_id: &request.id,
     };
-    let opening = cluster.open_tunnel(realm, owner, request);
+    let party = Party::new(context.party.address, realm);
+    let memory = context.state.hub.budgets.memory.lease(party);
+    let opening = cluster.open_tunnel(realm, owner, request, memory);
     let tunnel = context.state.stopping.run_until_cancelled(opening).await;
     tunnel.and_then(Result::ok)
 }

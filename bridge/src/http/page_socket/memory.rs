@@ -41,12 +41,9 @@ impl MessageMemory {
             self.0 = PageLease::default();
             return Ok(());
         }
-        self.0.resize(page, bytes).map_err(|exceeded| {
-            no_memory_frame(&format!(
-                "no memory for this message: token {}, address {} of {} bytes",
-                exceeded.of_token, exceeded.of_address, exceeded.max_bytes
-            ))
-        })
+        self.0
+            .resize(page, bytes)
+            .map_err(|exceeded| no_memory_frame(&format!("no memory for this message: {exceeded}")))
     }
 }
 
@@ -68,10 +65,7 @@ impl DefinitionMemory {
         }
         let bytes = registered_bytes(page) + added;
         self.0.resize(page, bytes).map_err(|exceeded| {
-            no_memory_frame(&format!(
-                "no memory for these definitions: token {}, address {} of {} bytes",
-                exceeded.of_token, exceeded.of_address, exceeded.max_bytes
-            ))
+            no_memory_frame(&format!("no memory for these definitions: {exceeded}"))
         })
     }
 
