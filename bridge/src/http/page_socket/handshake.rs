@@ -1,11 +1,12 @@
 //! The first frame of a page authenticates it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bridge_auth::{AuthError, InsufficientScope, Principal, RealmId, Scope};
 use bridge_cluster::{Peer, Verdict};
 use bridge_compat::page_codec;
-use bridge_edge::OriginCheck;
+use bridge_edge::{ClientAddress, OriginCheck};
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, CloseCode, DecodeError, ErrorCode, PROTOCOL_VERSION,
     PageToBridge, SessionId, limits,
@@ -23,7 +24,7 @@ use super::socket::{PageSocket, binary_unsupported, retry_frame};
 use crate::budget::{PageParty, PendingPagePermit, RefusalKind, RefusalRecord};
 use crate::cluster::{OwnerAway, PassedOn};
 use crate::hub::OutboxReceiver;
-use crate::web::{AppState, guard};
+use crate::web::{AppState, Problem, guard};
 use crate::websocket::{Frame, SocketError};
 
 /// The request that opened the socket. It is stored for pages that may authenticate again.
@@ -116,6 +117,11 @@ impl HandshakeError {
     pub(super) fn too_many_pending(reason: String) -> Self {
         let kind = RefusalKind::MaxPendingPages;
         let after = kind.retry_after().unwrap_or(limits::RETRY_LATER_DELAY);
+        HandshakeError::try_later(kind, after, reason)
+    }
+
+    /// A rejection of a page that connects again after this time.
+    fn try_later(kind: RefusalKind, after: Duration, reason: String) -> Self {
         HandshakeError::Rejected(Rejection {
             close_frame: retry_frame(after, None, &reason),
             message: None,
@@ -178,6 +184,7 @@ async fn claim(
     state: &AppState,
     realm: RealmId,
     arrival: &Arrival,
+    address: ClientAddress,
     protocol: PageProtocol,
 ) -> Result<(), HandshakeError> {
     let Some(cluster) = &state.cluster else {
@@ -189,8 +196,23 @@ async fn claim(
     {
         return Err(moved(protocol));
     }
+    // A page that makes its tokens itself could have any number of them written to the directory.
+    let is_counted = matches!(arrival, Arrival::Direct(_))
+        && !state.authenticator.has_configured_tokens()
+        && !cluster.knows_owner(realm);
+    let lookups = &state.hub.budgets.lookups;
+    if is_counted && let Some(after) = lookups.retry_after(address) {
+        let kind = RefusalKind::MaxClusterLookups;
+        let reason = Problem::too_many_lookups(after).message;
+        return Err(HandshakeError::try_later(kind, after, reason));
+    }
     match (cluster.claim(realm).await, arrival) {
-        (Verdict::Owned, _) => Ok(()),
+        (Verdict::Owned, _) => {
+            if is_counted {
+                lookups.record(address);
+            }
+            Ok(())
+        }
         (Verdict::Elsewhere(owner), Arrival::Direct(_)) => {
             Err(HandshakeError::Elsewhere(realm, owner, protocol))
         }
@@ -259,7 +281,7 @@ pub(super) async fn authenticate(
     if let Some(arrival) = arrival {
         permit.inspect(|permit| permit.release());
         tokio::select! {
-            claimed = claim(state, realm, arrival, protocol) => claimed?,
+            claimed = claim(state, realm, arrival, party.address, protocol) => claimed?,
             () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
         }
     }
