@@ -15,12 +15,14 @@
 //! | `forward.rs`, `forwarded_body.rs` | passes a request on, and its response back |
 //! | `tunnel.rs` | passes a page socket on |
 //! | `peer_requests.rs` | checks what other nodes pass on |
+//! | `cluster_check.rs` | checks for `--check-config` whether this machine could be a node |
 //!
 //! Nothing is parsed twice: a request that was passed on runs at the owner as one of the clients
 //! there would. Without `cluster` none of this exists.
 
 mod claim_table;
 mod claims;
+mod cluster_check;
 mod cluster_counters;
 mod denial_exchange;
 mod denials;
@@ -44,6 +46,7 @@ mod router;
 mod start;
 mod tunnel;
 
+pub(crate) use cluster_check::ClusterCheck;
 pub(crate) use cluster_counters::{Claim, Forward, Held, Lookup, LossReason, TunnelSide};
 pub(crate) use forward::{
     ForwardedResponse, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER, NotForwarded, is_kept,

@@ -1,6 +1,7 @@
 //! The steps of every program around a bridge: load settings, log, serve, announce the address, and
 //! shut down on a signal.
 
+mod config_check;
 mod reload;
 mod startup_summary;
 
@@ -10,7 +11,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bridge_edge::connections::{Listener, TlsAcceptor};
+use bridge_edge::connections::Listener;
 use bridge_edge::{
     ProcessSignal, ProcessSignals, ServiceState, notify_service_manager, service_manager,
     stdin_closed,
@@ -23,9 +24,9 @@ use tracing::{Level, Metadata};
 
 use crate::admin::{self, AdminArguments};
 use crate::agent_queries::{fill_in_credential, warn_of_exposed_credential};
-use crate::config::{BridgeFileTables, Config, HostResources, to_toml};
+use crate::config::{BridgeFileTables, Config, to_toml};
 use crate::http::MountedApp;
-use crate::server::{CheckedConfig, ServerHandle, StartError, config_warnings, serve_on};
+use crate::server::{ServerHandle, StartError, serve_on};
 use crate::web::current_request_id;
 use reload::{ProgramLoad, ReloadCause, Reloader, SettingsSource};
 
@@ -56,7 +57,7 @@ pub struct ProgramSettings {
     print_config: bool,
 
     /// Check the configuration as a start would, print a summary with warnings of contradictions, and
-    /// do not start.
+    /// do not start. With `cluster`, also check NATS and the other bridges, which changes nothing there.
     #[arg(long, conflicts_with = "print_config", help_heading = PROGRAM)]
     check_config: bool,
 
@@ -192,7 +193,7 @@ pub async fn run(
     announcement: impl FnOnce(&ServerHandle) -> String,
 ) -> ExitCode {
     if settings.check_config {
-        return check_config(&settings);
+        return config_check::run(&settings).await;
     }
     let is_excluded = settings.excluded_from_log;
     let style = LineStyle {
@@ -298,45 +299,15 @@ pub async fn administer(settings: ProgramSettings, arguments: AdminArguments) ->
     admin::command::run(arguments, socket.as_deref()).await
 }
 
-fn check_config(settings: &ProgramSettings) -> ExitCode {
-    let config = &settings.bridge;
-    match CheckedConfig::new(config) {
-        Ok(checked) => {
-            let host = HostResources::detect();
-            let summary = startup_summary::describe(config, &host);
-            let mut warnings = config_warnings(config, &host);
-            let secrets_file = settings.secrets_file.as_deref();
-            warnings.extend(secrets_file.and_then(warning_if_open_to_others));
-            let tls = checked.tls.as_ref();
-            warnings.extend(tls.and_then(TlsAcceptor::expiry_warning));
-            let verdict = match warnings.len() {
-                0 => "configuration is good".to_owned(),
-                1 => "configuration can be used, with 1 warning".to_owned(),
-                count => format!("configuration can be used, with {count} warnings"),
-            };
-            let warnings: String = warnings
-                .iter()
-                .map(|it| format!("warning: {it}\n"))
-                .collect();
-            ExitCode::from(print(&format!("{verdict}\n{summary}{warnings}")))
-        }
-        Err(error) => {
-            print_error(error);
-            ExitCode::from(EXIT_INVALID_SETTINGS)
-        }
-    }
-}
-
-/// rmcp logs the end of each request and of what it takes for sessions, and logs a cancelled request as
-/// an error. The bridge logs these itself. A filter that names rmcp turns its lines on.
-const RMCP_OFF_DIRECTIVE: &str = "rmcp=off";
+/// The libraries whose lines are off unless the filter names them, because the bridge logs the same itself:
+/// rmcp the end of each request and of what it takes for sessions, and a cancelled request as an error; the
+/// client of NATS each attempt to connect.
+const SILENT_LIBRARIES: [&str; 2] = ["rmcp", "async_nats"];
 
 fn log_filter(text: &str) -> Result<LogFilter, String> {
-    if text.contains("rmcp") {
-        bridge_output::log_filter(text)
-    } else {
-        bridge_output::log_filter(&format!("{text},{RMCP_OFF_DIRECTIVE}"))
-    }
+    let unnamed = SILENT_LIBRARIES.iter().filter(|it| !text.contains(**it));
+    let directives = unnamed.map(|library| format!(",{library}=off"));
+    bridge_output::log_filter(&(text.to_owned() + &directives.collect::<String>()))
 }
 
 /// The WebSocket library traces whole frames. They are never logged: the first one of a page carries
@@ -350,14 +321,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rmcp_logs_are_off_unless_the_filter_names_rmcp() {
-        for (filter, logged) in [
-            ("info", false),
-            ("bridge=debug", false),
-            ("info,rmcp=info", true),
+    fn lines_of_libraries_are_off_unless_the_filter_names_them() {
+        for (filter, off) in [
+            ("info", [true, true]),
+            ("bridge=debug", [true, true]),
+            ("info,rmcp=info", [false, true]),
+            ("info,async_nats=debug", [true, false]),
         ] {
-            let filter = log_filter(filter).unwrap().to_string();
-            assert_eq!(!filter.contains(RMCP_OFF_DIRECTIVE), logged, "{filter}");
+            let parsed = log_filter(filter).unwrap().to_string();
+            let is_off = |library: &str| parsed.contains(&format!("{library}=off"));
+            assert_eq!(SILENT_LIBRARIES.map(is_off), off, "{filter}");
         }
         assert!(log_filter("info,=,").is_err());
     }

@@ -34,6 +34,7 @@ use crate::web::AppState;
 
 use cluster_node::PeerListener;
 
+pub(crate) use cluster_node::run_cluster_check;
 pub(crate) use config_warnings::config_warnings;
 pub(crate) use preflight::CheckedConfig;
 pub use preflight::StartError;

@@ -36,11 +36,11 @@ pub use in_memory::{InMemoryConnection, InMemoryDirectory};
 pub use isolation::{Isolation, IsolationCause, IsolationChange, ReturnCause, SeenPeer, Sight};
 pub use keys::ClusterKeys;
 pub use names::{DenialKey, NodeId, RealmKey};
-pub use nats::{NatsDirectory, NatsSettings};
+pub use nats::{NatsCheck, NatsDirectory, NatsSettings};
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 pub use nats::{nats_server::NatsServer, reserved_port::ReservedPort};
 pub use peer_header::{PeerHeader, PeerRefused};
-pub use peers::{Peer, PeerCompatibility, PeerCounts, Peers, SettingsDifference};
+pub use peers::{KnownPeer, Peer, PeerCompatibility, PeerCounts, Peers, SettingsDifference};
 pub use reachability::{MAX_MISSED_PINGS, PingAnswer, ReachChange, Reachability};
 pub use record::{
     ClaimRecord, DenialRecord, InvalidRecord, NodeRecord, NodeState, SettingsFingerprint,

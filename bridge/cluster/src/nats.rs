@@ -12,6 +12,7 @@ mod events;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) mod nats_server;
+mod nats_check;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) mod reserved_port;
@@ -32,6 +33,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::directory::{Away, Directory, DirectoryObserver, NotWritten, Revision, StoredRecord};
 use crate::names::{DenialKey, NodeId, RealmKey};
+pub use nats_check::NatsCheck;
 pub use settings::NatsSettings;
 use shared::{Session, Shared};
 

@@ -29,6 +29,26 @@ impl From<&NodeRecord> for Peer {
     }
 }
 
+/// Another node, for an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownPeer {
+    pub record: NodeRecord,
+    /// How long ago the record was written, by this node's own clock.
+    pub age: Duration,
+    pub is_alive: bool,
+}
+
+impl KnownPeer {
+    /// The name of its state.
+    pub fn state(&self) -> &'static str {
+        if self.is_alive {
+            self.record.state.as_str()
+        } else {
+            "dead"
+        }
+    }
+}
+
 /// The other nodes. A node lives for this one if its record was written within the last lease by this
 /// node's own clock.
 ///
@@ -183,6 +203,15 @@ impl Peers {
     /// Returns the last records of all nodes, also of those whose lease is over and that may be reached.
     pub fn known(&self) -> impl Iterator<Item = &NodeRecord> {
         self.nodes.values().map(|node| &node.record)
+    }
+
+    /// Returns all nodes, with the state of each. Dead ones are among them until they are forgotten.
+    pub fn overview(&self, now: Instant) -> impl Iterator<Item = KnownPeer> {
+        self.nodes.values().map(move |node| KnownPeer {
+            record: node.record.clone(),
+            age: now.saturating_duration_since(node.announced),
+            is_alive: !self.is_over(node.announced, now),
+        })
     }
 
     /// Returns the nodes whose lease is not over.

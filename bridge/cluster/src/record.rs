@@ -130,6 +130,16 @@ pub enum NodeState {
     Draining,
 }
 
+impl NodeState {
+    /// The name of the state.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Serving => "serving",
+            Self::Draining => "draining",
+        }
+    }
+}
+
 /// Hashes of the settings that have to be equal on all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingsFingerprint {
@@ -142,10 +152,7 @@ pub struct SettingsFingerprint {
 impl NodeRecord {
     /// The record as text, for the directory.
     pub fn encode(&self, keys: &ClusterKeys) -> String {
-        let state = match self.state {
-            NodeState::Serving => "serving",
-            NodeState::Draining => "draining",
-        };
+        let state = self.state.as_str();
         let reaches: Vec<_> = self.reaches.iter().map(NodeId::to_string).collect();
         let reaches = if reaches.is_empty() {
             NONE.to_owned()
@@ -165,11 +172,10 @@ impl NodeRecord {
     pub fn decode(text: &str, keys: &ClusterKeys, id: NodeId) -> Result<Self, InvalidRecord> {
         let value = verify(keys, NODES, &id.to_string(), text, MAX_NODE_BYTES)?;
         let [address, state, reaches, version, settings] = fields(value)?;
-        let state = match state {
-            "serving" => NodeState::Serving,
-            "draining" => NodeState::Draining,
-            _ => return Err(InvalidRecord::Malformed),
-        };
+        let state = [NodeState::Serving, NodeState::Draining]
+            .into_iter()
+            .find(|known| known.as_str() == state)
+            .ok_or(InvalidRecord::Malformed)?;
         let reaches = match reaches {
             NONE => Vec::new(),
             ids => ids.split(',').map(parse).collect::<Result<_, _>>()?,

@@ -2,16 +2,18 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bridge_auth::JwtSettings;
 use bridge_cluster::{ClusterKeys, NatsSettings, SettingsFingerprint};
 use bridge_edge::connections::{Listener, TlsAcceptor};
 use bridge_settings::Secret;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::preflight::StartError;
-use crate::cluster::{ClusterNode, NodeSettings};
+use crate::cluster::{ClusterCheck, ClusterNode, NodeSettings};
 use crate::config::{self, Config, Identity};
 use crate::hub::Hub;
 
@@ -51,14 +53,29 @@ impl PeerListener {
         stopping: CancellationToken,
     ) -> Result<Arc<ClusterNode>, StartError> {
         let config = &hub.config.cluster;
-        let tls = self.tls.clone();
-        let node = NodeSettings {
-            address: self.address,
-            tls: tls.map(|tls| (tls, config.cluster_tls_name.clone())),
-            fingerprint: fingerprint(&hub.config),
-        };
+        let node = node_settings(&hub.config, self.address, self.tls.clone());
         let started = ClusterNode::start(config, nats_settings(config), hub, node, stopping);
         started.map_err(StartError::Cluster)
+    }
+}
+
+/// Checks whether a bridge with this configuration could be one of several, if it is to be one.
+pub(crate) async fn run_cluster_check(
+    config: &Config,
+    tls: Option<TlsAcceptor>,
+) -> Option<ClusterCheck> {
+    let cluster = &config.cluster;
+    let bind = cluster.cluster_bind.filter(|_| cluster.is_enabled())?;
+    let node = node_settings(config, cluster.address(bind), tls);
+    Some(ClusterCheck::run(cluster, &nats_settings(cluster), &node).await)
+}
+
+fn node_settings(config: &Config, address: SocketAddr, tls: Option<TlsAcceptor>) -> NodeSettings {
+    let name = &config.cluster.cluster_tls_name;
+    NodeSettings {
+        address,
+        tls: tls.map(|tls| (tls, name.clone())),
+        fingerprint: fingerprint(config),
     }
 }
 
@@ -82,38 +99,30 @@ fn nats_settings(config: &config::Cluster) -> NatsSettings {
 }
 
 /// Returns the fingerprints of the settings that all bridges must share. They contain secrets, and are
-/// keyed with the secret of the cluster that never changes.
+/// keyed with the secret of the cluster that never changes. The texts that are hashed are the same in every
+/// version that shares a cluster.
 pub(super) fn fingerprint(config: &Config) -> SettingsFingerprint {
-    let identity = &config.identity;
-    let state_key = config.state.state_key.as_ref().map(Secret::expose);
-    let strict = format!(
-        "{:?}",
-        (
-            state_key,
-            &identity.public_url,
-            config.cluster.cluster_lease,
-        )
-    );
-    let tokens = config.tokens.load().unwrap_or_default();
-    let issuers = identity.all_issuers().map(fingerprint_of_issuer);
-    let network = &config.network;
-    let reloadable = format!(
-        "{:?}",
-        [
-            sorted(tokens),
-            sorted(issuers),
-            sorted(network.allowed_hosts.clone()),
-            sorted(network.allowed_origins.clone()),
-        ]
-    );
+    let (identity, network) = (&config.identity, &config.network);
     let cluster = &config.cluster;
+    let strict = json!([
+        config.state.state_key.as_ref().map(Secret::expose),
+        identity.public_url,
+        millis(cluster.cluster_lease),
+    ]);
+    let tokens = config.tokens.load().unwrap_or_default();
+    let reloadable = json!([
+        sorted(tokens),
+        sorted(identity.all_issuers().map(describe_issuer)),
+        sorted(network.allowed_hosts.clone()),
+        sorted(network.allowed_origins.clone()),
+    ]);
     // The first secret differs while bridges get a new one.
     let lasting = cluster.cluster_realm_secret.as_ref();
     let lasting = lasting.or(cluster.cluster_secret.first());
-    let hash = |text: String| {
+    let hash = |settings: Value| {
         let mut hash = Sha256::new();
         hash.update(lasting.map_or("", Secret::expose));
-        hash.update(text);
+        hash.update(settings.to_string());
         let mut short = [0; 8];
         short.copy_from_slice(&hash.finalize()[..8]);
         short
@@ -125,18 +134,45 @@ pub(super) fn fingerprint(config: &Config) -> SettingsFingerprint {
 }
 
 /// Describes how tokens of an issuer are checked. Its file with keys may have another path at each bridge.
-fn fingerprint_of_issuer(issuer: &Identity) -> String {
-    let settings = JwtSettings {
-        key_file: None,
-        ..issuer.jwt_settings_of_issuer()
-    };
-    let secret = issuer.jwt_secret.as_ref().map(Secret::expose);
+fn describe_issuer(identity: &Identity) -> String {
+    // All fields, so that a new one is not forgotten here.
+    let JwtSettings {
+        secret,
+        key_file,
+        jwks_url,
+        jwks_refresh,
+        jwks_max_age,
+        issuer,
+        audience,
+        leeway,
+        subject_claim,
+        roles_claim,
+        scope_claims,
+        scope_map,
+        default_scopes,
+    } = identity.jwt_settings_of_issuer();
     // The keys in use have been loaded from it. Without it, a bridge does not start.
-    let keys = issuer
-        .jwt_keys
-        .as_ref()
-        .and_then(|it| std::fs::read(it).ok());
-    format!("{:?}", (settings, secret, keys.map(Sha256::digest)))
+    let keys = key_file.and_then(|file| std::fs::read(file).ok());
+    let settings = json!([
+        secret.as_ref().map(Secret::expose),
+        keys.map(|keys| Sha256::digest(keys).to_vec()),
+        jwks_url,
+        millis(jwks_refresh),
+        millis(jwks_max_age),
+        issuer,
+        audience,
+        millis(leeway),
+        subject_claim,
+        roles_claim,
+        scope_claims,
+        scope_map,
+        default_scopes,
+    ]);
+    settings.to_string()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Lists may have another order at each bridge.
@@ -166,6 +202,33 @@ mod tests {
         let before = of(&["--cluster-secret", OLD]);
         assert_eq!(before, of(&["--cluster-secret", &both]));
         assert_eq!(before, of(&["--cluster-secret", NEW]));
+    }
+
+    /// Bridges of two versions must agree on it. The values come from Python's `hashlib` and `json`.
+    #[test]
+    fn the_fingerprint_is_the_same_in_every_version() {
+        let keys = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(keys.path(), "keys").unwrap();
+        let fingerprint = of(&[
+            "--public-url",
+            "https://bridge.example",
+            "--tokens",
+            "token-b-0123456789abcdef,token-a-0123456789abcdef",
+            "--allowed-hosts",
+            "bridge.example",
+            "--allowed-origins",
+            "https://app.example",
+            "--jwt-keys",
+            keys.path().to_str().unwrap(),
+            "--jwt-issuer",
+            "https://id.example",
+            "--jwt-audience",
+            "mcp-web",
+        ]);
+        assert_eq!(
+            [fingerprint.strict, fingerprint.reloadable].map(u64::from_be_bytes),
+            [0x5f28_6e03_f568_03ac, 0xe992_e84e_3f2b_022b]
+        );
     }
 
     #[test]

@@ -21,8 +21,33 @@ const REALM_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// learns that a denial was ended.
 const DENIAL_MAX_AGE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// The ends of the names of all buckets, and whether nodes watch them.
-pub(super) const NAMES: [(&str, bool); 3] = [(NODES, true), (REALMS, false), (DENIALS, true)];
+/// How nodes use a bucket.
+pub(super) struct BucketUse {
+    /// The end of its name.
+    pub(super) name: &'static str,
+    /// Whether single records are read.
+    pub(super) is_read: bool,
+    pub(super) is_watched: bool,
+}
+
+/// All buckets.
+pub(super) const USES: [BucketUse; 3] = [
+    BucketUse {
+        name: NODES,
+        is_read: true,
+        is_watched: true,
+    },
+    BucketUse {
+        name: REALMS,
+        is_read: true,
+        is_watched: false,
+    },
+    BucketUse {
+        name: DENIALS,
+        is_read: false,
+        is_watched: true,
+    },
+];
 
 const NODES: &str = "nodes";
 const REALMS: &str = "realms";

@@ -77,7 +77,7 @@ async fn serve(
 }
 
 /// Answers those who ask whether this node is connected.
-async fn answer(client: &Client, mut requests: Subscriber) {
+pub(super) async fn answer(client: &Client, mut requests: Subscriber) {
     while let Some(request) = requests.next().await {
         if let Some(reply) = request.reply {
             // A failure ends the connection, and with it this future.
@@ -88,11 +88,16 @@ async fn answer(client: &Client, mut requests: Subscriber) {
 
 async fn report(mut refusals: mpsc::Receiver<String>, events: &Events) {
     while let Some(text) = refusals.recv().await {
-        let text = without_keys(&text);
-        events.problem(Problem::Refused(format!(
-            "NATS refuses a right of the user or account: {text}"
-        )));
+        events.problem(refused_right(&text));
     }
+}
+
+/// The problem that NATS has described with this text.
+pub(super) fn refused_right(text: &str) -> Problem {
+    let text = without_keys(text);
+    Problem::Refused(format!(
+        "NATS refuses a right of the user or account: {text}"
+    ))
 }
 
 /// Opens the buckets and follows the nodes and denials, again after each failure.

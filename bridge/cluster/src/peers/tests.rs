@@ -122,6 +122,29 @@ fn a_node_that_may_answer_is_known_after_its_lease() {
 }
 
 #[test]
+fn a_node_is_known_as_dead_from_the_end_of_its_lease_until_it_is_forgotten() {
+    let (mut peers, now) = watching_peers();
+    peers.node_announced(record(OTHER), now);
+    let draining = NodeRecord {
+        state: NodeState::Draining,
+        ..record(UNSEEN)
+    };
+    peers.node_announced(draining, now + LEASE);
+    let known = |peers: &Peers, now| -> Vec<_> {
+        let known = peers.overview(now);
+        known.map(|it| (it.record.id, it.state(), it.age)).collect()
+    };
+    let end = now + 2 * LEASE;
+    let expected = [
+        (OTHER, "dead", 2 * LEASE),
+        (UNSEEN, "draining", LEASE),
+    ];
+    assert_eq!(known(&peers, end), expected);
+    peers.forget_dead(|_| false, end);
+    assert_eq!(known(&peers, end), expected[1..]);
+}
+
+#[test]
 fn this_node_is_alive_and_not_a_peer() {
     let (mut peers, now) = watching_peers();
     peers.node_announced(record(OWN), now);

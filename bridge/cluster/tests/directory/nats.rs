@@ -2,6 +2,7 @@
 
 mod login;
 mod loss;
+mod check;
 mod rights;
 mod three_servers;
 mod versions;

@@ -8,37 +8,70 @@ use super::{
     wait_until_reconnected,
 };
 
-/// An account of the bridge with the least rights, and a tenant of the same account without them.
-const CONFIGURATION: &str = r#"
-accounts {
-  BRIDGE {
-    jetstream: enabled
-    users: [
-      { user: bridge, password: hush, permissions: {
-        publish: [
-          "$JS.API.INFO"
-          "$JS.API.STREAM.CREATE.KV_test-nodes", "$JS.API.STREAM.CREATE.KV_test-realms"
-          "$JS.API.STREAM.CREATE.KV_test-denied", "$JS.API.STREAM.UPDATE.KV_test-denied"
-          "$JS.API.STREAM.INFO.KV_test-denied"
-          "$JS.API.STREAM.UPDATE.KV_test-nodes", "$JS.API.STREAM.UPDATE.KV_test-realms"
-          "$JS.API.STREAM.INFO.KV_test-nodes", "$JS.API.STREAM.INFO.KV_test-realms"
-          "$JS.API.DIRECT.GET.KV_test-nodes.>", "$JS.API.DIRECT.GET.KV_test-realms.>"
-          "$JS.API.CONSUMER.CREATE.KV_test-nodes", "$JS.API.CONSUMER.CREATE.KV_test-nodes.>"
-          "$JS.API.CONSUMER.CREATE.KV_test-denied", "$JS.API.CONSUMER.CREATE.KV_test-denied.>"
-          "$KV.test-nodes.>", "$KV.test-realms.>", "$KV.test-denied.>", "test.node.>", "_INBOX.test.>"
-        ]
-        subscribe: ["test.node.>", "_INBOX.test.>"]
-      } }
-      { user: tenant, password: hush, permissions: {
-        publish: ["$JS.API.INFO", "$JS.API.STREAM.INFO.>", "orders.>", "_INBOX.>"]
-        subscribe: ["orders.>", "_INBOX.>"]
-      } }
-    ]
-  }
-}
-"#;
+/// The subjects to which a bridge publishes.
+const PUBLISHED: &[&str] = &[
+    "$JS.API.INFO",
+    "$JS.API.STREAM.CREATE.KV_test-nodes",
+    "$JS.API.STREAM.CREATE.KV_test-realms",
+    "$JS.API.STREAM.CREATE.KV_test-denied",
+    "$JS.API.STREAM.UPDATE.KV_test-nodes",
+    "$JS.API.STREAM.UPDATE.KV_test-realms",
+    "$JS.API.STREAM.UPDATE.KV_test-denied",
+    "$JS.API.STREAM.INFO.KV_test-nodes",
+    "$JS.API.STREAM.INFO.KV_test-realms",
+    "$JS.API.STREAM.INFO.KV_test-denied",
+    "$JS.API.DIRECT.GET.KV_test-nodes.>",
+    "$JS.API.DIRECT.GET.KV_test-realms.>",
+    "$JS.API.CONSUMER.CREATE.KV_test-nodes",
+    "$JS.API.CONSUMER.CREATE.KV_test-nodes.>",
+    "$JS.API.CONSUMER.CREATE.KV_test-denied",
+    "$JS.API.CONSUMER.CREATE.KV_test-denied.>",
+    "$KV.test-nodes.>",
+    "$KV.test-realms.>",
+    "$KV.test-denied.>",
+    "test.node.>",
+    "_INBOX.test.>",
+];
 
-fn login(server: &NatsServer, user: &str) -> NatsSettings {
+const SUBSCRIBED: &[&str] = &["test.node.>", "_INBOX.test.>"];
+
+/// The configuration of an account with an admin, a bridge with the least rights, a tenant without them,
+/// and a bridge without each of the rights, whose user has the number of the right.
+pub(super) fn configuration() -> String {
+    let mut users = vec![
+        "{ user: admin, password: hush }".to_owned(),
+        user("bridge", PUBLISHED, SUBSCRIBED),
+        user(
+            "tenant",
+            &["$JS.API.INFO", "$JS.API.STREAM.INFO.>", "orders.>", "_INBOX.>"],
+            &["orders.>", "_INBOX.>"],
+        ),
+    ];
+    for (number, _) in rights().enumerate() {
+        let (mut published, mut subscribed) = (PUBLISHED.to_vec(), SUBSCRIBED.to_vec());
+        match number.checked_sub(PUBLISHED.len()) {
+            None => drop(published.remove(number)),
+            Some(number) => drop(subscribed.remove(number)),
+        }
+        users.push(user(&format!("without-{number}"), &published, &subscribed));
+    }
+    let users = users.join(", ");
+    format!("accounts {{ BRIDGE {{ jetstream: enabled, users: [{users}] }} }}")
+}
+
+/// The rights that a bridge needs.
+pub(super) fn rights() -> impl Iterator<Item = &'static str> {
+    PUBLISHED.iter().chain(SUBSCRIBED).copied()
+}
+
+fn user(name: &str, published: &[&str], subscribed: &[&str]) -> String {
+    format!(
+        "{{ user: {name}, password: hush, \
+         permissions: {{ publish: {published:?}, subscribe: {subscribed:?} }} }}"
+    )
+}
+
+pub(super) fn login(server: &NatsServer, user: &str) -> NatsSettings {
     NatsSettings {
         user: Some(user.to_owned()),
         password: Some(Secret::from_trusted("hush".to_owned())),
@@ -48,7 +81,7 @@ fn login(server: &NatsServer, user: &str) -> NatsSettings {
 
 #[tokio::test]
 async fn the_least_rights_suffice() {
-    let mut server = NatsServer::start_with(CONFIGURATION);
+    let mut server = NatsServer::start_with(&configuration());
     let mut node = connect(login(&server, "bridge")).await;
     let mut changed = login(&server, "bridge");
     changed.lease *= 2;
@@ -95,7 +128,7 @@ async fn the_least_rights_suffice() {
 
 #[tokio::test]
 async fn a_tenant_without_rights_can_neither_read_nor_write() {
-    let mut server = NatsServer::start_with(CONFIGURATION);
+    let mut server = NatsServer::start_with(&configuration());
     let node = connect(login(&server, "bridge")).await;
     let revision = create(&node, 1, "first").await.unwrap();
     let options = async_nats::ConnectOptions::new();
@@ -125,7 +158,7 @@ async fn a_tenant_without_rights_can_neither_read_nor_write() {
 
 #[tokio::test]
 async fn a_missing_right_is_reported_with_its_subject() {
-    let server = NatsServer::start_with(CONFIGURATION);
+    let server = NatsServer::start_with(&configuration());
     let mut node = start(login(&server, "tenant"));
     let text = refusal(&mut node).await;
     assert!(text.contains("Subscription to \"test.node.…\""), "{text}");

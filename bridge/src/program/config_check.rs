@@ -1,0 +1,51 @@
+//! `--check-config`: checks the configuration and does not start a bridge.
+
+use std::process::ExitCode;
+
+use bridge_edge::connections::TlsAcceptor;
+use bridge_output::{print, print_error};
+use bridge_settings::warning_if_open_to_others;
+
+use super::{EXIT_INVALID_SETTINGS, ProgramSettings, startup_summary};
+use crate::config::HostResources;
+use crate::server::{CheckedConfig, config_warnings, run_cluster_check};
+
+/// Checks the configuration as a start would, and with `cluster` also NATS and the other bridges. Prints a
+/// summary with warnings, or the errors.
+pub(super) async fn run(settings: &ProgramSettings) -> ExitCode {
+    let config = &settings.bridge;
+    let checked = match CheckedConfig::new(config) {
+        Ok(checked) => checked,
+        Err(error) => {
+            print_error(error);
+            return ExitCode::from(EXIT_INVALID_SETTINGS);
+        }
+    };
+    let host = HostResources::detect();
+    let mut summary = startup_summary::describe(config, &host);
+    let mut warnings = config_warnings(config, &host);
+    let secrets_file = settings.secrets_file.as_deref();
+    warnings.extend(secrets_file.and_then(warning_if_open_to_others));
+    let tls = checked.tls.as_ref();
+    warnings.extend(tls.and_then(TlsAcceptor::expiry_warning));
+    if let Some(check) = run_cluster_check(config, checked.cluster_tls).await {
+        for error in &check.errors {
+            print_error(error);
+        }
+        if !check.errors.is_empty() {
+            return ExitCode::from(EXIT_INVALID_SETTINGS);
+        }
+        summary += &check.summary;
+        warnings.extend(check.warnings);
+    }
+    let verdict = match warnings.len() {
+        0 => "configuration is good".to_owned(),
+        1 => "configuration can be used, with 1 warning".to_owned(),
+        count => format!("configuration can be used, with {count} warnings"),
+    };
+    let warnings: String = warnings
+        .iter()
+        .map(|it| format!("warning: {it}\n"))
+        .collect();
+    ExitCode::from(print(&format!("{verdict}\n{summary}{warnings}")))
+}
