@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bridge_auth::RealmId;
 use bridge_cluster::{
     Away, ClaimEffect, ClaimEvent, ClaimHolder, ClaimOrigin, ClaimRecord, InvalidRecord, Listens,
-    NodeId, NotRemoved, OwnerAnswer, RealmKey, RealmLoss, Revision, StoredRecord, Verdict,
+    NodeId, NotRemoved, OwnerAnswer, Peer, RealmKey, RealmLoss, Revision, StoredRecord, Verdict,
     may_take,
 };
 use bridge_protocol::ErrorCode;
@@ -232,6 +232,19 @@ impl ClusterNode {
     /// Whether the record of a realm names this node.
     pub(super) async fn is_recorded_here(&self, key: &RealmKey) -> bool {
         matches!(self.find_claim(key).await, Ok(Some((ClaimHolder::Own, _))))
+    }
+
+    /// Reads which node the record of a realm names, if any, whether it lives or not.
+    pub(crate) async fn recorded_owner(&self, realm: RealmId) -> Result<Option<Peer>, Away> {
+        let found = self.find_claim(&self.key_of(realm)).await?;
+        Ok(found.and_then(|(holder, _)| match holder {
+            ClaimHolder::Own => Some(Peer {
+                id: self.own,
+                address: self.address().to_string(),
+            }),
+            ClaimHolder::Other { node, address, .. } => Some(Peer { id: node, address }),
+            ClaimHolder::Moved | ClaimHolder::Invalid => None,
+        }))
     }
 
     /// Reads the record of a realm, as it concerns this node.

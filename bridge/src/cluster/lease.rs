@@ -1,9 +1,12 @@
 //! The lease of this node: its record in the directory.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bridge_cluster::{NodeId, NodeState, NotWritten, PeerCounts, Revision, SettingsFingerprint};
+use bridge_cluster::{
+    KnownPeer, NodeId, NodeState, NotWritten, PeerCounts, Revision, SettingsFingerprint,
+};
 use bridge_edge::connections::TlsError;
 use tokio::time::{MissedTickBehavior, interval, interval_at};
 
@@ -52,6 +55,15 @@ impl ClusterNode {
         self.hub.upgrade().is_none_or(|hub| hub.is_draining())
     }
 
+    /// The state of this node, as its record shows it.
+    pub(crate) fn node_state(&self) -> NodeState {
+        if self.is_draining() || self.is_isolated() {
+            NodeState::Draining
+        } else {
+            NodeState::Serving
+        }
+    }
+
     /// Writes the record of this node, and has the claims checked if the lease had lapsed before.
     async fn renew(self: &Arc<Self>) {
         if self.announce().await {
@@ -67,11 +79,7 @@ impl ClusterNode {
             .state()
             .announced
             .map(|(revision, _)| revision);
-        let state = if self.is_draining() || self.is_isolated() {
-            NodeState::Draining
-        } else {
-            NodeState::Serving
-        };
+        let state = self.node_state();
         let record = self.membership.record(self.own, state, self.reaches());
         let record = record.encode(&self.keys);
         let begun = Instant::now();
@@ -131,6 +139,16 @@ impl ClusterNode {
             lease_left: self.membership.lease_left().unwrap_or_default(),
             is_connected: self.membership.state().connected_since.is_some(),
         }
+    }
+
+    /// The address at which other nodes reach this one.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.membership.address()
+    }
+
+    /// Returns the other nodes, for the operator of this one.
+    pub(crate) fn known_nodes(&self) -> Vec<KnownPeer> {
+        self.peers().overview(Instant::now()).collect()
     }
 
     /// Loads the certificate for other nodes again. Returns whether it is another one.

@@ -1,7 +1,9 @@
-//! The route `/metrics`: what the bridge counts, for a Prometheus server.
+//! The routes for whoever operates the bridge, with `metrics_token`: `/metrics`, what the bridge counts, for a
+//! Prometheus server, and `/cluster`.
 
 mod bridge_metrics;
 mod cluster_metrics;
+mod cluster_overview;
 mod metric_writer;
 
 use std::sync::Arc;
@@ -23,14 +25,14 @@ use crate::mcp::McpService;
 use crate::web::{AppState, Problem, client_address};
 use bridge_metrics::BridgeMetrics;
 
-/// The state of the route.
+/// The state of the routes.
 struct MetricsRoute {
     state: AppState,
     metrics: BridgeMetrics,
     compat: Option<Arc<CompatService>>,
 }
 
-/// Returns the route. A reload can set `metrics_token` later, so the route exists also without it.
+/// Returns the routes. A reload can set `metrics_token` later, so they exist also without it.
 pub(super) fn routes(
     state: &AppState,
     mcp: &McpService,
@@ -48,51 +50,48 @@ pub(super) fn routes(
         compat: compat_service.cloned(),
     });
     let only_with_token = from_fn_with_state(Arc::clone(&route), only_with_token);
-    Router::new()
-        .route("/metrics", get(metrics_text).layer(only_with_token))
-        .with_state(route)
+    let mut routes = Router::new().route("/metrics", get(metrics_text));
+    if state.cluster.is_some() {
+        routes = routes.route("/cluster", get(cluster_overview::overview));
+    }
+    routes.route_layer(only_with_token).with_state(route)
 }
 
-/// Responds as if the route did not exist while `metrics_token` is not set.
+/// Passes on requests with `metrics_token`. While it is not set, responds as if the route did not exist.
 async fn only_with_token(
     State(route): State<Arc<MetricsRoute>>,
     request: Request,
     next: Next,
 ) -> Response {
-    if route.state.metrics_token.load().is_some() {
-        return next.run(request).await;
-    }
-    match &route.compat {
-        Some(service) => {
-            let (state, service) = (route.state.clone(), Arc::clone(service));
-            compat::endpoint(state, service, request).await
-        }
-        None => rest::not_found(request.uri()).into_response(),
-    }
-}
-
-/// Serves `GET /metrics` in the text format of OpenMetrics.
-async fn metrics_text(
-    State(route): State<Arc<MetricsRoute>>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let headers = request.headers();
-    let token = bearer_token(headers, None, false);
+    let Some(expected) = route.state.metrics_token.load_full() else {
+        return match &route.compat {
+            Some(service) => {
+                let (state, service) = (route.state.clone(), Arc::clone(service));
+                compat::endpoint(state, service, request).await
+            }
+            None => rest::not_found(request.uri()).into_response(),
+        };
+    };
+    let token = bearer_token(request.headers(), None, false);
     match token.as_deref().map(TokenHash::from_token) {
-        Some(token) if route.state.metrics_token.load().as_deref() == Some(&token) => {
-            let content_type = [(CONTENT_TYPE, bridge_metrics::CONTENT_TYPE)];
-            Ok((content_type, route.metrics.encode()).into_response())
-        }
+        Some(token) if token == *expected => next.run(request).await,
         Some(_) => {
             let address = client_address(request.extensions());
             let refused = AuthError::invalid(
                 "this is not `metrics_token`, with which alone metrics may be read",
             );
-            Err(route.state.token_refused(address, refused))
+            route.state.token_refused(address, refused).into_response()
         }
-        None => Err(Problem::new(
+        None => Problem::new(
             ErrorCode::MissingAuthentication,
             "metrics need `metrics_token` as bearer token",
-        )),
+        )
+        .into_response(),
     }
+}
+
+/// Serves `GET /metrics` in the text format of OpenMetrics.
+async fn metrics_text(State(route): State<Arc<MetricsRoute>>) -> Response {
+    let content_type = [(CONTENT_TYPE, bridge_metrics::CONTENT_TYPE)];
+    (content_type, route.metrics.encode()).into_response()
 }

@@ -1,7 +1,7 @@
 //! The names of the routes in the log. A path may contain what is a credential elsewhere, such as
 //! the id of a query, so paths are not logged as they are.
 
-const ROUTES: [&str; 10] = [
+const ROUTES: [&str; 11] = [
     "/mcp",
     "/tool-call",
     "/",
@@ -12,6 +12,7 @@ const ROUTES: [&str; 10] = [
     "/healthz",
     "/readyz",
     "/metrics",
+    "/cluster",
 ];
 
 /// Returns the name of the route of a path, in which all paths that the bridge does not know have

@@ -5,7 +5,7 @@ use http::Uri;
 
 /// The first segments of the bridge's own routes. A proxy may remove the path of the public URL, so
 /// it must differ from them.
-pub(crate) const RESERVED_SEGMENTS: [&str; 12] = [
+pub(crate) const RESERVED_SEGMENTS: [&str; 13] = [
     "mcp",
     "ws",
     "tool-call",
@@ -16,6 +16,7 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 12] = [
     "healthz",
     "readyz",
     "metrics",
+    "cluster",
     "sdk",
     ".well-known",
 ];
