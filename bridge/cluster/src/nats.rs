@@ -9,10 +9,10 @@
 mod buckets;
 mod connection;
 mod events;
+mod nats_check;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) mod nats_server;
-mod nats_check;
 #[cfg(all(target_os = "linux", any(test, feature = "testing")))]
 #[allow(clippy::unwrap_used, reason = "for tests")]
 pub(crate) mod reserved_port;

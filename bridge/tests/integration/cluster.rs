@@ -2,16 +2,21 @@
 //!
 //! `cargo xtask test` installs the server, and names it in `MCP_WEB_NATS_SERVER`.
 
+mod browser_requests;
+mod claim_limits;
 mod client_addresses;
+mod config_check;
 mod cuttable_link;
 mod denials;
 mod exchange;
 mod first_frames;
+mod forwarded_requests;
 mod held_requests;
 mod isolation;
 mod kit;
 mod mcp_requests;
 mod mortal_node;
+mod overview;
 mod owner_failures;
 mod ownership;
 mod page_tunnels;

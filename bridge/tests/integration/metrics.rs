@@ -11,7 +11,7 @@ use crate::kit::{
     http_client, post_tool_call, start_bridge, start_bridge_with, test_config, with_deadline,
 };
 
-const METRICS_TOKEN: &str = "metrics-token-of-the-operator-0123456789";
+pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-operator-0123456789";
 
 const GUIDE: &str = include_str!("../../../docs/operating.md");
 

@@ -125,7 +125,10 @@ impl NatsCheck {
         let failed = |error: &dyn Display| {
             Problem::Failed(format!("the records in NATS cannot be read: {error}"))
         };
-        context.query_account().await.map_err(|error| failed(&error))?;
+        context
+            .query_account()
+            .await
+            .map_err(|error| failed(&error))?;
         let Some(nodes) = buckets::find(context, &buckets::nodes_name(settings)).await? else {
             return Ok(());
         };

@@ -135,10 +135,7 @@ fn a_node_is_known_as_dead_from_the_end_of_its_lease_until_it_is_forgotten() {
         known.map(|it| (it.record.id, it.state(), it.age)).collect()
     };
     let end = now + 2 * LEASE;
-    let expected = [
-        (OTHER, "dead", 2 * LEASE),
-        (UNSEEN, "draining", LEASE),
-    ];
+    let expected = [(OTHER, "dead", 2 * LEASE), (UNSEEN, "draining", LEASE)];
     assert_eq!(known(&peers, end), expected);
     peers.forget_dead(|_| false, end);
     assert_eq!(known(&peers, end), expected[1..]);

@@ -1,8 +1,8 @@
 //! The directory in NATS, with real servers.
 
+mod check;
 mod login;
 mod loss;
-mod check;
 mod rights;
 mod three_servers;
 mod versions;

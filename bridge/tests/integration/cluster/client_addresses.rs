@@ -1,9 +1,14 @@
 //! The owner of a realm knows the addresses of the clients and pages of other bridges.
 
+use std::net::IpAddr;
+
 use bridge::Audit;
+use bridge_cluster::PeerHeader;
 use bridge_output::CapturedLog;
 
+use super::exchange::RawRequest;
 use super::kit::*;
+use super::peer_listener::{address, unix_now};
 use crate::audit::{field, lines};
 use crate::kit::*;
 
@@ -36,4 +41,38 @@ async fn the_audit_log_has_the_addresses_that_the_other_bridge_has_found() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(field(lines[0], "address"), Some(CLIENT), "{lines:?}");
     assert_eq!(field(lines[0], "page_address"), Some(PAGE), "{lines:?}");
+}
+
+/// The bridge to which they are passed on counts what the client of each request does.
+#[tokio::test]
+async fn refused_tokens_count_for_the_address_of_the_client() {
+    let tokens = |number: usize, config: &mut bridge::Config| {
+        config.identity.max_refused_tokens = 3;
+        config.tokens.tokens = vec![TOKEN.to_owned()];
+        if number == 1 {
+            config.tokens.tokens.push(OTHER_TOKEN.to_owned());
+        }
+    };
+    let bridges = Bridges::start_with(2, tokens).await;
+    let view = bridges.directory().await;
+    let owner = view.node_of(&bridges.nodes[0]).await;
+    let edge = view.node_of(&bridges.nodes[1]).await;
+    let status = async |client: &str| {
+        let header = PeerHeader {
+            node: edge.id,
+            target: owner.id,
+            realm: Some(view.realm(OTHER_TOKEN)),
+            client: client.parse::<IpAddr>().unwrap(),
+            unix: unix_now(),
+        };
+        let signed = header.encode(&view.keys, "GET", "/tools");
+        let request = RawRequest::new("GET", "/tools").token(OTHER_TOKEN);
+        let request = request.header("mcp-web-peer", &signed);
+        request.send(address(&owner)).await.code()
+    };
+    for _ in 0..3 {
+        assert_eq!(status(CLIENT).await, 401);
+    }
+    assert_eq!(status(CLIENT).await, 429);
+    assert_eq!(status("192.0.2.1").await, 401);
 }

@@ -138,6 +138,9 @@ pub(super) fn start_program(bridge: &ServerHandle, token: &str) -> McpWeb {
     app
 }
 
+/// The metric of the memory of requests and messages.
+pub(super) const MEMORY: &str = "mcp_web_pool_bytes{pool=\"memory\"}";
+
 /// How many requests a bridge has passed on, with this outcome.
 pub(super) async fn forwards(bridge: &ServerHandle, outcome: &str) -> f64 {
     scrape(bridge).await[&format!("mcp_web_cluster_forwards_total{{outcome=\"{outcome}\"}}")]

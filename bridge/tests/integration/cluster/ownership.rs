@@ -1,12 +1,15 @@
 //! Which bridge owns a realm, and how that changes.
 
-use bridge_cluster::NodeId;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use bridge_cluster::{Directory, NodeId};
 use bridge_protocol::CloseCode;
 use futures_util::future::join_all;
 use mcp_web_sdk::{McpWeb, Token};
 use serde_json::{Value, json};
 
 use super::kit::*;
+use super::stand_in::StandIn;
 use crate::kit::*;
 
 /// Calls `echo` at a bridge. Returns what the page has returned.
@@ -207,4 +210,27 @@ async fn pages_find_a_new_owner_when_theirs_is_gone() {
     assert_eq!(view.owner(TOKEN).await, Some(owner));
     let sessions = get_json(edge, "/sessions").await;
     assert_eq!(page_count(&sessions), 1, "{sessions}");
+}
+
+/// Its address belongs to another server now, which answers everything with 200.
+#[tokio::test]
+async fn a_dead_bridge_keeps_no_realm_by_what_has_got_its_address() {
+    let bridges = Bridges::start(1).await;
+    let bridge = &bridges.nodes[0];
+    let other = StandIn::start(&bridges, |_, _| async {
+        let headers = [("mcp-web-peer-answer", "1")];
+        (StatusCode::OK, headers, "welcome").into_response()
+    })
+    .await;
+    other.claim().await;
+    let view = &other.view;
+    view.directory.withdraw(&view.own).await.unwrap();
+    wait_for_metrics(bridge, "its end", |it| {
+        it["mcp_web_cluster_nodes{state=\"serving\"}"] == 0.0
+    })
+    .await;
+    let _page = Page::connect(bridge, "s", TOKEN).await;
+    assert!(other.received() > 0);
+    let node = view.node_of(bridge).await;
+    assert_eq!(view.owner(TOKEN).await, Some(node.id));
 }

@@ -65,7 +65,7 @@ pub(super) const ROUTES: &[RouteRow] = &[
 ];
 
 /// Paths that are not in the router.
-pub(super) const OTHER_PATHS: [(&str, bool); 9] = [
+pub(super) const OTHER_PATHS: [(&str, bool); 10] = [
     ("/mcp/", true),
     ("/mcp/x", true),
     ("/tools/", true),
@@ -73,6 +73,7 @@ pub(super) const OTHER_PATHS: [(&str, bool); 9] = [
     ("/query/%7Bid%7D/x", true),
     ("/conversations/a%20%22b?c=%22", true),
     ("/metrics", false),
+    ("/cluster", false),
     ("/unknown", false),
     ("/sdk/../tools", false),
 ];

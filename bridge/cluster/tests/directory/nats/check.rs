@@ -108,7 +108,8 @@ async fn a_server_that_is_away_is_a_warning_and_a_refused_login_an_error() {
 
 #[tokio::test]
 async fn a_server_that_hangs_or_has_no_jetstream_is_a_warning() {
-    let server = NatsServer::start_with("accounts { OTHER { users: [{ user: bridge, password: hush }] } }");
+    let server =
+        NatsServer::start_with("accounts { OTHER { users: [{ user: bridge, password: hush }] } }");
     let found = check(&login(&server, "bridge")).await;
     let is_named = |warning: &String| warning.contains("JetStream") || warning.contains("$JS.API.");
     assert!(found.warnings.iter().any(is_named), "{found:?}");

@@ -43,7 +43,12 @@ pub(super) fn configuration() -> String {
         user("bridge", PUBLISHED, SUBSCRIBED),
         user(
             "tenant",
-            &["$JS.API.INFO", "$JS.API.STREAM.INFO.>", "orders.>", "_INBOX.>"],
+            &[
+                "$JS.API.INFO",
+                "$JS.API.STREAM.INFO.>",
+                "orders.>",
+                "_INBOX.>",
+            ],
             &["orders.>", "_INBOX.>"],
         ),
     ];
