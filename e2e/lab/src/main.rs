@@ -5,7 +5,8 @@
 //! the document.
 //!
 //! Reading order: [`server`] starts a bridge, or the [`floor`] or a [`proxy`] that it is compared with;
-//! [`nodes`] starts two bridges that serve as one. [`page`] plays pages, with the tools in [`tools`]. [`clients`] has the table of real AI clients, whose messages
+//! [`nodes`] starts bridges that serve as one. [`page`] plays pages, with the tools in [`tools`], and
+//! [`page_group`] pages that connect again. [`clients`] has the table of real AI clients, whose messages
 //! [`request`] prepares, [`connection`] sends and [`answer`] checks. [`caller`] calls with
 //! them, and [`load`] measures many callers. [`sections`] has a module for each section, and [`table`]
 //! formats its figures.
@@ -24,6 +25,7 @@ mod latency;
 mod load;
 mod nodes;
 mod page;
+mod page_group;
 mod proxy;
 mod request;
 mod sections;
@@ -60,7 +62,7 @@ enum Command {
     Idle,
     /// A restart while pages are connected
     Restart,
-    /// Several bridges as one: calls and pages at another bridge than that of their token
+    /// Several bridges as one: calls and pages at another bridge than that of their token, and its end
     Cluster,
     /// MCP sessions: memory, and processor time of a whole life
     Sessions,

@@ -1,5 +1,6 @@
-//! Two bridges that serve as one, and the directory that they share.
+//! Bridges that serve as one, and the directory that they share.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -13,7 +14,7 @@ use crate::page::{Page, PageProtocol};
 use crate::request::{Endpoint, Request};
 use crate::server::Server;
 
-/// How long two bridges may take to know each other.
+/// How long bridges may take to know each other.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 const START_POLL: Duration = Duration::from_millis(20);
@@ -25,26 +26,21 @@ const SECRET: &str = "--cluster-secret=the-secret-of-the-laboratory-0123456789";
 
 const METRICS_TOKEN: &str = "the-metrics-of-the-laboratory-0123456789";
 
-/// The two bridges.
+/// The bridges, of which the first one serves what is measured.
 pub(crate) struct Nodes {
-    /// The bridge that serves what is measured.
-    pub(crate) owner: Server,
-    /// The bridge that passes it on.
-    pub(crate) edge: Server,
+    servers: Vec<Server>,
     _directory: NatsServer,
     _certificates: Option<Certificates>,
 }
 
 impl Nodes {
-    /// Connects a page without tools to the owner, which owns the token from then on.
-    pub(crate) async fn open_owning_page(&self, token: &str) -> Result<Page> {
-        let address = self.owner.address;
-        Page::open(address, PageProtocol::Current, token, OWNING_SESSION, &[]).await
-    }
-
-    /// Starts the bridges with these arguments, and waits until they know each other. With `is_encrypted`,
+    /// Starts bridges with these arguments, and waits until they know each other. With `is_encrypted`,
     /// they use mutual TLS between them.
-    pub(crate) async fn start(arguments: &[&str], is_encrypted: bool) -> Result<Self> {
+    pub(crate) async fn start(
+        count: usize,
+        arguments: &[&str],
+        is_encrypted: bool,
+    ) -> Result<Self> {
         let directory = NatsServer::start();
         let certificates = is_encrypted.then(Certificates::create).transpose()?;
         let mut settings = vec![
@@ -55,20 +51,50 @@ impl Nodes {
         let mut all = vec![SECRET, "--cluster-bind=127.0.0.1:0"];
         all.extend(arguments);
         all.extend(settings.iter().map(String::as_str));
-        let nodes = Self {
-            owner: Server::bridge(&all).await?,
-            edge: Server::bridge(&all).await?,
+        let mut servers = Vec::new();
+        for _ in 0..count {
+            servers.push(Server::bridge(&all).await?);
+        }
+        for server in &servers {
+            wait_for_peers(server, count - 1).await?;
+        }
+        Ok(Self {
+            servers,
             _directory: directory,
             _certificates: certificates,
-        };
-        wait_for_peer(&nodes.owner).await?;
-        wait_for_peer(&nodes.edge).await?;
-        Ok(nodes)
+        })
+    }
+
+    /// Returns the bridge that serves what is measured.
+    pub(crate) fn owner(&self) -> &Server {
+        &self.servers[0]
+    }
+
+    /// Returns a bridge that passes it on.
+    pub(crate) fn edge(&self) -> &Server {
+        &self.servers[1]
+    }
+
+    /// Returns the addresses of all bridges that pass it on.
+    pub(crate) fn edge_addresses(&self) -> Vec<SocketAddr> {
+        self.servers[1..].iter().map(|it| it.address).collect()
+    }
+
+    /// Takes the bridge that serves what is measured away from the others, to end it.
+    pub(crate) fn take_owner(&mut self) -> Server {
+        self.servers.remove(0)
+    }
+
+    /// Connects a page without tools to the owner, which owns the token from then on.
+    pub(crate) async fn open_owning_page(&self, token: &str) -> Result<Page> {
+        let address = self.owner().address;
+        Page::open(address, PageProtocol::Current, token, OWNING_SESSION, &[]).await
     }
 }
 
-/// Waits until a bridge knows another one and owns its lease.
-async fn wait_for_peer(server: &Server) -> Result<()> {
+/// Waits until a bridge knows this number of others and owns its lease.
+async fn wait_for_peers(server: &Server, peers: usize) -> Result<()> {
+    let known = format!("mcp_web_cluster_nodes{{state=\"serving\"}} {peers}\n");
     let endpoint = Endpoint::new(server.address, METRICS_TOKEN);
     let metrics = Request::new("GET /metrics", &endpoint, &[], &Value::Null);
     let ready = Request::new("GET /readyz", &endpoint, &[], &Value::Null);
@@ -79,7 +105,7 @@ async fn wait_for_peer(server: &Server) -> Result<()> {
         let answer = connection.request(&metrics).await?;
         answer.require_status(200)?;
         let text = String::from_utf8_lossy(&answer.message);
-        if is_ready && text.contains("mcp_web_cluster_nodes{state=\"serving\"} 1") {
+        if is_ready && text.contains(&known) {
             return Ok(());
         }
         ensure!(

@@ -131,24 +131,18 @@ impl Page {
     }
 
     /// Answers heartbeats and calls until the server closes the socket.
-    pub(crate) async fn serve(mut self, answer: &PageAnswer) {
-        while let Some(message) = self.recv().await {
-            if self.send_all(answer.frames_for(&message)).await.is_err() {
-                return;
-            }
-        }
+    pub(crate) async fn serve(self, answer: &PageAnswer) {
+        self.serve_until_closed(answer).await;
     }
 
-    /// Answers heartbeats until the server closes the socket. Returns the reason of the close frame.
-    pub(crate) async fn serve_until_closed(mut self) -> String {
+    /// Answers heartbeats and calls until the server closes the socket. Returns the reason of the close
+    /// frame, which is empty without one.
+    pub(crate) async fn serve_until_closed(mut self, answer: &PageAnswer) -> String {
         loop {
-            let message = match self.recv_or_reason().await {
-                Ok(message) => message,
-                Err(reason) => return reason,
-            };
-            if let Some(ack) = heartbeat_ack(&message) {
+            match self.recv_or_reason().await {
                 // The end of the connection is noticed when the next message is received.
-                let _ = self.send(Message::text(ack)).await;
+                Ok(message) => drop(self.send_all(answer.frames_for(&message)).await),
+                Err(reason) => return reason,
             }
         }
     }
@@ -187,6 +181,16 @@ impl Page {
         }
         Ok(self.0.flush().await?)
     }
+}
+
+/// Returns the token of one of many pages that have a token each.
+pub(crate) fn token_of_page(number: usize) -> String {
+    format!("idle-token-{number:08}-0123456789abcdef")
+}
+
+/// Returns the session of one of many pages.
+pub(crate) fn session_of_page(number: usize) -> String {
+    format!("5f0c9a52-7b1e-4c7e-9d1f-{number:012}")
 }
 
 /// Returns the message that registers these tools.

@@ -1,6 +1,7 @@
 //! The servers that are measured, each in a child process.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::thread::available_parallelism;
 
@@ -35,8 +36,18 @@ impl Server {
 
     /// Ends a bridge as its operator does, and starts another one at its address.
     pub(crate) async fn restart(mut self, arguments: &[&str]) -> Result<Self> {
-        self.process.terminate().await;
+        self.drain().await;
         Self::bridge_at(&self.address.to_string(), arguments).await
+    }
+
+    /// Kills the server like a crash, and waits until it has ended.
+    pub(crate) async fn kill(&mut self) {
+        self.process.kill().await;
+    }
+
+    /// Ends a bridge as its operator does, and waits until it has ended.
+    pub(crate) async fn drain(&mut self) {
+        self.process.terminate().await;
     }
 
     /// Starts this program as the server that only passes bytes on.
@@ -78,9 +89,20 @@ fn parse_address(line: &str) -> Option<SocketAddr> {
 
 /// Pins this process, and the servers that it will start, to the last core.
 pub(crate) fn pin_to_last_core() -> Result<()> {
+    let last = available_parallelism()?.get() - 1;
+    use_cores(last..=last)
+}
+
+/// Lets this process, and the servers that it will start, run on all cores.
+pub(crate) fn use_all_cores() -> Result<()> {
+    // The system leaves out those that it does not have.
+    use_cores(0..=CpuSet::MAX_CPU - 1)
+}
+
+fn use_cores(numbers: RangeInclusive<usize>) -> Result<()> {
     let mut cores = CpuSet::new();
-    cores.set(available_parallelism()?.get() - 1);
-    sched_setaffinity(None, &cores).context("cannot choose the core of this process")
+    numbers.for_each(|number| cores.set(number));
+    sched_setaffinity(None, &cores).context("cannot choose the cores of this process")
 }
 
 /// Raises the limit of open files, so that this process and its children can have `sockets` sockets.

@@ -1,6 +1,8 @@
-//! Several bridges as one: what a bridge adds to a call and to a page that belong to another one.
+//! Several bridges as one: what a bridge adds to a call and to a page that belong to another one, and how
+//! long pages are away when their bridge ends.
 
 mod idle_tunnels;
+mod node_end;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -116,11 +118,12 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Measures calls, and then idle pages.
+/// Measures calls, then idle pages, and then the end of a bridge.
 pub(crate) async fn measure(quick: bool) -> Result<String> {
     let calls = measure_calls(quick).await?;
     let idle = idle_tunnels::measure(quick).await?;
-    Ok(format!("{calls}\n\n{idle}"))
+    let end = node_end::measure(quick).await?;
+    Ok(format!("{calls}\n\n{idle}\n\n{end}"))
 }
 
 async fn measure_calls(quick: bool) -> Result<String> {
@@ -184,17 +187,17 @@ impl Row {
             }
             Bridges::Two | Bridges::TwoEncrypted => {
                 let is_encrypted = self.bridges == Bridges::TwoEncrypted;
-                let nodes = Nodes::start(&SETTINGS, is_encrypted).await?;
+                let nodes = Nodes::start(2, &SETTINGS, is_encrypted).await?;
                 let _owning = nodes.open_owning_page(TOKEN).await?;
                 let address = |access| match access {
-                    Access::Edge => nodes.edge.address,
-                    _ => nodes.owner.address,
+                    Access::Edge => nodes.edge().address,
+                    _ => nodes.owner().address,
                 };
                 let setup = Setup {
                     callers: address(self.callers),
                     pages: address(self.pages),
-                    server: nodes.owner.meter(),
-                    passing: vec![nodes.edge.meter()],
+                    server: nodes.owner().meter(),
+                    passing: vec![nodes.edge().meter()],
                 };
                 load.measure_at(&setup).await
             }

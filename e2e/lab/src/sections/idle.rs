@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, sleep}; // sleep: the duration of what is 
 
 use crate::connection::Connection;
 use crate::latency::Latencies;
-use crate::page::{Page, PageAnswer, PageProtocol};
+use crate::page::{Page, PageAnswer, PageProtocol, session_of_page, token_of_page};
 use crate::request::{Endpoint, Request};
 use crate::server::{Server, raise_open_file_limit};
 use crate::table::{Table, each, kib_each, ratio, thousands, time};
@@ -163,8 +163,7 @@ async fn connect_pages(
 }
 
 async fn connect_page(address: SocketAddr, number: usize, is_distinct: bool) -> Result<Page> {
-    let token = format!("idle-token-{number:08}-0123456789abcdef");
-    let session = format!("5f0c9a52-7b1e-4c7e-9d1f-{number:012}");
+    let (token, session) = (token_of_page(number), session_of_page(number));
     let tools = board_tools(is_distinct.then_some(number));
     Page::open(address, PageProtocol::Current, &token, &session, &tools).await
 }

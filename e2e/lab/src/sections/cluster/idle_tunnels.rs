@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep; // sleep: the duration of what is measured
 
 use crate::nodes::Nodes;
-use crate::page::{Page, PageAnswer, PageProtocol};
+use crate::page::{Page, PageAnswer, PageProtocol, session_of_page, token_of_page};
 use crate::server::raise_open_file_limit;
 use crate::table::{Table, kib_each, thousands};
 use crate::tools::board_tools;
@@ -70,12 +70,12 @@ async fn measure_pages(plan: &Plan, is_encrypted: bool, at_the_edge: bool) -> Re
     let nodes = start_nodes(plan, is_encrypted).await?;
     let mut owning = Vec::new();
     for number in 0..tokens {
-        owning.push(nodes.open_owning_page(&token(number)).await?);
+        owning.push(nodes.open_owning_page(&token_of_page(number)).await?);
     }
     let address = if at_the_edge {
-        nodes.edge.address
+        nodes.edge().address
     } else {
-        nodes.owner.address
+        nodes.owner().address
     };
     let answer = Arc::new(PageAnswer::new(PageProtocol::Current, "null"));
     let mut serving = JoinSet::new();
@@ -83,7 +83,7 @@ async fn measure_pages(plan: &Plan, is_encrypted: bool, at_the_edge: bool) -> Re
         let answer = Arc::clone(&answer);
         serving.spawn(async move { page.serve(&answer).await });
     }
-    let meters = [nodes.owner.meter(), nodes.edge.meter()];
+    let meters = [nodes.owner().meter(), nodes.edge().meter()];
     let before = read(meters, Meter::exact_memory)?;
     for number in 0..plan.pages {
         let page = connect_page(address, number).await;
@@ -118,16 +118,12 @@ async fn start_nodes(plan: &Plan, is_encrypted: bool) -> Result<Nodes> {
     let connections = format!("--max-connections={}", 3 * plan.pages + 1_000);
     let heartbeat = format!("--heartbeat={}s", plan.heartbeat.as_secs());
     let settings = ["--log=warn", &sessions, &connections, &heartbeat];
-    Nodes::start(&settings, is_encrypted).await
+    Nodes::start(2, &settings, is_encrypted).await
 }
 
 async fn connect_page(address: SocketAddr, number: usize) -> Result<Page> {
-    let token = token(number / PAGES_OF_TOKEN);
-    let session = format!("5f0c9a52-7b1e-4c7e-9d1f-{number:012}");
+    let token = token_of_page(number / PAGES_OF_TOKEN);
+    let session = session_of_page(number);
     let tools = board_tools(None);
     Page::open(address, PageProtocol::Current, &token, &session, &tools).await
-}
-
-fn token(number: usize) -> String {
-    format!("idle-token-{number:08}-0123456789abcdef")
 }
