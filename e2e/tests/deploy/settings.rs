@@ -1,20 +1,18 @@
 //! Numbers in the files of `docs/deploy` that follow from settings of the bridge.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use e2e::program_paths;
-use tempfile::TempDir;
-
 use crate::deploy_file::deploy_file;
+use e2e::program_paths;
 
-/// Returns the settings of the bridge with this file.
-fn settings(file: &Path) -> BTreeMap<String, String> {
+/// Returns the settings of the bridge with this file and these variables.
+pub(crate) fn settings(file: &Path, variables: &[(&str, &str)]) -> BTreeMap<String, String> {
     let mut command = Command::new(program_paths::built("mcp-web-bridge"));
-    command.env_clear().arg("--config").arg(file);
+    command.env_clear().envs(variables.iter().copied());
+    command.arg("--config").arg(file);
     let output = command.arg("--print-config").output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
@@ -31,11 +29,12 @@ fn settings(file: &Path) -> BTreeMap<String, String> {
 
 /// Returns the settings of the bridge with the file of the guide.
 fn settings_of_guide() -> BTreeMap<String, String> {
-    settings(&program_paths::workspace().join("docs/deploy/bridge.toml"))
+    let file = program_paths::workspace().join("docs/deploy/bridge.toml");
+    settings(&file, &[])
 }
 
 /// Returns the words that follow each occurrence of `key` in a text, up to a space or a semicolon.
-fn values<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
+pub(crate) fn values<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     let found: Vec<_> = text
         .split(key)
         .skip(1)
@@ -67,6 +66,7 @@ fn a_proxy_waits_longer_than_the_longest_call() {
         ("haproxy.cfg", "timeout client "),
         ("haproxy.cfg", "timeout server "),
         ("kubernetes.yml", "proxy-read-timeout: "),
+        ("kubernetes-cluster.yml", "proxy-read-timeout: "),
     ] {
         for value in values(&deploy_file(name), key) {
             assert!(duration(value) > longest_call, "{name}: {key}{value}");
@@ -106,11 +106,12 @@ fn a_bridge_has_the_time_to_drain() {
     for (name, key) in [
         ("mcp-web-bridge.service", "TimeoutStopSec="),
         ("kubernetes.yml", "terminationGracePeriodSeconds: "),
+        ("kubernetes-cluster.yml", "terminationGracePeriodSeconds: "),
     ] {
         for value in values(&deploy_file(name), key) {
-            // It closes everything in 5 s.
-            let needed = drain_timeout + Duration::from_secs(5);
-            assert!(duration(value) > needed, "{name}: {key}{value}");
+            // Other bridges forget it in 3 s, and it closes everything in 5 s.
+            let needed = drain_timeout + Duration::from_secs(10);
+            assert!(duration(value) >= needed, "{name}: {key}{value}");
         }
     }
 }
@@ -122,23 +123,8 @@ fn a_proxy_allows_bodies_of_the_size_that_the_bridge_allows() {
     for (name, key) in [
         ("nginx.conf", "client_max_body_size "),
         ("kubernetes.yml", "proxy-body-size: "),
+        ("kubernetes-cluster.yml", "proxy-body-size: "),
     ] {
         assert_eq!(values(&deploy_file(name), key), [&megabytes], "{name}");
-    }
-}
-
-#[test]
-fn the_settings_in_kubernetes_are_accepted() {
-    let manifest = deploy_file("kubernetes.yml");
-    let (_, settings_file) = manifest.split_once("  bridge.toml: |\n").unwrap();
-    let (settings_file, _) = settings_file.split_once("---\n").unwrap();
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("bridge.toml");
-    fs::write(&path, settings_file).unwrap();
-    let settings = settings(&path);
-    // Probes have the host that the bridge accepts.
-    let host = settings["allowed_hosts"].trim_matches(['[', ']', '"']);
-    for value in values(&manifest, "name: Host, value: ") {
-        assert_eq!(value, host);
     }
 }
