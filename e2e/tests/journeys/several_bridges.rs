@@ -1,6 +1,10 @@
 //! Three bridges behind a balancer serve as one: tabs and clients of one token connect to any of them.
 
-use e2e::{BridgeEndpoint, Browser, ClusterBed, McpClient, PlainHttp, StaticSite, TestBed};
+use std::cell::Cell;
+
+use e2e::{
+    BridgeEndpoint, Browser, ClusterBed, McpClient, PlainHttp, StaticSite, TestBed, with_deadline,
+};
 use serde_json::{Value, json};
 
 use crate::ask_ai::wait_for_state;
@@ -88,6 +92,118 @@ async fn a_tab_returns_at_another_node_after_its_node_has_crashed_and_after_it_d
 }
 
 #[tokio::test]
+async fn a_call_fails_once_when_the_owner_is_killed_and_the_next_one_finds_the_tab_elsewhere() {
+    let mut cluster = ClusterBed::start_with(3, &["--cluster-lease", "3s"]).await;
+    let site = StaticSite::start().await;
+    cluster.balancer().use_only(&[0]);
+    let browser = open_app(&site, &cluster).await;
+    cluster.balancer().use_all();
+    let client = PlainHttp::new(cluster.node(1));
+    let running = tokio::spawn({
+        let client = client.clone();
+        async move { client.call("hang", json!({})).await }
+    });
+    browser.wait_for("journey.started === 1").await;
+
+    cluster.kill(0).await;
+    let failed = with_deadline("the running call to fail", running).await;
+    let failed = failed.unwrap().unwrap();
+    assert_eq!(failed["error"], "NodeLost", "{failed}");
+    assert_echo(&client, 1).await;
+    browser.wait_for("journey.aborted === 1").await;
+    let calls = "return [journey.started, ...journey.echoed]";
+    assert_eq!(browser.eval(calls, json!(null)).await, json!([1, 1]));
+    let states = browser.eval("return journey.states", json!(null)).await;
+    let states: Vec<String> = serde_json::from_value(states).unwrap();
+    assert!(states.iter().any(|it| it == "reconnecting"), "{states:?}");
+    assert_eq!(states.last().unwrap(), "connected", "{states:?}");
+}
+
+#[tokio::test]
+async fn no_call_fails_or_runs_twice_while_the_owner_drains() {
+    let mut cluster = ClusterBed::start_with(3, &["--drain-timeout", "6s"]).await;
+    let site = StaticSite::start().await;
+    cluster.balancer().use_only(&[0]);
+    let browser = open_app(&site, &cluster).await;
+    let document = browser.eval("return journey.document", json!(null)).await;
+    cluster.balancer().use_all();
+    let client = PlainHttp::new(cluster.node(1));
+    let running = tokio::spawn({
+        let client = client.clone();
+        async move { client.call("held", json!({})).await }
+    });
+    browser.wait_for("journey.release").await;
+
+    cluster.drain(0);
+    for id in 0..20 {
+        assert_echo(&client, id).await;
+    }
+    browser.eval("journey.release()", json!(null)).await;
+    let held = with_deadline("the running call", running).await;
+    let held = held.unwrap().unwrap();
+    assert!(held["structuredContent"]["caller"].is_object(), "{held}");
+    let (has_ended, last) = (Cell::new(false), Cell::new(20));
+    let ended = async {
+        cluster.wait_until_ended(0).await;
+        has_ended.set(true);
+    };
+    let calls = async {
+        while !has_ended.get() {
+            assert_echo(&client, last.get()).await;
+            last.set(last.get() + 1);
+        }
+    };
+    tokio::join!(ended, calls);
+    assert_echo(&client, last.get()).await;
+
+    let echoed = browser.eval("return journey.echoed", json!(null)).await;
+    let all: Vec<_> = (0..=last.get()).collect();
+    assert_eq!(echoed, json!(all), "each call ran once");
+    let same = browser.eval("return journey.document", json!(null)).await;
+    assert_eq!(same, document, "the page was not reloaded");
+    assert_ne!(cluster.owner(cluster.token(), 1).await, 0);
+}
+
+#[tokio::test]
+async fn tabs_of_two_owners_meet_at_the_later_one_when_the_earlier_one_runs_again() {
+    let cluster = ClusterBed::start_with(3, &["--cluster-lease", "3s"]).await;
+    let site = StaticSite::start().await;
+    cluster.balancer().use_only(&[0]);
+    let browser = open_app(&site, &cluster).await;
+    cluster.suspend(0);
+    cluster.balancer().use_only(&[1]);
+    browser.open_tab().await;
+    // Not by the balancer, to which the browser has connections that lead to the first node.
+    browser.goto(&site.app(cluster.node(1))).await;
+    browser.wait_for("journey.ready").await;
+    assert_eq!(cluster.owner(cluster.token(), 1).await, 1);
+    let client = PlainHttp::new(cluster.node(2));
+    assert_eq!(sessions(&client).await.len(), 1);
+
+    cluster.resume(0);
+    let both = async {
+        loop {
+            let sessions = sessions(&client).await;
+            if sessions.len() == 2 {
+                return sessions;
+            }
+        }
+    };
+    for session in with_deadline("both tabs at one node", both).await {
+        let input = json!({ "session_id": session, "tool_name": "echo", "arguments": { "id": 7 } });
+        let echo = client
+            .call_when_registered("call_session_tool", input)
+            .await;
+        assert_eq!(echo["structuredContent"], json!({ "id": 7 }), "{echo}");
+    }
+    for node in 0..3 {
+        assert_eq!(cluster.owner(cluster.token(), node).await, 1);
+    }
+    let lost = "mcp_web_cluster_realms_lost_total{reason=\"record\"}";
+    assert_eq!(cluster.metric(0, lost).await, 1.0);
+}
+
+#[tokio::test]
 async fn the_demo_of_several_bridges_serves_the_board_and_answers_questions() {
     let mut bed = TestBed::demo_nodes(3).await;
     let browser = open_demo(&mut bed).await;
@@ -131,6 +247,23 @@ async fn assert_served(
     let owner = cluster.owner(cluster.token(), nodes[0]).await;
     assert!(nodes.contains(&owner), "{owner} is one of {nodes:?}");
     owner
+}
+
+async fn assert_echo(client: &PlainHttp, id: u64) {
+    let echo = with_deadline("a call", client.call("echo", json!({ "id": id }))).await;
+    let echo = echo.unwrap();
+    assert_eq!(echo["structuredContent"], json!({ "id": id }), "{echo}");
+}
+
+/// Returns the ids of all sessions that a client sees.
+async fn sessions(client: &PlainHttp) -> Vec<Value> {
+    let sessions = client
+        .call("list_active_sessions", json!({}))
+        .await
+        .unwrap();
+    let sessions = sessions["structuredContent"]["sessions"].as_array();
+    let sessions = sessions.into_iter().flatten();
+    sessions.map(|it| it["session_id"].clone()).collect()
 }
 
 async fn result(client: &McpClient, tool: &str, arguments: Value) -> Value {
