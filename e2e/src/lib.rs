@@ -78,7 +78,8 @@ pub use provider_rules::{ChatServer, RuleSource, rule_sources};
 pub use query_page::{PageTool, QueryPage};
 pub use real_clients::{
     ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Driver,
-    DriverTransport, Package, RestartedBridge, StepResult, ToolOutput, run_inspector,
+    DriverTransport, Package, RestartedBridge, RollingDeploy, StepResult, ToolOutput,
+    run_inspector,
 };
 pub use request_tap::RequestTap;
 pub use site::StaticSite;

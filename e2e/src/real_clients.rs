@@ -4,13 +4,15 @@
 //! prints the results. A *command line* (Codex, Gemini CLI, Claude Code) runs unchanged, with a
 //! [`MockProvider`](crate::MockProvider) as its model. In both cases the results are checked here,
 //! and become a [`ClientRow`] of the table. Further clients, which only `cargo xtask clients` runs, perform
-//! the first four steps ([`ClientTier`]). Some also run at a bridge of several that does not serve the page.
+//! the first four steps ([`ClientTier`]). Some also run at a bridge of several that does not serve the page, and while several
+//! are replaced ([`RollingDeploy`]).
 
 mod app;
 mod command_line;
 mod driver;
 mod inspector_run;
 mod restarted_bridge;
+mod rolling_deploy;
 mod row;
 
 pub use app::ClientsApp;
@@ -18,4 +20,5 @@ pub use command_line::{CommandLine, CommandLineRun, ToolOutput};
 pub use driver::{Driver, DriverTransport, Package};
 pub use inspector_run::run_inspector;
 pub use restarted_bridge::RestartedBridge;
+pub use rolling_deploy::RollingDeploy;
 pub use row::{ClientRow, ClientStep, ClientTier, StepResult};

@@ -117,14 +117,17 @@ const CHECKED_CALLS = 20;
 
 /**
  * Calls `echo` without a break, over a restart of the bridge. A line on stdin means that it listens again:
- * no call that begins later may fail. With MCP_WEB_OVER_RESTART=quiet, no call is made in between.
+ * no call that begins later may fail. With MCP_WEB_OVER_RESTART=quiet, no call is made in between. With
+ * `deploy`, several bridges are replaced until the line comes, and every call counts.
  */
 async function walkOverRestart({ client, connect, list, call }) {
   print({ step: "connect", client, protocol: await connect() });
   await list();
   let id = 0;
-  let isChecked = false;
   const isQuiet = process.env.MCP_WEB_OVER_RESTART === "quiet";
+  const isDeploy = process.env.MCP_WEB_OVER_RESTART === "deploy";
+  let isChecked = isDeploy;
+  let isOver = false;
   const answered = [];
   const failed = [];
   const callOnce = async () => {
@@ -144,9 +147,10 @@ async function walkOverRestart({ client, connect, list, call }) {
   let before = 0;
   const isLoaded = Promise.withResolvers();
   const load = async () => {
-    while (answered.length + failed.length < CHECKED_CALLS) {
-      if (await callOnce()) before += 1;
-      else await pause(20); // sleep: the bridge is away, and each attempt fails at once
+    while (isDeploy ? !isOver : answered.length + failed.length < CHECKED_CALLS) {
+      const isAnswered = await callOnce();
+      if (isAnswered) before += 1;
+      if (isDeploy || !isAnswered) await pause(20); // sleep: a failed attempt ends at once, and a deploy takes long
       if (before < CALLS_BEFORE_RESTART) continue;
       isLoaded.resolve();
       if (isQuiet && !isChecked) return;
@@ -158,9 +162,10 @@ async function walkOverRestart({ client, connect, list, call }) {
   print({ step: "loaded" });
   await new Promise((resolve) => createInterface({ input: process.stdin }).once("line", resolve));
   isChecked = true;
-  // Some callers of before may still wait for an answer that was lost.
-  const [tools] = await Promise.all([list(), load(), load()]);
-  print({ step: "checked", answered: answered.length, failed, tools });
+  isOver = true;
+  // Over a restart, some callers of before may still wait for an answer that was lost.
+  const [tools] = await Promise.all([list(), ...(isDeploy ? callers : [load(), load()])]);
+  print({ step: "checked", answered, failed, tools });
   process.exit(0);
 }
 

@@ -192,10 +192,12 @@ CHECKED_CALLS = 20
 async def walk_over_restart(driver):
     """Calls `echo` without a break, over a restart of the bridge. A line on stdin means that it listens
     again: no call that begins later may fail. With MCP_WEB_OVER_RESTART=quiet, no call is made in between.
+    With `deploy`, several bridges are replaced until the line comes, and every call counts.
     """
     is_quiet = os.environ["MCP_WEB_OVER_RESTART"] == "quiet"
+    is_deploy = os.environ["MCP_WEB_OVER_RESTART"] == "deploy"
     is_loaded = asyncio.Event()
-    answered, failed, state = [], [], {"id": 0, "before": 0, "checked": False}
+    answered, failed, state = [], [], {"id": 0, "before": 0, "checked": is_deploy, "over": False}
 
     async def call_once():
         state["id"] += 1
@@ -213,11 +215,12 @@ async def walk_over_restart(driver):
         return True
 
     async def load():
-        while len(answered) + len(failed) < CHECKED_CALLS:
-            if await call_once():
+        while not state["over"] if is_deploy else len(answered) + len(failed) < CHECKED_CALLS:
+            is_answered = await call_once()
+            if is_answered:
                 state["before"] += 1
-            else:
-                await asyncio.sleep(0.02)  # sleep: the bridge is away, and each attempt fails at once
+            if is_deploy or not is_answered:
+                await asyncio.sleep(0.02)  # sleep: a failed attempt ends at once, and a deploy takes long
             if state["before"] >= CALLS_BEFORE_RESTART:
                 is_loaded.set()
                 if is_quiet and not state["checked"]:
@@ -233,10 +236,11 @@ async def walk_over_restart(driver):
             await asyncio.gather(*state["callers"])
         tell("loaded")
         await asyncio.to_thread(sys.stdin.readline)
-        state["checked"] = True
-        # Some callers of before may still wait for an answer that was lost.
-        tools, *_ = await asyncio.gather(driver.tools(), load(), load())
-        tell("checked", answered=len(answered), failed=failed, tools=tools)
+        state["checked"] = state["over"] = True
+        # Over a restart, some callers of before may still wait for an answer that was lost.
+        last = state["callers"] if is_deploy else [load(), load()]
+        tools, *_ = await asyncio.gather(driver.tools(), *last)
+        tell("checked", answered=answered, failed=failed, tools=tools)
         os._exit(0)
 
 

@@ -38,6 +38,7 @@ impl ClientsApp {
                 Bridges::One(Box::new(TestBed::bridge().await))
             }
             ClientTier::AnotherBridge => Bridges::Several(Box::new(ClusterBed::start(2).await)),
+            ClientTier::RollingDeploy => panic!("a rolling deploy has its own page"),
         };
         let (site, browser) = (StaticSite::start().await, Browser::open().await);
         browser.goto(&site.clients_page(bridges.of_page())).await;

@@ -6,8 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{ClientRow, ClientStep, ClientTier, ClientsApp, RestartedBridge, StepResult};
-use crate::{NodeProject, ProcessGroup, program_paths};
+use super::{
+    ClientRow, ClientStep, ClientTier, ClientsApp, RestartedBridge, RollingDeploy, StepResult,
+};
+use crate::{BridgeEndpoint, NodeProject, ProcessGroup, program_paths};
 
 /// The time limit for a driver, on a busy machine with two cores.
 const RUN_TIMEOUT: Duration = Duration::from_secs(120);
@@ -192,6 +194,30 @@ impl Driver {
         assert_eq!(checked["failed"], json!([]), "{}", driver.log());
         assert!(has_tool(&checked["tools"], "echo"), "{line}");
         assert_eq!(bridge.initialize_count(), opened, "{line}");
+        drop(project);
+    }
+
+    /// Runs the driver while it calls a tool without a break and three bridges are replaced, and saves its
+    /// row.
+    pub async fn run_over_deploy(self, name: &str) {
+        let mut deploy = RollingDeploy::start().await;
+        let this = self.with("MCP_WEB_OVER_RESTART", "deploy");
+        let (project, command) = this.command(&deploy.mcp_url(), deploy.token());
+        let mut driver = ProcessGroup::start_with_input(this.script, command);
+        let connected = driver.wait_for_line("\"connect\"").await;
+        driver.wait_for_line("\"loaded\"").await;
+        deploy.replace_all().await;
+        deploy.wait_for_calls().await;
+        driver.write_line("all bridges are replaced").await;
+        let line = driver.wait_for_line("\"checked\"").await;
+        let checked: Value = serde_json::from_str(&line).unwrap();
+        assert!(has_tool(&checked["tools"], "echo"), "{line}");
+        let connected: Value = serde_json::from_str(&connected).unwrap();
+        let client = connected["client"].as_str().unwrap_or(name);
+        let row = ClientRow::new(client, "HTTP", connected["protocol"].as_str());
+        let answered: Vec<u64> = serde_json::from_value(checked["answered"].clone()).unwrap();
+        let failed: Vec<String> = serde_json::from_value(checked["failed"].clone()).unwrap();
+        deploy.finish(row, &answered, &failed, name).await;
         drop(project);
     }
 

@@ -90,6 +90,8 @@ pub enum ClientTier {
     EachRun,
     /// In each run of the tests, with all steps, at a bridge of several that does not serve the page.
     AnotherBridge,
+    /// In each run of the tests, with calls of one tool while several bridges are replaced.
+    RollingDeploy,
     /// Only by `cargo xtask clients`, with the basic steps.
     Further,
 }
@@ -99,6 +101,7 @@ impl ClientTier {
     pub fn steps(self) -> &'static [ClientStep] {
         match self {
             Self::EachRun | Self::AnotherBridge => &ClientStep::ALL,
+            Self::RollingDeploy => &[ClientStep::Call],
             Self::Further => &ClientStep::BASIC,
         }
     }
@@ -110,6 +113,7 @@ impl ClientTier {
         match self {
             Self::EachRun => folder,
             Self::AnotherBridge => folder.join("another-bridge"),
+            Self::RollingDeploy => folder.join("rolling-deploy"),
             Self::Further => folder.join("further"),
         }
     }

@@ -1,10 +1,12 @@
 //! AI clients with a command line, and a mock provider as their model.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use e2e::{
-    ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Format,
-    MockProvider, RestartedBridge, Script, StepResult, ToolOutput, Turn, program_paths,
+    BridgeEndpoint, ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun,
+    Format, MockProvider, RestartedBridge, RollingDeploy, Script, StepResult, ToolOutput, Turn,
+    program_paths,
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -56,6 +58,45 @@ fn hang(tool_name: impl Fn(&str) -> String) -> Script {
         Turn::from_call(&tool_name("hang"), json!({})),
         Turn::from_text("Done."),
     ])
+}
+
+/// The most calls of a client during a deploy. It is interrupted before it has made all.
+const DEPLOY_CALLS: usize = 2_000;
+
+/// The time between the steps of a turn during a deploy.
+const DEPLOY_PACE: Duration = Duration::from_millis(20);
+
+/// Creates a script that calls the tool `echo` with a different id in each turn.
+fn echoes(tool_name: impl Fn(&str) -> String) -> Script {
+    Script::new(
+        (0..DEPLOY_CALLS)
+            .map(|id| Turn::from_call(&tool_name("echo"), json!({ "id": id })).pace(DEPLOY_PACE)),
+    )
+}
+
+/// Runs a client that calls a tool all the time while all bridges are replaced, and saves its row.
+async fn run_over_deploy(
+    mut deploy: RollingDeploy,
+    (client, command): (CommandLine, Command),
+    row: ClientRow,
+    name: &str,
+) {
+    let replaced = async {
+        deploy.wait_for_calls().await;
+        deploy.replace_all().await;
+        deploy.wait_for_calls().await;
+    };
+    let run = client.run_until(name, command, replaced).await;
+    let (mut answered, mut failed) = (Vec::new(), Vec::new());
+    for id in (0..DEPLOY_CALLS).take_while(|turn| run.reached_turn(turn + 1)) {
+        let ToolOutput { text, .. } = run.output(id);
+        if text.contains(&json!({ "id": id }).to_string()) {
+            answered.push(id as u64);
+        } else {
+            failed.push(text);
+        }
+    }
+    deploy.finish(row, &answered, &failed, name).await;
 }
 
 fn result_if(works: bool, failure: &str) -> StepResult {
@@ -112,16 +153,16 @@ fn npm_program(path: &str) -> PathBuf {
     program_paths::clients_node_modules().join(path)
 }
 
-fn stdio_server(app: &ClientsApp) -> Value {
+fn stdio_server(bridge: &impl BridgeEndpoint) -> Value {
     json!({
         "command": program_paths::built("mcp-web-stdio"),
         "args": [],
-        "env": { "MCP_SERVER_URL": app.bed().mcp_url(), "AUTH_TOKEN": app.bed().token() },
+        "env": { "MCP_SERVER_URL": bridge.mcp_url(), "AUTH_TOKEN": bridge.token() },
     })
 }
 
-fn bearer(app: &ClientsApp) -> String {
-    format!("Bearer {}", app.bed().token())
+fn bearer(bridge: &impl BridgeEndpoint) -> String {
+    format!("Bearer {}", bridge.token())
 }
 
 mod claude_code {
@@ -135,15 +176,15 @@ mod claude_code {
     const HOOK: &str = r#"{"hooks":{"Elicitation":[{"matcher":"","hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}'"}]}]}}"#;
 
     async fn command_line(
-        app: &ClientsApp,
+        bridge: &impl BridgeEndpoint,
         transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Anthropic, script).await;
         let server = match transport {
-            Transport::Http => json!({ "type": "http", "url": app.bed().mcp_url(),
-                "headers": { "Authorization": bearer(app) } }),
-            Transport::Stdio => stdio_server(app),
+            Transport::Http => json!({ "type": "http", "url": bridge.mcp_url(),
+                "headers": { "Authorization": bearer(bridge) } }),
+            Transport::Stdio => stdio_server(bridge),
         };
         let servers = json!({ "mcpServers": { "web": server } });
         client.write("mcp.json", &servers.to_string());
@@ -174,7 +215,7 @@ mod claude_code {
             Some("2026-07-28"),
         )
         .in_tier(tier);
-        let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
+        let (client, command) = command_line(app.bed(), transport, all_calls(tool_name)).await;
         let run = client.run("Claude Code", command).await;
         set_results(&mut row, &run, &app).await;
         let ToolOutput { text, .. } = run.output(ELICITATION);
@@ -189,7 +230,7 @@ mod claude_code {
             ClientStep::Leaving,
             result_if(app.is_without_clients().await, "the page still sees it"),
         );
-        let (client, command) = command_line(&app, transport, hang(tool_name)).await;
+        let (client, command) = command_line(app.bed(), transport, hang(tool_name)).await;
         client
             .run_until("Claude Code", command, app.wait_for_hanging_call())
             .await;
@@ -212,6 +253,24 @@ mod claude_code {
             "02-claude-code-stdio",
         )
         .await;
+    }
+
+    async fn check_deploy(transport: Transport, name: &str) {
+        let deploy = RollingDeploy::start().await;
+        let package = program_paths::clients_package("@anthropic-ai/claude-code");
+        let row = ClientRow::new(&package, transport.name(), Some("2026-07-28"));
+        let client = command_line(&deploy, transport, echoes(tool_name)).await;
+        run_over_deploy(deploy, client, row, name).await;
+    }
+
+    #[tokio::test]
+    async fn over_http_and_a_rolling_deploy() {
+        check_deploy(Transport::Http, "01-claude-code-http").await;
+    }
+
+    #[tokio::test]
+    async fn over_stdio_and_a_rolling_deploy() {
+        check_deploy(Transport::Stdio, "02-claude-code-stdio").await;
     }
 
     #[tokio::test]
@@ -239,13 +298,13 @@ mod gemini {
     const TIMEOUT: u64 = 15_000;
 
     async fn command_line(
-        app: &ClientsApp,
+        bridge: &impl BridgeEndpoint,
         transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
         let server = match transport {
-            Transport::Http => http_server(&app.bed().mcp_url(), app.bed().token()),
-            Transport::Stdio => stdio_server(app),
+            Transport::Http => http_server(&bridge.mcp_url(), bridge.token()),
+            Transport::Stdio => stdio_server(bridge),
         };
         command_line_with(server, script).await
     }
@@ -291,7 +350,7 @@ mod gemini {
             transport.name(),
             Some("2025-06-18"),
         );
-        let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
+        let (client, command) = command_line(app.bed(), transport, all_calls(tool_name)).await;
         let run = client.run("Gemini CLI", command).await;
         set_results(&mut row, &run, &app).await;
         let wrong = "it checks the arguments itself, and the bridge is not asked";
@@ -317,7 +376,7 @@ mod gemini {
             ),
         };
         row.set(ClientStep::Leaving, leaving);
-        let (client, command) = command_line(&app, transport, hang(tool_name)).await;
+        let (client, command) = command_line(app.bed(), transport, hang(tool_name)).await;
         let run = client.run("Gemini CLI", command).await;
         app.wait_for_cancel().await;
         assert!(
@@ -386,7 +445,7 @@ mod codex {
     }
 
     async fn command_line(
-        app: &ClientsApp,
+        bridge: &impl BridgeEndpoint,
         transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
@@ -394,13 +453,13 @@ mod codex {
         let server = match transport {
             Transport::Http => format!(
                 "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
-                app.bed().mcp_url()
+                bridge.mcp_url()
             ),
             Transport::Stdio => format!(
                 "command = \"{}\"\nenv = {{ MCP_SERVER_URL = \"{}\", AUTH_TOKEN = \"{}\" }}\n",
                 program_paths::built("mcp-web-stdio").display(),
-                app.bed().mcp_url(),
-                app.bed().token()
+                bridge.mcp_url(),
+                bridge.token()
             ),
         };
         let base_url = client.provider().base_url(Format::OpenAiResponses);
@@ -451,7 +510,7 @@ tool_timeout_sec = {TIMEOUT}
         command
             .env("CODEX_HOME", client.home())
             .env("PLAYED_KEY", MockProvider::KEY)
-            .env("WEB_TOKEN", app.bed().token())
+            .env("WEB_TOKEN", bridge.token())
             .args([
                 "exec",
                 "--json",
@@ -467,7 +526,7 @@ tool_timeout_sec = {TIMEOUT}
         let package = program_paths::clients_package("@openai/codex");
         let row = ClientRow::new(&package, transport.name(), Some("2025-06-18"));
         let mut row = row.in_tier(tier);
-        let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
+        let (client, command) = command_line(app.bed(), transport, all_calls(tool_name)).await;
         let run = client.run("Codex", command).await;
         set_results(&mut row, &run, &app).await;
         let ToolOutput { text, .. } = run.output(ELICITATION);
@@ -496,7 +555,7 @@ tool_timeout_sec = {TIMEOUT}
         };
         let leaving = StepResult::WorksBut(leaving.to_owned());
         row.set(ClientStep::Leaving, leaving);
-        let (client, command) = command_line(&app, transport, hang(tool_name)).await;
+        let (client, command) = command_line(app.bed(), transport, hang(tool_name)).await;
         let run = client.run("Codex", command).await;
         app.wait_for_cancel().await;
         assert!(
@@ -524,5 +583,14 @@ tool_timeout_sec = {TIMEOUT}
     #[tokio::test]
     async fn over_http_at_another_bridge() {
         check_client(Transport::Http, ClientTier::AnotherBridge, "05-codex-http").await;
+    }
+
+    #[tokio::test]
+    async fn over_http_and_a_rolling_deploy() {
+        let deploy = RollingDeploy::start().await;
+        let package = program_paths::clients_package("@openai/codex");
+        let row = ClientRow::new(&package, Transport::Http.name(), Some("2025-06-18"));
+        let client = command_line(&deploy, Transport::Http, echoes(tool_name)).await;
+        run_over_deploy(deploy, client, row, "05-codex-http").await;
     }
 }

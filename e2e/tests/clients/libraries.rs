@@ -222,3 +222,36 @@ mod at_another_bridge {
         driver.run("33-python-sdk-2-modern-http").await;
     }
 }
+
+/// The clients that also call a tool while three bridges are replaced one after the other.
+mod over_a_rolling_deploy {
+    use super::*;
+
+    #[tokio::test]
+    async fn typescript_sdk_1_newest_over_http() {
+        let driver = typescript_sdk(NEWEST, DriverTransport::Http);
+        driver
+            .run_over_deploy("12-typescript-sdk-1-newest-http")
+            .await;
+    }
+
+    #[tokio::test]
+    async fn typescript_client_2_without_sessions_over_http() {
+        let driver = typescript_client("modern", DriverTransport::Http);
+        driver
+            .run_over_deploy("16-typescript-client-2-modern-http")
+            .await;
+    }
+
+    #[tokio::test]
+    async fn python_sdk_1_over_http() {
+        let driver = Driver::new("mcp_sdk_1.py", DriverTransport::Http);
+        driver.run_over_deploy("30-python-sdk-1-http").await;
+    }
+
+    #[tokio::test]
+    async fn python_sdk_2_without_sessions_over_http() {
+        let driver = python_sdk_2("modern", DriverTransport::Http);
+        driver.run_over_deploy("33-python-sdk-2-modern-http").await;
+    }
+}

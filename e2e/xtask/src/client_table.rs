@@ -73,7 +73,10 @@ impl Table {
         let folder = self.rows_folder(workspace);
         let rows = load_rows(&folder)?;
         let at_another_bridge = load_rows(&folder.join("another-bridge"))?;
-        Ok(self.format(&rows) + &format_at_another_bridge(&rows, &at_another_bridge)?)
+        let over_deploy = load_rows(&folder.join("rolling-deploy"))?;
+        Ok(self.format(&rows)
+            + &format_at_another_bridge(&rows, &at_another_bridge)?
+            + &format_over_deploy(&over_deploy))
     }
 
     /// Formats the rows in Markdown.
@@ -100,6 +103,28 @@ fn format_at_another_bridge(ordinary: &Rows, rows: &Rows) -> Result<String> {
     if rows.is_empty() {
         return Ok(String::new());
     }
+    Ok(format!(
+        "\nWhen [several bridges serve as one](cluster.md), each of these did the same at a bridge that does \
+         not serve the page: {}.\n",
+        format_names(rows)
+    ))
+}
+
+/// Formats the names of the clients that noticed nothing while several bridges were replaced, or nothing if
+/// none ran then.
+fn format_over_deploy(rows: &Rows) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nWhile [three such bridges were replaced](cluster.md#rolling-deploy) one after the other, each of \
+         these called a tool all the time. No call failed, none ran twice, and no MCP session was opened \
+         again: {}.\n",
+        format_names(rows)
+    )
+}
+
+fn format_names(rows: &Rows) -> String {
     let clients: Vec<_> = rows
         .values()
         .map(|row| {
@@ -108,11 +133,7 @@ fn format_at_another_bridge(ordinary: &Rows, rows: &Rows) -> Result<String> {
             format!("{client} ({transport}, {protocol})")
         })
         .collect();
-    Ok(format!(
-        "\nWhen [several bridges serve as one](cluster.md), each of these did the same at a bridge that does \
-         not serve the page: {}.\n",
-        clients.join(", ")
-    ))
+    clients.join(", ")
 }
 
 /// Formats the rows as a table, with the notes of its cells in a list below it. A client that does the same
@@ -346,6 +367,17 @@ mod tests {
         let failed = format_at_another_bridge(&ordinary, &rows("fails")).unwrap_err();
         assert!(failed.to_string().contains("2: call:"), "{failed}");
         assert!(format_at_another_bridge(&Rows::new(), &rows("works")).is_err());
+    }
+
+    #[test]
+    fn clients_that_ran_over_a_deploy_are_listed() {
+        let rows = Rows::from([("1".to_owned(), row("a 1", json!("works")))]);
+        let text = format_over_deploy(&rows);
+        assert!(
+            text.ends_with("again: a 1 (HTTP, not reported).\n"),
+            "{text}"
+        );
+        assert_eq!(format_over_deploy(&Rows::new()), "");
     }
 
     #[test]
