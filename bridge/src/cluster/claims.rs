@@ -235,7 +235,7 @@ impl ClusterNode {
     }
 
     /// Reads which node the record of a realm names, if any, whether it lives or not.
-    pub(crate) async fn recorded_owner(&self, realm: RealmId) -> Result<Option<Peer>, Away> {
+    pub(crate) async fn node_in_record(&self, realm: RealmId) -> Result<Option<Peer>, Away> {
         let found = self.find_claim(&self.key_of(realm)).await?;
         Ok(found.and_then(|(holder, _)| match holder {
             ClaimHolder::Own => Some(Peer {

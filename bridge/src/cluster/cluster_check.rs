@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::forward::{is_misdirected, is_refused};
 use super::link::{self, Link};
-use super::peer_requests::{OWNS_PATH, UNSPECIFIED, unix_seconds, visible};
+use super::peer_requests::{NO_CLIENT, OWNS_PATH, unix_seconds, visible};
 use super::start::NodeSettings;
 use crate::config;
 
@@ -165,7 +165,7 @@ impl Candidate<'_> {
             node: self.own,
             target: peer.id,
             realm: None,
-            client: UNSPECIFIED,
+            client: NO_CLIENT,
             unix: unix_seconds(),
         };
         let header = visible(header.encode(&self.keys, "GET", OWNS_PATH));

@@ -87,7 +87,7 @@ impl ClusterNode {
         match living {
             Some(peer) if self.is_compatible(&id) => Ok(Some(peer)),
             None if self.is_gone(&id).await => Ok(None),
-            Some(_) | None => Err(OwnerAway),
+            Some(_) | None => Err(OwnerAway::Unknown),
         }
     }
 

@@ -36,7 +36,9 @@ async fn bridges_of_the_guide_serve_as_one() {
     }
     let page = echo_program(&first, "program").await;
     let client = PlainHttp::new(&second);
-    let echoed = client.call_when_registered("echo", json!({ "id": 1 })).await;
+    let echoed = client
+        .call_when_registered("echo", json!({ "id": 1 }))
+        .await;
     assert_eq!(echoed["structuredContent"], json!({ "id": 1 }));
     drop((page, first, second));
     nats.stop();

@@ -48,7 +48,7 @@ pub(super) async fn overview(
         "version": env!("CARGO_PKG_VERSION"),
         "leaseSecondsLeft": status.lease_left.as_secs_f64(),
         "isNatsConnected": status.is_connected,
-        "ownedRealms": status.owned_realms,
+        "ownedRealms": status.realms.owned,
         "pages": usage.connected_sessions,
         "calls": usage.calls,
         "nodes": nodes.collect::<Vec<_>>(),
@@ -69,7 +69,7 @@ async fn owners(state: &AppState, cluster: &ClusterNode, user: &str) -> Result<V
     }));
     let mut owners = Vec::new();
     for (issuer, realm) in realms {
-        let owner = cluster.recorded_owner(realm).await.map_err(|_| {
+        let owner = cluster.node_in_record(realm).await.map_err(|_| {
             let message = "NATS has not answered, which knows the bridge of each user: retry";
             Problem::new(ErrorCode::ClusterUnavailable, message).uncounted()
         })?;
