@@ -90,6 +90,17 @@ async fn a_bucket_that_was_removed_is_created_again() {
     node.events.wait_for(&DirectoryEvent::Connected).await;
     announce(&node, "v1", None).await.unwrap();
     node.events.wait_for(&announced(&node, "v1")).await;
+    admin(&server)
+        .await
+        .delete_key_value("test-denied")
+        .await
+        .unwrap();
+    let written = node.directory.deny(&denial(1), "v1".to_owned()).await;
+    assert_eq!(written, Err(NotWritten));
+    wait_until_reconnected(&mut node).await;
+    let written = node.directory.deny(&denial(1), "v1".to_owned()).await;
+    assert_eq!(written, Ok(()));
+    node.events.wait_for(&denied(1, "v1")).await;
 }
 
 /// Otherwise an owner that gives a realm away could remove the claim of another node.
