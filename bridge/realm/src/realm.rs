@@ -78,6 +78,7 @@ use routing::SessionMap;
 pub use admission::SessionAccepted;
 pub use call::{NewCall, PageRequest, RealmCall};
 pub use catalogue::OfflineApp;
+pub use catalogue_events::ClosedApp;
 #[cfg(test)]
 pub(crate) use client_requests::{
     MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::definition_error::{DefinitionError, MAX_NAME_BYTES, definition_name};
@@ -82,6 +82,19 @@ impl SharedDefinition {
             }
             SharedDefinition::Tool(_) | SharedDefinition::Prompt(_) => false,
         }
+    }
+
+    /// The definition as a page would register it. A tool is as its page has registered it, and others are
+    /// as clients see them.
+    pub fn to_registration(&self) -> serde_json::Result<Sent> {
+        let definition = match self {
+            SharedDefinition::Tool(tool) => RawValue::from_string(tool.raw().to_owned())?,
+            _ => to_raw_value(self.published())?,
+        };
+        Ok(Sent {
+            kind: self.kind(),
+            definition,
+        })
     }
 
     /// The kind and the registered name of the definition.

@@ -43,6 +43,10 @@ impl Catalogue {
         self.0.contains_key(app)
     }
 
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&AppKey, &CatalogueEntry)> {
+        self.0.iter()
+    }
+
     pub(super) fn definitions(&self) -> impl Iterator<Item = &SharedDefinition> {
         self.0.values().flat_map(|app| &app.definitions)
     }

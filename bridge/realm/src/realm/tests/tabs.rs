@@ -277,15 +277,6 @@ fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
 fn catalogue_bytes_are_bounded_and_the_oldest_app_is_removed_first() {
     let bytes = tool("echo").bytes();
     let mut scene = harness_with_limits(|limits| limits.catalogue_bytes = 3 * bytes);
-    let close_app = |scene: &mut Harness, number: u64, name: &str| {
-        let hello = PageHello {
-            app: Some(name.to_owned()),
-            ..app_page(TAB, None)
-        };
-        try_connect(scene, number, hello).unwrap();
-        scene.register(ConnectionId(number), &[name]);
-        scene.disconnect(ConnectionId(number), Disconnect::DocumentGone);
-    };
     for (number, name) in (1..).zip(["aaaa", "bbbb", "cccc"]) {
         close_app(&mut scene, number, name);
         assert!(!scene.tool_list_changed());
@@ -304,6 +295,59 @@ fn catalogue_bytes_are_bounded_and_the_oldest_app_is_removed_first() {
     scene.apply(effects);
     assert!(scene.tool_list_changed());
     assert_eq!(listed_tools(&scene), ["cccc", "dddd"]);
+}
+
+/// Opens a page of an app with a tool of the same name, and closes it.
+fn close_app(scene: &mut Harness, number: u64, name: &str) {
+    let hello = PageHello {
+        app: Some(name.to_owned()),
+        ..app_page(TAB, None)
+    };
+    try_connect(scene, number, hello).unwrap();
+    scene.register(ConnectionId(number), &[name]);
+    scene.disconnect(ConnectionId(number), Disconnect::DocumentGone);
+}
+
+#[test]
+fn closed_apps_that_are_handed_over_are_listed_within_the_limits_of_their_new_bridge() {
+    let mut former = Harness::new();
+    for (number, name) in (1..).zip(["aaaa", "bbbb", "cccc"]) {
+        close_app(&mut former, number, name);
+    }
+    let apps = former.realm.closed_apps(former.now);
+    let hand_over = |scene: &mut Harness| {
+        for app in &apps {
+            let effects = scene.realm.closed_app_handed_over(app.clone(), scene.now);
+            scene.apply(effects);
+        }
+        listed_tools(scene)
+    };
+    let mut scene = Harness::new();
+    assert_eq!(hand_over(&mut scene), ["aaaa", "bbbb", "cccc"]);
+    assert!(scene.tool_list_changed());
+    // Once more changes nothing, nor does an app that has a page here.
+    assert_eq!(hand_over(&mut scene).len(), 3);
+    assert!(!scene.tool_list_changed());
+    scene.advance_to(3600.0);
+    assert_eq!(listed_tools(&scene), Vec::<String>::new());
+    let hello = PageHello {
+        app: Some("aaaa".to_owned()),
+        ..app_page(TAB, None)
+    };
+    try_connect(&mut scene, 1, hello).unwrap();
+    assert_eq!(hand_over(&mut scene), ["bbbb", "cccc"]);
+
+    let bytes = tool("aaaa").bytes();
+    let limits: [fn(&mut RealmLimits, usize); 4] = [
+        |limits, bytes| limits.catalogue_bytes = 2 * bytes,
+        |limits, bytes| limits.catalogue_bytes = bytes - 1,
+        |limits, _| limits.definitions_per_session = 0,
+        |limits, _| limits.catalogue_ttl = Duration::ZERO,
+    ];
+    for (limit, listed) in limits.iter().zip([2, 0, 0, 0]) {
+        let mut scene = harness_with_limits(|limits| limit(limits, bytes));
+        assert_eq!(hand_over(&mut scene).len(), listed);
+    }
 }
 
 #[test]
