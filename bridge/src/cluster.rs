@@ -15,11 +15,14 @@
 //! | `forward.rs`, `forwarded_body.rs` | passes a request on, and its response back |
 //! | `tunnel.rs` | passes a page socket on |
 //! | `peer_requests.rs` | checks what other nodes pass on |
+//! | `drain.rs` | gives all realms away, before this node stops |
+//! | `catalogue_hand_over.rs` | passes the closed apps of a realm that leaves to another node |
 //! | `cluster_check.rs` | checks for `--check-config` whether this machine could be a node |
 //!
 //! Nothing is parsed twice: a request that was passed on runs at the owner as one of the clients
 //! there would. Without `cluster` none of this exists.
 
+mod catalogue_hand_over;
 mod claim_table;
 mod claims;
 mod cluster_check;
@@ -27,6 +30,7 @@ mod cluster_counters;
 mod denial_exchange;
 mod denials;
 mod directory_events;
+mod drain;
 mod failed_connections;
 mod forward;
 mod forwarded_body;
@@ -46,6 +50,8 @@ mod router;
 mod start;
 mod tunnel;
 
+pub(crate) use catalogue_hand_over::{HAND_OVER_PATH, HandedOver};
+pub(crate) use claim_table::RealmGuard;
 pub(crate) use cluster_check::ClusterCheck;
 pub(crate) use cluster_counters::{Claim, Forward, Held, Lookup, LossReason, TunnelSide};
 pub(crate) use forward::{
@@ -55,7 +61,7 @@ pub(crate) use hold::HoldEnd;
 pub(crate) use link::LinkBody;
 pub(crate) use node::ClusterNode;
 pub(crate) use peer_requests::{
-    PEER_ANSWER, PING_PATH, PassedOn, PeerRequest, REACHES, is_peer_route,
+    NotOwner, PEER_ANSWER, PING_PATH, PassedOn, PeerRequest, REACHES, is_peer_route,
 };
 pub(crate) use route::{OwnerAway, Route};
 pub(crate) use router::belongs_to_realm;

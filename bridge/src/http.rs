@@ -1,5 +1,6 @@
 //! The routes of the bridge, and the checks that every request passes.
 
+mod catalogue_hand_over;
 mod cluster_routes;
 mod compat;
 mod conversations;

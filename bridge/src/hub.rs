@@ -5,6 +5,7 @@
 
 mod call_channel;
 mod calls;
+mod catalogue;
 mod client_notifications;
 mod clients;
 mod close_realm;
@@ -353,7 +354,8 @@ impl Hub {
         }
     }
 
-    /// Refuses pages that have no session from now on, and lets everything else continue.
+    /// Refuses pages that have no session from now on, unless other bridges serve with this one, and lets
+    /// everything else continue.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
     }
@@ -366,10 +368,12 @@ impl Hub {
     /// Whether no call and no query is running. Realms are locked one after another, until one of them
     /// has any.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.realms.iter().all(|entry| {
-            let realm = &entry.realm;
-            realm.call_count() == 0 && realm.query_count() == 0
-        })
+        self.realms.iter().all(|entry| entry.is_quiet())
+    }
+
+    /// Whether no call and no query of a realm is running.
+    pub(crate) fn is_quiet_in(&self, realm: RealmId) -> bool {
+        (self.realms.get(&realm)).is_none_or(|entry| entry.is_quiet())
     }
 
     /// Logs how many events of bursts have no lines: of all bursts if the bridge is shutting down, and
@@ -474,6 +478,10 @@ impl RealmEntry {
             catalogue,
             next_registration: None,
         }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.realm.call_count() == 0 && self.realm.query_count() == 0
     }
 
     /// The address of the page with this connection, or of the realm's first page or client.

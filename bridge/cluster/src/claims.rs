@@ -156,6 +156,12 @@ impl RealmClaim {
         matches!(self.phase, Phase::Unknown)
     }
 
+    /// Returns whether the realm is on this node and no operation is under way, so that it begins to leave
+    /// at once when it has to.
+    pub fn is_settled(&self) -> bool {
+        self.owns() && matches!(self.step, Step::None | Step::Pause(_))
+    }
+
     /// The answer to a node that would take this realm. While a write is under way, it may have been
     /// performed already.
     pub fn owner_answer(&self) -> OwnerAnswer {

@@ -76,6 +76,20 @@ impl RealmKey {
     pub fn short(&self) -> String {
         start(self.0)
     }
+
+    /// The weight of a node for this realm in rendezvous hashing. Both names are random already, so they
+    /// only have to be mixed.
+    pub(crate) fn weight(&self, node: &NodeId) -> u64 {
+        let start = |bytes: &[u8]| {
+            let bytes = bytes.iter().take(8);
+            bytes.fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
+        };
+        let mut mixed = start(&self.0) ^ start(&node.0);
+        // The finalizer of SplitMix64.
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
 }
 
 impl fmt::Debug for NodeId {

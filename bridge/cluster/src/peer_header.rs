@@ -8,6 +8,11 @@ use crate::names::{NodeId, RealmKey};
 /// The largest difference between the clocks of two nodes, in seconds.
 const MAX_AGE_SECS: u64 = 300;
 
+/// Only the owner of the realm serves the request.
+const OWN: &str = "own";
+/// The target may claim the realm to serve the request.
+const MAY_CLAIM: &str = "claim";
+
 /// The header `Mcp-Web-Peer` of a request from one node to another.
 ///
 /// Its MAC covers the request's method and path, but not its body: within 300 s a request can be repeated
@@ -22,6 +27,8 @@ pub struct PeerHeader {
     /// The realm whose owner the target has to be. A question of the cluster itself has none, and neither
     /// has a request with a query token, which names the target.
     pub realm: Option<RealmKey>,
+    /// Whether the target may become the owner of the realm: the sender takes no realms.
+    pub may_claim: bool,
     /// The address of the client whose request this is.
     pub client: IpAddr,
     /// When the header was made, in seconds since 1970.
@@ -39,11 +46,13 @@ impl PeerHeader {
             node,
             target,
             realm,
+            may_claim,
             client,
             unix,
         } = self;
         let realm = realm.map_or_else(|| "-".to_owned(), |realm| realm.to_string());
-        let value = format!("v1 {node} {target} {realm} {client} {unix}");
+        let use_of_realm = if *may_claim { MAY_CLAIM } else { OWN };
+        let value = format!("v1 {node} {target} {realm} {use_of_realm} {client} {unix}");
         let mac = keys.mac(MacUse::PeerHeader, &[&value, method, path_and_query]);
         value + " " + &mac
     }
@@ -99,6 +108,11 @@ impl PeerHeader {
                 "-" => None,
                 realm => Some(realm.parse().ok()?),
             },
+            may_claim: match field()? {
+                OWN => false,
+                MAY_CLAIM => true,
+                _ => return None,
+            },
             client: field()?.parse().ok()?,
             unix: field()?.parse().ok()?,
         };
@@ -139,6 +153,7 @@ mod tests {
             node: SENDER,
             target: OWN,
             realm: Some(RealmKey::from_bytes([3; 20])),
+            may_claim: false,
             client: "2001:db8::1".parse().unwrap(),
             unix: NOW,
         }
@@ -158,7 +173,11 @@ mod tests {
             realm: None,
             ..header()
         };
-        for header in [header(), without_realm] {
+        let to_successor = PeerHeader {
+            may_claim: true,
+            ..header()
+        };
+        for header in [header(), without_realm, to_successor] {
             assert_eq!(verify(&encode(&header), "/mcp?a=1"), Ok(header));
         }
     }
@@ -195,8 +214,10 @@ mod tests {
     #[test]
     fn rejects_a_changed_field() {
         let text = encode(&header());
-        let changed = text.replacen("2001:db8::1", "2001:db8::2", 1);
-        assert_eq!(verify(&changed, "/mcp?a=1"), Err(PeerRefused::WrongMac));
+        for (former, changed) in [("2001:db8::1", "2001:db8::2"), (" own ", " claim ")] {
+            let changed = text.replacen(former, changed, 1);
+            assert_eq!(verify(&changed, "/mcp?a=1"), Err(PeerRefused::WrongMac));
+        }
     }
 
     #[test]
@@ -227,7 +248,8 @@ mod tests {
         let text = encode(&header());
         let longer = text.replacen("v1 ", "v1 v1 ", 1);
         let newer = text.replacen("v1 ", "v2 ", 1);
-        for text in ["", "v1", "v1 - - - - - -", &longer, &newer] {
+        let other_use = text.replacen(" own ", " use ", 1);
+        for text in ["", "v1", "v1 - - - - - - -", &longer, &newer, &other_use] {
             assert_eq!(
                 verify(text, "/mcp?a=1"),
                 Err(PeerRefused::Malformed),

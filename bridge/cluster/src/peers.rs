@@ -1,9 +1,10 @@
 //! The other nodes, as one node knows them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::names::NodeId;
+use crate::names::{NodeId, RealmKey};
 use crate::record::{NodeRecord, NodeState, SettingsFingerprint};
 
 /// How much longer than a lease a node may be silent: its renewal is on the way.
@@ -214,12 +215,38 @@ impl Peers {
         })
     }
 
+    /// Returns whether a node gives its realms away.
+    pub fn is_draining(&self, id: &NodeId) -> bool {
+        (self.peer(id)).is_some_and(|record| record.state == NodeState::Draining)
+    }
+
     /// Returns the nodes whose lease is not over.
     pub fn living(&self, now: Instant) -> impl Iterator<Item = Peer> {
         let living = self.nodes.values();
         living
             .filter(move |node| !self.is_over(node.announced, now))
             .map(|node| Peer::from(&node.record))
+    }
+
+    /// Returns the nodes to which a realm without an owner may go if this one takes none, the best one first:
+    /// they serve and have the settings of this one. The order is that of rendezvous hashing, so that all
+    /// nodes choose alike.
+    pub fn successors(
+        &mut self,
+        realm: &RealmKey,
+        own: &SettingsFingerprint,
+        now: Instant,
+    ) -> Vec<Peer> {
+        let mut peers: Vec<_> = self
+            .living(now)
+            .filter(|peer| self.peer(&peer.id).map(|it| it.state) == Some(NodeState::Serving))
+            .collect();
+        peers.retain(|peer| {
+            let compatibility = self.compatibility(&peer.id, own, now);
+            !matches!(compatibility, PeerCompatibility::Different(_))
+        });
+        peers.sort_unstable_by_key(|peer| Reverse(realm.weight(&peer.id)));
+        peers
     }
 
     /// Compares the settings of a node with those of this one, and remembers since when they differ.

@@ -1,6 +1,7 @@
 //! The claims of this node, by realm.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bridge_auth::RealmId;
@@ -14,12 +15,17 @@ use tokio_util::task::AbortOnDropHandle;
 /// How many operations on the directory run at the same time: after its restart, all claims are checked.
 const MAX_OPERATIONS: usize = 64;
 
+/// How many catalogues are handed over at the same time. Each may have megabytes.
+const MAX_HAND_OVERS: usize = 8;
+
 /// The claims of this node.
 #[derive(Debug)]
 pub(super) struct ClaimTable {
     /// By the names of the realms in the directory.
     pub(super) claims: DashMap<RealmKey, ClaimEntry, FastHash>,
     pub(super) operations: Semaphore,
+    /// Limits the catalogues that are handed over at the same time.
+    pub(super) hand_overs: Semaphore,
     /// Why this node gives all its realms away and takes no others, if it does.
     leaving: Mutex<Option<RealmLoss>>,
 }
@@ -40,6 +46,28 @@ pub(super) struct ClaimEntry {
     pub(super) waiting: Vec<oneshot::Sender<Verdict>>,
     /// The task that continues at the time that the claim has named.
     pub(super) timer: Option<AbortOnDropHandle<()>>,
+    /// How many requests of the realm have begun here. Each that runs has a [`RealmGuard`].
+    requests: Arc<AtomicU64>,
+}
+
+/// A request that runs at the owner of its realm. Until it is dropped, the realm is only given away at the
+/// end of a drain.
+#[derive(Debug)]
+pub(crate) struct RealmGuard {
+    _requests: Arc<AtomicU64>,
+}
+
+/// The number of requests of a realm at a time at which none of them runs. It is the same later if none has
+/// run since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdleMark(u64);
+
+impl ClaimEntry {
+    /// Marks a realm that this node owns and of which no request runs.
+    pub(super) fn idle_mark(&self) -> Option<IdleMark> {
+        let is_idle = self.claim.is_settled() && Arc::strong_count(&self.requests) == 1;
+        is_idle.then(|| IdleMark(self.requests.load(Ordering::Relaxed)))
+    }
 }
 
 impl Default for ClaimTable {
@@ -47,6 +75,7 @@ impl Default for ClaimTable {
         Self {
             claims: DashMap::default(),
             operations: Semaphore::new(MAX_OPERATIONS),
+            hand_overs: Semaphore::new(MAX_HAND_OVERS),
             leaving: Mutex::default(),
         }
     }
@@ -56,6 +85,31 @@ impl ClaimTable {
     /// Why this node gives all its realms away and takes no others, if it does.
     pub(super) fn leaving(&self) -> MutexGuard<'_, Option<RealmLoss>> {
         self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this node gives its realms away one after another, before it stops.
+    pub(super) fn is_draining(&self) -> bool {
+        *self.leaving() == Some(RealmLoss::Drained)
+    }
+
+    /// Begins a request of a realm, if this node owns it.
+    pub(super) fn begin_request(&self, key: &RealmKey) -> Option<RealmGuard> {
+        let entry = self.claims.get(key).filter(|entry| entry.claim.owns())?;
+        entry.requests.fetch_add(1, Ordering::Relaxed);
+        Some(RealmGuard {
+            _requests: Arc::clone(&entry.requests),
+        })
+    }
+
+    /// Marks a realm that this node owns and of which no request runs.
+    pub(super) fn idle_mark(&self, key: &RealmKey) -> Option<IdleMark> {
+        self.claims.get(key)?.idle_mark()
+    }
+
+    /// Whether a realm is being given up.
+    pub(super) fn is_moving(&self, key: &RealmKey) -> bool {
+        let entry = self.claims.get(key);
+        entry.is_some_and(|entry| entry.claim.is_moving())
     }
 
     /// Whether this node owns a realm.
@@ -99,8 +153,15 @@ impl ClaimTable {
             claim: RealmClaim::new(*self.leaving()),
             waiting: Vec::new(),
             timer: None,
+            requests: Arc::default(),
         };
         self.claims.entry(key).or_insert_with(begin)
+    }
+
+    /// The realms that this node owns.
+    pub(super) fn owned(&self) -> Vec<(RealmKey, RealmId)> {
+        let owned = self.claims.iter().filter(|entry| entry.claim.owns());
+        owned.map(|entry| (*entry.key(), entry.realm)).collect()
     }
 
     pub(super) fn keys(&self) -> Vec<(RealmKey, RealmId)> {

@@ -12,6 +12,7 @@ use bridge_cluster::{
 };
 use bridge_protocol::ErrorCode;
 use bridge_realm::realm::{RealmEnd, Refusal};
+use dashmap::mapref::one::RefMut;
 use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -65,7 +66,8 @@ impl ClusterNode {
         self.claims.owns(&self.key_of(realm))
     }
 
-    /// Claims a realm for this node, before a page or a client connects to it.
+    /// Claims a realm for this node, before a page or a client connects to it. If this node drains, the
+    /// realm of a newcomer goes to another one.
     pub(crate) async fn claim(self: &Arc<Self>, realm: RealmId) -> Verdict {
         let key = self.key_of(realm);
         if self.claims.owns(&key) {
@@ -88,18 +90,24 @@ impl ClusterNode {
         if let Verdict::Elsewhere(owner) = &verdict
             && self.is_reachable(&owner.id)
         {
-            self.owners.insert(key, owner.clone());
+            self.remember_owner(key, owner);
         }
         self.counters.count_verdict(&verdict);
-        verdict
+        match verdict {
+            Verdict::Unowned | Verdict::OwnerDead => {
+                (self.successor(&key)).map_or(verdict, Verdict::Elsewhere)
+            }
+            verdict => verdict,
+        }
     }
 
     /// Finds out whether this node owns a realm for which another one has sent a request, after all.
-    pub(super) async fn check_misdirected(self: &Arc<Self>, key: RealmKey, realm: RealmId) -> bool {
-        matches!(
-            self.ask(key, realm, ClaimEvent::Misdirected).await,
-            Verdict::Owned
-        )
+    pub(super) async fn check_misdirected(
+        self: &Arc<Self>,
+        key: RealmKey,
+        realm: RealmId,
+    ) -> Verdict {
+        self.ask(key, realm, ClaimEvent::Misdirected).await
     }
 
     /// Applies an event, and waits for the verdict.
@@ -124,10 +132,35 @@ impl ClusterNode {
             Some(_) => Some(self.claims.get_or_begin(key, realm)),
             None => self.claims.claims.get_mut(&key),
         };
-        let Some(mut entry) = entry else {
-            return;
+        if let Some(mut entry) = entry {
+            entry.waiting.extend(waiting);
+            self.apply_to(entry, event);
+        }
+    }
+
+    /// Gives a realm away if this node owns it and nothing of it runs here. Returns whether it is, or was,
+    /// given away.
+    pub(super) fn give_away_if_quiet(self: &Arc<Self>, key: RealmKey, realm: RealmId) -> bool {
+        let Some(mark) = self.claims.idle_mark(&key) else {
+            return !self.claims.owns(&key);
         };
-        entry.waiting.extend(waiting);
+        let hub = self.hub.upgrade();
+        if !hub.is_none_or(|hub| hub.is_quiet_in(realm)) {
+            return false;
+        }
+        match self.claims.claims.get_mut(&key) {
+            // A request that has begun meanwhile may have begun a call.
+            Some(entry) if entry.claim.owns() && entry.idle_mark() != Some(mark) => false,
+            Some(entry) => {
+                self.apply_to(entry, ClaimEvent::Leaving(Some(RealmLoss::Drained)));
+                true
+            }
+            None => true,
+        }
+    }
+
+    fn apply_to(self: &Arc<Self>, mut entry: RefMut<'_, RealmKey, ClaimEntry>, event: ClaimEvent) {
+        let (key, realm) = (*entry.key(), entry.realm);
         let mut is_forgotten = false;
         for effect in entry.claim.on(event, Instant::now()) {
             match effect {
@@ -176,10 +209,10 @@ impl ClusterNode {
         realm: RealmId,
         effect: ClaimEffect,
     ) -> Option<ClaimEvent> {
-        // Not for the question to an owner, which may take seconds: when a node ends, all of its realms
+        // Not for questions to other nodes, which may take seconds: when a node ends, all of its realms
         // are asked for.
         let _operation = match effect {
-            ClaimEffect::AskOwner { .. } => None,
+            ClaimEffect::AskOwner { .. } | ClaimEffect::CloseRealm(_) => None,
             // It is never closed.
             _ => Some(self.claims.operations.acquire().await.ok()?),
         };
@@ -207,6 +240,9 @@ impl ClusterNode {
                 ClaimEvent::OwnerAsked(testimony == Testimony::Gone)
             }
             ClaimEffect::CloseRealm(loss) => {
+                if loss == RealmLoss::Drained {
+                    self.hand_catalogue_over(key, realm).await;
+                }
                 self.close_realm(&key, realm, loss);
                 ClaimEvent::RealmClosed
             }
@@ -227,11 +263,6 @@ impl ClusterNode {
 
     fn moved(&self, key: RealmKey) -> String {
         ClaimRecord::Moved.encode(&self.keys, &key)
-    }
-
-    /// Whether the record of a realm names this node.
-    pub(super) async fn is_recorded_here(&self, key: &RealmKey) -> bool {
-        matches!(self.find_claim(key).await, Ok(Some((ClaimHolder::Own, _))))
     }
 
     /// Reads which node the record of a realm names, if any, whether it lives or not.

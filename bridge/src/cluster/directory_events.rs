@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
-use bridge_cluster::{DirectoryEvent, DirectoryObserver, NodeId, NodeRecord, PeerCompatibility};
+use bridge_cluster::{
+    DirectoryEvent, DirectoryObserver, NodeId, NodeRecord, NodeState, PeerCompatibility,
+};
 
 use super::node::ClusterNode;
 
@@ -88,10 +90,14 @@ impl ClusterNode {
         let mut peers = self.peers();
         let known = peers.peer(&id).map(|known| known.settings);
         let is_new = known.is_none();
+        let begins_drain = record.state == NodeState::Draining && !peers.is_draining(&id);
         let has_changed = known != Some(record.settings);
         peers.node_announced(record, now);
         let compatibility = peers.compatibility(&id, &self.membership.state().settings, now);
         drop(peers);
+        if begins_drain {
+            self.owners.remove_node(&id);
+        }
         if is_new {
             tracing::info!(node, address, "another bridge of the cluster is there");
         }

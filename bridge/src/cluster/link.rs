@@ -108,15 +108,17 @@ pub(super) fn request(
 }
 
 /// Sends a request of this node itself.
-pub(super) async fn get(
+pub(super) async fn send_own(
     link: &Link,
-    path: &'static str,
+    method: Method,
+    path_and_query: PathAndQuery,
     header: HeaderValue,
+    body: Bytes,
 ) -> Result<PeerResponse, PeerError> {
     let mut headers = HeaderMap::new();
     headers.insert(PEER, header);
     headers.insert(HOST, HeaderValue::from_static(PEER_HOST));
-    let path = PathAndQuery::from_static(path);
-    let request = request(Method::GET, path, headers, LinkBody::Left(Full::default()));
+    let body = LinkBody::Left(Full::new(body));
+    let request = request(method, path_and_query, headers, body);
     link.send(request).await
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bridge_auth::RealmId;
 use bridge_cluster::{ClusterKeys, Directory, NodeId, Peers, RealmKey};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -33,6 +34,8 @@ pub(crate) struct ClusterNode {
     pub(super) owners: OwnerCache,
     pub(super) held: HeldRealms,
     pub(super) links: Links,
+    /// Notifies one tunnel of a page here that it ends, as this node drains.
+    pub(super) tunnel_drain: Arc<Notify>,
     pub(crate) counters: Arc<ClusterCounters>,
     pub(super) log_limits: LogLimits,
     /// The renewal of the lease, and the operations on the directory that claims have begun.

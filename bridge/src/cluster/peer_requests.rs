@@ -6,10 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
 use bridge_auth::query_token::issuing_node;
-use bridge_cluster::{NodeId, OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey};
+use bridge_cluster::{
+    ClaimHolder, NodeId, OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey, Verdict,
+};
 use bridge_edge::ClientAddress;
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 
+use super::claim_table::RealmGuard;
 use super::link::PEER;
 use super::node::ClusterNode;
 
@@ -46,9 +49,15 @@ pub(crate) struct PeerRequest {
     pub(crate) node: NodeId,
     /// The realm that the node takes this one for the owner of. The request of a query has none.
     pub(crate) realm: Option<RealmKey>,
+    /// Whether this node may become the owner, because the other one takes no realms.
+    may_claim: bool,
     /// The address of the client.
     pub(crate) client: ClientAddress,
 }
+
+/// This node does not own the realm of a request that another one has passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotOwner;
 
 impl ClusterNode {
     /// Returns the header with which this node sends a request to another one, for a client with this
@@ -65,6 +74,7 @@ impl ClusterNode {
             node: self.own,
             target: target.id,
             realm,
+            may_claim: self.claims.is_draining(),
             client,
             unix: unix_seconds(),
         };
@@ -91,6 +101,7 @@ impl ClusterNode {
         Ok(PeerRequest {
             node: verified.node,
             realm: verified.realm,
+            may_claim: verified.may_claim,
             client: ClientAddress::from(verified.client),
         })
     }
@@ -118,18 +129,33 @@ impl ClusterNode {
         key.is_some_and(|key| self.claims.owner_answer(&key) == OwnerAnswer::Mine)
     }
 
-    /// Whether a page that another node passes on for a realm may connect here. A record that names this
-    /// node although it does not own the realm is a write whose answer was lost: the page claims it.
-    pub(crate) async fn accepts_page(&self, key: RealmKey) -> bool {
+    /// Checks that a page that another node passes on for a realm may connect here. A record that names
+    /// this node although it does not own the realm is a write whose answer was lost: the page claims it.
+    pub(crate) async fn check_page(
+        &self,
+        key: RealmKey,
+        peer: PeerRequest,
+    ) -> Result<(), NotOwner> {
         if self.claims.owns(&key) {
-            return true;
+            return Ok(());
         }
-        let is_recorded_here = self.is_recorded_here(&key).await;
-        if is_recorded_here {
-            // Otherwise the page would be sent to another owner, which was found before.
-            self.owners.remove_any(&key);
+        let may_claim = match self.find_claim(&key).await.map_err(|_| NotOwner)? {
+            Some((ClaimHolder::Own, _)) => true,
+            None | Some((ClaimHolder::Moved, _)) => self.may_claim_for(peer),
+            Some((ClaimHolder::Other { is_alive, .. }, _)) => !is_alive && self.may_claim_for(peer),
+            Some((ClaimHolder::Invalid, _)) => false,
+        };
+        if !may_claim {
+            return Err(NotOwner);
         }
-        is_recorded_here
+        // Otherwise the page would be sent to another owner, which was found before.
+        self.owners.remove_any(&key);
+        Ok(())
+    }
+
+    /// Whether this node may claim the realm of a request that another one passes on.
+    fn may_claim_for(&self, peer: PeerRequest) -> bool {
+        peer.may_claim && self.claims.leaving().is_none()
     }
 
     /// Whether this is the realm for which another node has passed on a page.
@@ -142,10 +168,29 @@ impl ClusterNode {
         issuing_node(token).is_some_and(|node| node.parse() == Ok(self.own))
     }
 
-    /// Whether this node owns the realm of a request that another one passes on.
-    pub(crate) async fn accepts_request(self: &Arc<Self>, key: RealmKey, realm: RealmId) -> bool {
-        key == self.key_of(realm)
-            && (self.claims.owns(&key) || self.check_misdirected(key, realm).await)
+    /// Checks that this node serves the realm of a request that another one passes on. The guard is absent
+    /// if no node owns the realm, and this one may claim it.
+    pub(crate) async fn check_request(
+        self: &Arc<Self>,
+        key: RealmKey,
+        realm: RealmId,
+        peer: PeerRequest,
+    ) -> Result<Option<RealmGuard>, NotOwner> {
+        if key != self.key_of(realm) {
+            return Err(NotOwner);
+        }
+        let owned = self.claims.begin_request(&key);
+        if owned.is_some() {
+            return Ok(owned);
+        }
+        match self.check_misdirected(key, realm).await {
+            Verdict::Owned => self.claims.begin_request(&key).map(Some).ok_or(NotOwner),
+            Verdict::Unowned | Verdict::OwnerDead if self.may_claim_for(peer) => {
+                self.owners.remove_any(&key);
+                Ok(None)
+            }
+            _ => Err(NotOwner),
+        }
     }
 }
 

@@ -8,8 +8,10 @@ use bridge_cluster::{
     IsolationChange, NodeId, NodeState, Peer, PingAnswer, ReachChange, RealmLoss, SeenPeer, Sight,
 };
 use bridge_edge::peer_client::{PeerError, PeerResponse};
+use bytes::Bytes;
 use futures_util::future::join_all;
-use http::StatusCode;
+use http::uri::PathAndQuery;
+use http::{Method, StatusCode};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::link;
@@ -110,7 +112,8 @@ impl ClusterNode {
             // A connection that is open already may outlive the way to the node.
             let link = self.links.connect(peer)?;
             let header = self.peer_header(peer, None, NO_CLIENT, "GET", PING_PATH);
-            link::get(&link, PING_PATH, header).await
+            let path = PathAndQuery::from_static(PING_PATH);
+            link::send_own(&link, Method::GET, path, header, Bytes::new()).await
         };
         match answer.await {
             Ok(response) => ping_answer(&response),

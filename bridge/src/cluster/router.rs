@@ -5,13 +5,16 @@ use std::time::{Duration, Instant};
 
 use bridge_auth::RealmId;
 use bridge_auth::query_token::issuing_node;
-use bridge_cluster::{ClaimHolder, NodeId, OwnerAnswer, Peer, RealmKey};
+use bridge_cluster::{ClaimHolder, NodeId, OwnerAnswer, Peer, RealmKey, Verdict};
 use bridge_edge::peer_client::PeerError;
+use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use http::StatusCode;
+use http::uri::PathAndQuery;
+use http::{Method, StatusCode};
 use tokio::time::timeout;
 
+use super::claim_table::RealmGuard;
 use super::cluster_counters::Lookup;
 use super::forward::{is_misdirected, is_refused};
 use super::link;
@@ -57,7 +60,14 @@ impl ClusterNode {
     /// Remembers the owner that was found.
     pub(super) fn remember(&self, route: &Route) {
         if let Route::Node(key, owner) = route {
-            self.owners.insert(*key, owner.clone());
+            self.remember_owner(*key, owner);
+        }
+    }
+
+    /// Remembers the owner of a realm. That of one that drains may be another at any time.
+    pub(super) fn remember_owner(&self, key: RealmKey, owner: &Peer) {
+        if !self.peers().is_draining(&owner.id) {
+            self.owners.insert(key, owner.clone());
         }
     }
 
@@ -138,21 +148,23 @@ impl ClusterNode {
         if self.claims.owns(&key) {
             return RecordedOwner::At(Route::Here);
         }
-        let Ok(record) = self.find_claim(&key).await else {
+        let mut record = self.find_claim(&key).await;
+        if let Ok(Some((ClaimHolder::Own, _))) = record {
+            // A write whose answer was lost: it is a claim of this node now. Or this node gives the realm away,
+            // which the record shows now.
+            if self.check_misdirected(key, realm).await == Verdict::Owned {
+                return RecordedOwner::At(Route::Here);
+            }
+            record = self.find_claim(&key).await;
+        }
+        let Ok(record) = record else {
             return RecordedOwner::Away;
         };
         let Some((holder, revision)) = record else {
             return RecordedOwner::At(Route::Unowned);
         };
         match holder {
-            // A write whose answer was lost: it is a claim of this node now, unless this node leaves.
-            ClaimHolder::Own => {
-                if self.check_misdirected(key, realm).await {
-                    RecordedOwner::At(Route::Here)
-                } else {
-                    RecordedOwner::Away
-                }
-            }
+            ClaimHolder::Own => RecordedOwner::Away,
             ClaimHolder::Other {
                 node,
                 address,
@@ -175,6 +187,17 @@ impl ClusterNode {
             // It was not written by a node: there is nothing of the realm.
             ClaimHolder::Invalid => RecordedOwner::At(Route::Unowned),
         }
+    }
+
+    /// Begins a request of a realm here, if this node owns it.
+    pub(crate) fn begin_request(&self, realm: RealmId) -> Option<RealmGuard> {
+        self.claims.begin_request(&self.key_of(realm))
+    }
+
+    /// Returns the node to which the requests of a realm without an owner go, if this one drains.
+    pub(crate) fn successor_of(&self, realm: RealmId) -> Option<(RealmKey, Peer)> {
+        let key = self.key_of(realm);
+        Some((key, self.successor(&key)?))
     }
 
     /// Forgets an owner that could not be reached, or is not the owner any more.
@@ -218,7 +241,8 @@ impl ClusterNode {
         let question = self.peer_header(&peer, Some(*key), NO_CLIENT, "GET", OWNS_PATH);
         let asked = async {
             let link = self.links.get(&peer)?;
-            link::get(&link, OWNS_PATH, question.clone()).await
+            let path = PathAndQuery::from_static(OWNS_PATH);
+            link::send_own(&link, Method::GET, path, question.clone(), Bytes::new()).await
         };
         let response = match timeout(ASK_TIMEOUT, asked).await {
             Ok(Ok(response)) => response,
@@ -243,6 +267,21 @@ impl ClusterNode {
         };
         self.peers().node_answered(&node);
         answer
+    }
+
+    /// Sends a request of this node itself to another one, about what counts for this address.
+    pub(super) async fn send_to(
+        &self,
+        peer: &Peer,
+        realm: RealmKey,
+        client: IpAddr,
+        (method, path_and_query, body): (Method, PathAndQuery, Bytes),
+    ) -> Result<StatusCode, PeerError> {
+        let link = self.links.get(peer)?;
+        let path = path_and_query.as_str();
+        let header = self.peer_header(peer, Some(realm), client, method.as_str(), path);
+        let sent = link::send_own(&link, method, path_and_query, header, body);
+        Ok(sent.await?.status())
     }
 }
 

@@ -80,6 +80,7 @@ impl ClusterNode {
             owners: OwnerCache::default(),
             held: HeldRealms::default(),
             links: Links::new(node.tls),
+            tunnel_drain: Arc::default(),
             counters: Arc::default(),
             log_limits: LogLimits::default(),
             tasks: TaskTracker::new(),

@@ -232,3 +232,51 @@ async fn a_denial_is_ended_only_by_a_later_decision_of_a_node() {
         assert_eq!(node.hub.denied.check(realm), Ok(()));
     }
 }
+
+#[tokio::test]
+async fn a_realm_is_given_away_when_none_of_its_requests_runs() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    let key = first.cluster.key_of(realm);
+    assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
+    let requests = [(); 2].map(|()| first.cluster.begin_request(realm).unwrap());
+    for request in requests {
+        assert!(!first.cluster.give_away_if_quiet(key, realm));
+        drop(request);
+    }
+    assert!(first.cluster.give_away_if_quiet(key, realm));
+    assert!(first.cluster.begin_request(realm).is_none());
+    // It waits until the realm has left.
+    assert_eq!(first.cluster.route(realm).await, Err(OwnerAway::Gone));
+    assert_eq!(second.cluster.claim(realm).await, Verdict::Owned);
+    assert!(matches!(
+        first.cluster.route(realm).await,
+        Ok(Route::Node(..))
+    ));
+}
+
+#[tokio::test]
+async fn a_node_that_drains_sends_newcomers_to_another_one_as_long_as_there_is_one() {
+    let directory = InMemoryDirectory::default();
+    let first = Node::start(1, &directory, SAME).await;
+    let second = Node::start(2, &directory, SAME).await;
+    while first.cluster.status().peers.serving == 0 {
+        tokio::task::yield_now().await;
+    }
+    let realm = RealmId::from_token("token");
+    first.cluster.begin_drain();
+    let claimed = first.cluster.claim(realm).await;
+    let successor = first.cluster.successor_of(realm).unwrap().1;
+    assert_eq!(successor.id, second.cluster.own);
+    assert_eq!(claimed, Verdict::Elsewhere(successor));
+    // An isolation does not take a drain back.
+    first.cluster.set_leaving(None);
+    assert!(first.cluster.successor_of(realm).is_some());
+
+    second.stopping.cancel();
+    second.cluster.leave().await;
+    first.cluster.begin_drain();
+    assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
+}

@@ -21,6 +21,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::Full;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::futures::OwnedNotified;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -61,6 +62,8 @@ pub(crate) struct Tunnel {
     /// The lease on the bytes under way.
     memory: ByteLease,
     count: TunnelCount,
+    /// Completes when it is the turn of this tunnel to end, as its node drains.
+    drained: Pin<Box<OwnedNotified>>,
     /// Cancelled when the owner becomes unreachable, or this bridge stops.
     lost: CancellationToken,
 }
@@ -89,6 +92,7 @@ impl ClusterNode {
                 owner,
                 memory,
                 count: self.counters.count_tunnel(TunnelSide::Edge),
+                drained: Box::pin(Arc::clone(&self.tunnel_drain).notified_owned()),
                 lost,
             }),
             Ok(Ok(Err(StatusCode::MISDIRECTED_REQUEST)) | Err(PeerError::Lost)) | Err(_) => {
@@ -108,6 +112,12 @@ impl ClusterNode {
                 Err(NoTunnel::Refused)
             }
         }
+    }
+
+    /// Ends the tunnel of the page that has been here for longest: the page connects to another node, and its
+    /// calls continue. Bytes may be under way, so that a close frame could be in the middle of another one.
+    pub(super) fn end_one_tunnel(&self) {
+        self.tunnel_drain.notify_one();
     }
 
     /// Sends the request of a page to the owner. The inner error is the status of another response.
@@ -161,12 +171,14 @@ impl Tunnel {
             owner,
             memory,
             count,
+            drained,
             lost,
         } = self;
         let mut ends = TunnelEnds {
             page,
             owner,
             memory,
+            drained,
             _count: count,
             to_owner: Direction {
                 unsent: received,
@@ -175,7 +187,9 @@ impl Tunnel {
             to_page: Direction::default(),
         };
         let passing = async move {
-            poll_fn(|cx| ends.poll_until_one_closes(cx)).await?;
+            if poll_fn(|cx| ends.poll_until_one_closes(cx)).await? == TunnelEnd::Drained {
+                return Ok(());
+            }
             // The end that is still open may have to send something, such as its close frame.
             let rest = poll_fn(|cx| ends.poll_until_both_close(cx));
             // Boxed, so that an open tunnel has no room for the timer.
@@ -187,11 +201,19 @@ impl Tunnel {
     }
 }
 
+/// Why a tunnel ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TunnelEnd {
+    Closed,
+    Drained,
+}
+
 /// Both ends of a tunnel, and what is under way between them.
 struct TunnelEnds<P> {
     page: P,
     owner: PeerConnection,
     memory: ByteLease,
+    drained: Pin<Box<OwnedNotified>>,
     _count: TunnelCount,
     to_owner: Direction,
     to_page: Direction,
@@ -208,10 +230,16 @@ impl<P: AsyncRead + AsyncWrite + Unpin> TunnelEnds<P> {
         Ok(usize::from(sent.is_ready()) + usize::from(received.is_ready()))
     }
 
-    fn poll_until_one_closes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BudgetExceeded>> {
+    fn poll_until_one_closes(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<TunnelEnd, BudgetExceeded>> {
+        if self.drained.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(TunnelEnd::Drained));
+        }
         match self.poll(cx)? {
             0 => Poll::Pending,
-            _ => Poll::Ready(Ok(())),
+            _ => Poll::Ready(Ok(TunnelEnd::Closed)),
         }
     }
 

@@ -26,9 +26,9 @@ use super::peer_body::{PeerBody, UnreadBody};
 use super::route_name::route_name;
 use crate::budget::{Party, RefusalKind};
 use crate::cluster::{
-    ClusterNode, ForwardedResponse, HoldEnd, LinkBody, MAX_ATTEMPTS, NODE_REFUSED, NOT_OWNER,
-    NotForwarded, OwnerAway, PEER_ANSWER, PING_PATH, PassedOn, PeerRequest, REACHES, Route,
-    belongs_to_realm, is_kept, is_peer_route,
+    ClusterNode, ForwardedResponse, HAND_OVER_PATH, HoldEnd, LinkBody, MAX_ATTEMPTS, NODE_REFUSED,
+    NotForwarded, NotOwner, OwnerAway, PEER_ANSWER, PING_PATH, PassedOn, PeerRequest, REACHES,
+    RealmGuard, Route, belongs_to_realm, is_kept, is_peer_route,
 };
 use crate::web::body::read_to_end_limited;
 use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
@@ -36,6 +36,40 @@ use crate::web::{HttpRequestId, Problem, REQUEST_ID, guard};
 /// The message to a client whose bridge cannot connect to this one.
 const LISTENER_FULL: &str = "the bridge that serves this token has as many connections as it may, and the \
                              request has not run: retry, or raise `max_connections`";
+
+/// Where a request is served.
+enum Destination {
+    /// Here, as a request of a realm of this node if there is a guard.
+    Here(Option<RealmGuard>),
+    Elsewhere(RemoteOwner),
+}
+
+impl Destination {
+    /// Fails if this node has given the realm away since the route was found.
+    fn new(
+        cluster: &ClusterNode,
+        route: Route,
+        party: Party<RealmId>,
+    ) -> Result<Self, NotForwarded> {
+        let remote = match route {
+            Route::Here => {
+                let guard = cluster.begin_request(party.member);
+                let guard = guard.ok_or(NotForwarded::NotRun)?;
+                return Ok(Self::Here(Some(guard)));
+            }
+            Route::Unowned => cluster.successor_of(party.member),
+            Route::Node(key, owner) => Some((key, owner)),
+        };
+        Ok(remote.map_or(Self::Here(None), |(key, owner)| {
+            let realm = Some(key);
+            Self::Elsewhere(RemoteOwner {
+                realm,
+                owner,
+                party,
+            })
+        }))
+    }
+}
 
 /// The other node that serves a request.
 struct RemoteOwner {
@@ -52,6 +86,8 @@ enum NotRouted {
     IssuerAway(OwnerAway),
     /// Its token would have to be looked up, and too many of the client's address were found nowhere.
     TooManyLookups(Duration),
+    /// This node has given its realm away, and nothing has run.
+    GivenAway(NotForwarded),
 }
 
 impl From<OwnerAway> for NotRouted {
@@ -76,9 +112,11 @@ impl RequestHandler {
         let (mut head, body) = request.into_parts();
         let browser_request = browser_request(&head);
         let route = route_name(self.without_public_path(&head.uri).path());
-        let problem = match self.find_owner(cluster, &head, address).await {
-            Ok(None) => return self.respond(Request::from_parts(head, body), address).await,
-            Ok(Some(owned)) => {
+        let problem = match self.find_destination(cluster, &head, address).await {
+            Ok(Destination::Here(_guard)) => {
+                return self.respond(Request::from_parts(head, body), address).await;
+            }
+            Ok(Destination::Elsewhere(owned)) => {
                 let body = Body::new(body);
                 match self.pass_on(cluster, owned, head, body, address, id).await {
                     Ok(response) => return response,
@@ -91,6 +129,7 @@ impl RequestHandler {
             }
             Err(NotRouted::OwnerAway(away) | NotRouted::IssuerAway(away)) => away.into(),
             Err(NotRouted::TooManyLookups(after)) => Problem::too_many_lookups(after),
+            Err(NotRouted::GivenAway(not_run)) => not_run.into(),
         };
         let mut response = problem.into_response();
         self.record_refusal(&mut response, address, route);
@@ -110,14 +149,14 @@ impl RequestHandler {
         responded.unwrap_or_else(|never| match never {})
     }
 
-    /// Returns the other node that serves a request. A request that will be refused is served here, and one
-    /// whose owner is gone waits for another owner.
-    async fn find_owner(
+    /// Finds the node that serves a request. A request that will be refused is served here, and one whose
+    /// owner is gone waits for another owner.
+    async fn find_destination(
         &self,
         cluster: &Arc<ClusterNode>,
         head: &Parts,
         address: ClientAddress,
-    ) -> Result<Option<RemoteOwner>, NotRouted> {
+    ) -> Result<Destination, NotRouted> {
         let state = &self.state;
         let uri = self.without_public_path(&head.uri);
         if !belongs_to_realm(uri.path())
@@ -128,48 +167,44 @@ impl RequestHandler {
                 OriginCheck::Foreign(_)
             )
         {
-            return Ok(None);
+            return Ok(Destination::Here(None));
         }
         let Some(token) = state.request_token(&head.headers, head.uri.query()) else {
-            return Ok(None);
+            return Ok(Destination::Here(None));
         };
         if is_query_token(&token) {
             let issuer = cluster.issuer_of_query(&token).await;
             let issuer = issuer.map_err(NotRouted::IssuerAway)?;
-            return Ok(issuer.map(|owner| RemoteOwner {
-                realm: None,
-                owner,
-                // Only the other node knows the realm.
-                party: Party::new(address, RealmId::from_token(&token)),
+            return Ok(issuer.map_or(Destination::Here(None), |owner| {
+                Destination::Elsewhere(RemoteOwner {
+                    realm: None,
+                    owner,
+                    // Only the other node knows the realm.
+                    party: Party::new(address, RealmId::from_token(&token)),
+                })
             }));
         }
         let Ok(principal) = state.authenticator.verify(Some(&token), address).await else {
-            return Ok(None);
+            return Ok(Destination::Here(None));
         };
         let lookups = &state.hub.budgets.lookups;
-        let route = match cluster.known_route(principal.realm) {
-            Some(route) => route,
-            None => match lookups.retry_after(address) {
-                Some(after) => return Err(NotRouted::TooManyLookups(after)),
-                None => {
-                    let end = HoldEnd::from_now();
-                    let found = self.find_route(cluster, head, principal.realm, None, end);
-                    found.await?
-                }
-            },
-        };
-        Ok(match route {
-            Route::Here => None,
-            Route::Unowned => {
-                lookups.record(address);
-                None
-            }
-            Route::Node(key, owner) => Some(RemoteOwner {
-                realm: Some(key),
-                owner,
-                party: Party::new(address, principal.realm),
-            }),
-        })
+        let party = Party::new(address, principal.realm);
+        let known = cluster.known_route(principal.realm);
+        if let Some(route) = known
+            && let Ok(destination) = Destination::new(cluster, route, party)
+        {
+            return Ok(destination);
+        }
+        if let Some(after) = lookups.retry_after(address) {
+            return Err(NotRouted::TooManyLookups(after));
+        }
+        let end = HoldEnd::from_now();
+        let found = self.find_route(cluster, head, principal.realm, None, end);
+        let route = found.await?;
+        if route == Route::Unowned {
+            lookups.record(address);
+        }
+        Destination::new(cluster, route, party).map_err(NotRouted::GivenAway)
     }
 
     /// Finds the node that serves a realm. A request whose owner is gone is held, and one that its owner has
@@ -227,21 +262,20 @@ impl RequestHandler {
                         .await
                 }
                 // It is refused here, as that of a query that has ended.
-                None if cluster.is_gone(&owned.owner.id).await => Ok(Route::Unowned),
-                None => break,
-            };
-            match found {
-                Ok(Route::Node(key, owner)) => {
-                    owned = RemoteOwner {
-                        realm: Some(key),
-                        owner,
-                        ..owned
-                    }
-                }
-                Ok(Route::Here | Route::Unowned) => {
+                None if cluster.is_gone(&owned.owner.id).await => {
                     let request = Request::from_parts(head, Body::from(body));
                     return Ok(self.respond(request, address).await);
                 }
+                None => break,
+            };
+            match found {
+                Ok(route) => match Destination::new(cluster, route, owned.party)? {
+                    Destination::Elsewhere(other) => owned = other,
+                    Destination::Here(_guard) => {
+                        let request = Request::from_parts(head, Body::from(body));
+                        return Ok(self.respond(request, address).await);
+                    }
+                },
                 Err(away) if self.serves_mcp(&head) => {
                     head.extensions.insert(away);
                     head.extensions.insert(end);
@@ -272,7 +306,7 @@ impl RequestHandler {
         let verified = match cluster.verify_peer(&request) {
             Ok(verified) => verified,
             // For the node that had this address before.
-            Err(PeerRefused::OtherNode) => return not_owner(),
+            Err(PeerRefused::OtherNode) => return NotOwner.into_response(),
             Err(refused) => {
                 let refusals = &self.state.hub.budgets.refusals;
                 let address = ClientAddress::from(peer);
@@ -299,11 +333,14 @@ impl RequestHandler {
             .into_response();
         }
         if is_peer_route(request.uri().path()) {
+            if request.uri().path() == HAND_OVER_PATH {
+                return self.take_catalogue(cluster, request, verified).await;
+            }
             return if cluster.answers_as_owner(verified.realm) {
                 let answer = cluster.sign_answer(request.headers());
                 (StatusCode::OK, [(PEER_ANSWER, answer)]).into_response()
             } else {
-                not_owner()
+                NotOwner.into_response()
             };
         }
         if is_full {
@@ -317,9 +354,11 @@ impl RequestHandler {
             self.record_refusal(&mut response, verified.client, route);
             return response;
         }
-        if !self.is_served_here(cluster, &request, verified).await {
-            return not_owner();
-        }
+        let checked = self.check_owner(cluster, &request, verified).await;
+        let _guard = match checked {
+            Ok(guard) => guard,
+            Err(not_owner) => return not_owner.into_response(),
+        };
         request.extensions_mut().insert(PassedOn(verified.realm));
         let id = HttpRequestId::from_trusted(request.headers());
         let header = id.to_header();
@@ -344,33 +383,34 @@ impl RequestHandler {
         stripped.map_or(Cow::Borrowed(uri), Cow::Owned)
     }
 
-    /// Whether this node owns the realm of a request that another one passes on, or has issued its query
-    /// token. A page sends its token later.
-    async fn is_served_here<B>(
+    /// Checks that this node serves the realm of a request that another one passes on, or has issued its
+    /// query token. A page sends its token later.
+    async fn check_owner<B>(
         &self,
         cluster: &Arc<ClusterNode>,
         request: &Request<B>,
-        PeerRequest { realm, client, .. }: PeerRequest,
-    ) -> bool {
+        peer: PeerRequest,
+    ) -> Result<Option<RealmGuard>, NotOwner> {
         let token = self
             .state
             .request_token(request.headers(), request.uri().query());
-        let Some(key) = realm else {
-            return token.is_some_and(|token| cluster.has_issued(&token));
+        let Some(key) = peer.realm else {
+            let is_issuer = token.is_some_and(|token| cluster.has_issued(&token));
+            return is_issuer.then_some(None).ok_or(NotOwner);
         };
         let uri = self.without_public_path(request.uri());
         if is_page_socket(uri.path(), request.method(), request.headers()) {
-            return cluster.accepts_page(key).await;
+            return cluster.check_page(key, peer).await.map(|()| None);
         }
         match self
             .state
             .authenticator
-            .verify(token.as_deref(), client)
+            .verify(token.as_deref(), peer.client)
             .await
         {
-            Ok(principal) => cluster.accepts_request(key, principal.realm).await,
+            Ok(principal) => cluster.check_request(key, principal.realm, peer).await,
             // Refused as the request of a client here would be.
-            Err(_) => true,
+            Err(_) => Ok(None),
         }
     }
 }
@@ -398,10 +438,4 @@ fn to_response(response: ForwardedResponse) -> Response {
 /// those of Java to HTTP/2, and get their response without that.
 fn is_page_socket(path: &str, method: &Method, headers: &HeaderMap) -> bool {
     path == "/ws" || path == "/" && guard::is_upgrade(method, headers)
-}
-
-/// The response of a node that does not own the realm. Nothing of the body was parsed.
-fn not_owner() -> Response {
-    let header = [(NOT_OWNER, HeaderValue::from_static("1"))];
-    (StatusCode::MISDIRECTED_REQUEST, header).into_response()
 }

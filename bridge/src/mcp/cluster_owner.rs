@@ -14,7 +14,7 @@ use super::headers::session_id_header;
 use super::json_rpc_message::Message;
 use super::service::McpService;
 use crate::budget::{Party, ScanTurn};
-use crate::cluster::{ClusterNode, HoldEnd, OwnerAway, PassedOn, Route};
+use crate::cluster::{ClusterNode, HoldEnd, NotOwner, OwnerAway, PassedOn, Route};
 use crate::web::{HttpRequestId, Problem};
 
 /// Finds out whether this bridge serves a request, if it is one of several. A client that connects claims
@@ -36,11 +36,11 @@ pub(super) async fn find_owner(
     // Others scan their bodies meanwhile.
     drop(turn);
     let owner = match away {
-        _ if connects => claim(cluster, parts, realm).await,
-        Some(OwnerAway::Gone) => hold(cluster, parts, realm).await,
-        _ => Err(OwnerAway::Unknown),
+        _ if connects => claim(cluster, parts, realm).await?,
+        Some(OwnerAway::Gone) => hold(cluster, parts, realm).await?,
+        _ => return Err(rejected(OwnerAway::Unknown)),
     };
-    let Some(owner) = owner.map_err(rejected)? else {
+    let Some(owner) = owner else {
         let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
         let turn = turn.await.map_err(CallFailure::from).map_err(rejected)?;
         return Ok((body, turn));
@@ -66,13 +66,14 @@ async fn claim(
     cluster: &Arc<ClusterNode>,
     parts: &Parts,
     realm: RealmId,
-) -> Result<Option<Peer>, OwnerAway> {
+) -> Result<Option<Peer>, Box<Response>> {
     match cluster.claim(realm).await {
         Verdict::Owned => Ok(None),
         Verdict::Elsewhere(owner) if parts.extensions.get::<PassedOn>().is_none() => {
             Ok(Some(owner))
         }
-        _ => Err(OwnerAway::Unknown),
+        Verdict::Elsewhere(_) => Err(Box::new(NotOwner.into_response())),
+        _ => Err(rejected(OwnerAway::Unknown)),
     }
 }
 
@@ -82,10 +83,11 @@ async fn hold(
     cluster: &Arc<ClusterNode>,
     parts: &Parts,
     realm: RealmId,
-) -> Result<Option<Peer>, OwnerAway> {
+) -> Result<Option<Peer>, Box<Response>> {
     let end = parts.extensions.get().copied();
     let end = end.unwrap_or_else(HoldEnd::from_now);
-    match cluster.hold(realm, None, end).await? {
+    let held = cluster.hold(realm, None, end).await;
+    match held.map_err(|away| rejected(away))? {
         Route::Node(_, owner) => Ok(Some(owner)),
         Route::Here | Route::Unowned => Ok(None),
     }

@@ -13,6 +13,13 @@ const QUIET_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// next response. A request that is sent while its connection is closed would fail.
 const LAST_REQUESTS: Duration = Duration::from_millis(500);
 
+/// How long a bridge that has no realms left still passes requests on. By then, the others have found out
+/// who owns them.
+const EDGE_TIME: Duration = Duration::from_secs(3);
+
+/// The part of `drain_timeout` over which pages are spread that connect to other bridges.
+const SPREAD_PARTS: u32 = 3;
+
 impl ServerHandle {
     /// Prepares for [`shutdown`](Self::shutdown), and completes when it should be called: when no call and
     /// no query runs, but at the earliest after `drain_delay`, and at the latest after `drain_timeout`.
@@ -21,6 +28,8 @@ impl ServerHandle {
     /// which they retry (1012). Everything else is served, also new calls: a load balancer stops sending
     /// them, and without one there is nothing else that would serve them. At the end, connections close
     /// after their next response, and new ones wait for the next process if it has the same socket.
+    ///
+    /// One of several bridges first gives its realms to the others, and serves new pages until then.
     pub async fn drain(&self) {
         let began = Instant::now();
         let (timeout, delay) = {
@@ -28,6 +37,9 @@ impl ServerHandle {
             (config.drain_timeout, config.drain_delay)
         };
         self.hub.drain();
+        if let Some(cluster) = &self.cluster {
+            cluster.begin_drain();
+        }
         let usage = self.hub.usage();
         tracing::info!(
             pages = usage.connected_sessions,
@@ -36,13 +48,24 @@ impl ServerHandle {
             "draining: the bridge ends when its calls and queries have ended"
         );
         sleep(delay).await;
+        let mut deadline = began + timeout;
+        let mut edge_time = Duration::ZERO;
+        if let Some(cluster) = &self.cluster
+            && cluster
+                .give_realms_away(timeout / SPREAD_PARTS, deadline.into_std())
+                .await
+        {
+            edge_time = EDGE_TIME;
+            deadline = deadline.max(Instant::now() + EDGE_TIME + LAST_REQUESTS);
+        }
         let quiet = async {
             self.no_call_runs().await;
+            sleep(edge_time).await;
             self.stop.leave();
             sleep(LAST_REQUESTS).await;
             self.no_call_runs().await;
         };
-        if timeout_at(began + timeout, quiet).await.is_err() {
+        if timeout_at(deadline, quiet).await.is_err() {
             let usage = self.hub.usage();
             tracing::warn!(
                 calls = usage.calls,

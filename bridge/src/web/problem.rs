@@ -14,7 +14,7 @@ use bridge_realm::realm::CallFailure;
 
 use super::current_request_id;
 use crate::budget::{RefusalKind, RefusalRecord};
-use crate::cluster::{NotForwarded, OwnerAway};
+use crate::cluster::{NOT_OWNER, NotForwarded, NotOwner, OwnerAway};
 
 /// The start of each challenge (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
@@ -204,6 +204,14 @@ impl From<NotForwarded> for Problem {
                 ..Self::new(ErrorCode::NodeLost, message)
             },
         }
+    }
+}
+
+/// Nothing of the request has run, so the other bridge can send it to the owner.
+impl IntoResponse for NotOwner {
+    fn into_response(self) -> Response {
+        let header = [(NOT_OWNER, HeaderValue::from_static("1"))];
+        (StatusCode::MISDIRECTED_REQUEST, header).into_response()
     }
 }
 

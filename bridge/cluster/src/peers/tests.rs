@@ -239,3 +239,65 @@ fn a_failed_connection_is_remembered_until_the_node_answers() {
     peers.forget_dead(|_| false, now + 2 * LEASE);
     assert_eq!(peers.unreached.len(), 0);
 }
+
+#[test]
+fn the_successors_of_a_realm_are_the_nodes_that_serve_with_the_same_settings() {
+    let (mut peers, now) = watching_peers();
+    let key = |number| RealmKey::from_bytes([number; 20]);
+    assert_eq!(peers.successors(&key(0), &SETTINGS, now), []);
+    let others = [1, 2, 3, 4].map(|number| NodeId::from_bytes([number; 16]));
+    let [serving, also_serving, draining, different] = others;
+    for id in others {
+        peers.node_announced(record(id), now);
+    }
+    peers.node_announced(
+        NodeRecord {
+            state: NodeState::Draining,
+            ..record(draining)
+        },
+        now,
+    );
+    let strict = [9; 8];
+    let settings = SettingsFingerprint { strict, ..SETTINGS };
+    peers.node_announced(
+        NodeRecord {
+            settings,
+            ..record(different)
+        },
+        now,
+    );
+    let mut successors: Vec<_> = (0..=255)
+        .filter_map(|number| {
+            peers
+                .successors(&key(number), &SETTINGS, now)
+                .first()
+                .cloned()
+        })
+        .map(|peer| peer.id)
+        .collect();
+    let of_first = successors.iter().filter(|id| **id == serving).count();
+    assert!((64..192).contains(&of_first), "{of_first} of 256");
+    successors.sort_unstable();
+    successors.dedup();
+    assert_eq!(successors, [serving, also_serving]);
+    let later = now + LEASE + LEASE_GRACE + Duration::from_millis(1);
+    assert_eq!(peers.successors(&key(0), &SETTINGS, later), []);
+}
+
+/// Only the realms of the node that is gone go elsewhere.
+#[test]
+fn the_successors_of_other_realms_stay_when_a_node_goes() {
+    let (mut peers, now) = watching_peers();
+    let ids = [1, 2, 3, 4].map(|number| NodeId::from_bytes([number; 16]));
+    for id in ids {
+        peers.node_announced(record(id), now);
+    }
+    let keys = (0..=255).map(|number| RealmKey::from_bytes([number; 20]));
+    let of = |peers: &mut Peers, key| peers.successors(&key, &SETTINGS, now)[0].id;
+    let before: Vec<_> = keys.map(|key| (key, of(&mut peers, key))).collect();
+    peers.node_withdrawn(ids[0], now);
+    for (key, former) in before {
+        let successor = of(&mut peers, key);
+        assert!(successor == former || former == ids[0]);
+    }
+}

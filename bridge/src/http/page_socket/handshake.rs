@@ -285,7 +285,9 @@ pub(super) async fn authenticate(
             () = state.stopping.cancelled() => return Err(bridge_stopping(protocol)),
         }
     }
+    // With other bridges, a realm that is still here is served until it leaves.
     if state.hub.is_draining()
+        && state.cluster.is_none()
         && state.hub.with_realm(realm, |it| it.has_session(session)) != Some(true)
     {
         return Err(bridge_stopping(protocol));
@@ -329,6 +331,8 @@ pub(super) async fn authenticate(
                     let after = limits::RETRY_LATER_DELAY;
                     HandshakeError::close(retry_frame(after, None, &refusal.message))
                 }
+                // The realm was given away since it was claimed.
+                ErrorCode::ClusterUnavailable => moved(protocol),
                 code => reject(code, refusal.message),
             })?;
     let page = PageSession {

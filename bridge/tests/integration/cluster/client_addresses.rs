@@ -62,6 +62,7 @@ async fn refused_tokens_count_for_the_address_of_the_client() {
             node: edge.id,
             target: owner.id,
             realm: Some(view.realm(OTHER_TOKEN)),
+            may_claim: false,
             client: client.parse::<IpAddr>().unwrap(),
             unix: unix_now(),
         };

@@ -49,6 +49,7 @@ impl Peers {
             node: self.edge.id,
             target: target.id,
             realm: Some(self.view.realm(token)),
+            may_claim: false,
             client: CLIENT.parse().unwrap(),
             unix: unix_now(),
         }
