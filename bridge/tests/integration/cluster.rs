@@ -8,6 +8,7 @@ mod client_addresses;
 mod config_check;
 mod cuttable_link;
 mod denials;
+mod drain;
 mod exchange;
 mod first_frames;
 mod forwarded_requests;
