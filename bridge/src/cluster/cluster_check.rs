@@ -9,8 +9,11 @@ use bridge_cluster::{
     PeerCompatibility, PeerHeader, Peers,
 };
 use bridge_edge::peer_client::{PeerError, PeerResponse};
+use bytes::Bytes;
 use futures_util::future::join_all;
+use http::Method;
 use http::header::DATE;
+use http::uri::PathAndQuery;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -165,11 +168,14 @@ impl Candidate<'_> {
             node: self.own,
             target: peer.id,
             realm: None,
+            may_claim: false,
             client: NO_CLIENT,
             unix: unix_seconds(),
         };
         let header = visible(header.encode(&self.keys, "GET", OWNS_PATH));
-        let asked = timeout(PEER_TIMEOUT, link::get(&link, OWNS_PATH, header)).await;
+        let path = PathAndQuery::from_static(OWNS_PATH);
+        let asked = link::send_own(&link, Method::GET, path, header, Bytes::new());
+        let asked = timeout(PEER_TIMEOUT, asked).await;
         match asked {
             Err(_) => check.warn(format!("{name} accepts connections, and does not answer")),
             Ok(Err(PeerError::NotConnected | PeerError::Lost)) => check.error(format!(

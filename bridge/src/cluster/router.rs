@@ -1,5 +1,6 @@
 //! Finds the node that serves a realm.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -183,6 +183,7 @@ fn ping(view: &DirectoryView, node: NodeId, target: NodeId) -> RawRequest {
         node,
         target,
         realm: None,
+        may_claim: false,
         client: [0, 0, 0, 0].into(),
         unix: unix_now(),
     };

@@ -178,6 +178,7 @@ async fn a_request_of_another_bridge_without_a_realm_needs_a_query_token_of_this
             node: edge.id,
             target: owner.id,
             realm: None,
+            may_claim: false,
             client: [192, 0, 2, 66].into(),
             unix: unix_now(),
         };
