@@ -16,16 +16,16 @@ use bridge_auth::RealmId;
 use bridge_cluster::{Peer, RealmKey};
 use bridge_edge::peer_client::{self, PeerConnection, PeerError};
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::header::{CONNECTION, UPGRADE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::Full;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::futures::OwnedNotified;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster_counters::{TunnelCount, TunnelSide};
+use super::cluster_counters::TunnelSide;
 use super::forward::forwarded_headers;
 use super::link::{self, LinkBody};
 use super::node::ClusterNode;
@@ -61,9 +61,8 @@ pub(crate) struct Tunnel {
     owner: PeerConnection,
     /// The lease on the bytes under way.
     memory: ByteLease,
-    count: TunnelCount,
-    /// Completes when it is the turn of this tunnel to end, as its node drains.
-    drained: Pin<Box<OwnedNotified>>,
+    /// Completes when it is the turn of this tunnel to end, as its node drains. It counts the tunnel.
+    drained: BoxFuture<'static, ()>,
     /// Cancelled when the owner becomes unreachable, or this bridge stops.
     lost: CancellationToken,
 }
@@ -91,8 +90,7 @@ impl ClusterNode {
             Ok(Ok(Ok(owner))) => Ok(Tunnel {
                 owner,
                 memory,
-                count: self.counters.count_tunnel(TunnelSide::Edge),
-                drained: Box::pin(Arc::clone(&self.tunnel_drain).notified_owned()),
+                drained: self.tunnel_drained(),
                 lost,
             }),
             Ok(Ok(Err(StatusCode::MISDIRECTED_REQUEST)) | Err(PeerError::Lost)) | Err(_) => {
@@ -112,6 +110,16 @@ impl ClusterNode {
                 Err(NoTunnel::Refused)
             }
         }
+    }
+
+    /// Counts a tunnel until the result completes, when this node drains, or is dropped.
+    fn tunnel_drained(&self) -> BoxFuture<'static, ()> {
+        let count = self.counters.count_tunnel(TunnelSide::Edge);
+        let drained = Arc::clone(&self.tunnel_drain).notified_owned();
+        Box::pin(async move {
+            drained.await;
+            drop(count);
+        })
     }
 
     /// Ends the tunnel of the page that has been here for longest: the page connects to another node, and its
@@ -170,7 +178,6 @@ impl Tunnel {
         let Self {
             owner,
             memory,
-            count,
             drained,
             lost,
         } = self;
@@ -179,7 +186,6 @@ impl Tunnel {
             owner,
             memory,
             drained,
-            _count: count,
             to_owner: Direction {
                 unsent: received,
                 ..Direction::default()
@@ -187,9 +193,7 @@ impl Tunnel {
             to_page: Direction::default(),
         };
         let passing = async move {
-            if poll_fn(|cx| ends.poll_until_one_closes(cx)).await? == TunnelEnd::Drained {
-                return Ok(());
-            }
+            poll_fn(|cx| ends.poll_until_one_closes(cx)).await?;
             // The end that is still open may have to send something, such as its close frame.
             let rest = poll_fn(|cx| ends.poll_until_both_close(cx));
             // Boxed, so that an open tunnel has no room for the timer.
@@ -201,20 +205,12 @@ impl Tunnel {
     }
 }
 
-/// Why a tunnel ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TunnelEnd {
-    Closed,
-    Drained,
-}
-
 /// Both ends of a tunnel, and what is under way between them.
 struct TunnelEnds<P> {
     page: P,
     owner: PeerConnection,
     memory: ByteLease,
-    drained: Pin<Box<OwnedNotified>>,
-    _count: TunnelCount,
+    drained: BoxFuture<'static, ()>,
     to_owner: Direction,
     to_page: Direction,
 }
@@ -230,16 +226,16 @@ impl<P: AsyncRead + AsyncWrite + Unpin> TunnelEnds<P> {
         Ok(usize::from(sent.is_ready()) + usize::from(received.is_ready()))
     }
 
-    fn poll_until_one_closes(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<TunnelEnd, BudgetExceeded>> {
+    fn poll_until_one_closes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BudgetExceeded>> {
         if self.drained.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Ok(TunnelEnd::Drained));
+            // Nothing more is passed on.
+            self.to_owner.state = DirectionState::Ended;
+            self.to_page.state = DirectionState::Ended;
+            return Poll::Ready(Ok(()));
         }
         match self.poll(cx)? {
             0 => Poll::Pending,
-            _ => Poll::Ready(Ok(TunnelEnd::Closed)),
+            _ => Poll::Ready(Ok(())),
         }
     }
 

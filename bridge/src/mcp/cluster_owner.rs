@@ -87,7 +87,7 @@ async fn hold(
     let end = parts.extensions.get().copied();
     let end = end.unwrap_or_else(HoldEnd::from_now);
     let held = cluster.hold(realm, None, end).await;
-    match held.map_err(|away| rejected(away))? {
+    match held.map_err(rejected)? {
         Route::Node(_, owner) => Ok(Some(owner)),
         Route::Here | Route::Unowned => Ok(None),
     }
