@@ -83,10 +83,8 @@ impl Body for ForwardedBody {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         ready!(this.poll_lost(cx));
-        Poll::Ready(match this.is_event_stream {
-            true => None,
-            false => Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())),
-        })
+        let error = || io::Error::from(io::ErrorKind::TimedOut).into();
+        Poll::Ready((!this.is_event_stream).then(|| Err(error())))
     }
 
     fn is_end_stream(&self) -> bool {

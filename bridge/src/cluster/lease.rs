@@ -129,12 +129,16 @@ impl ClusterNode {
 
     /// Returns the state of this node, for its operator.
     pub(crate) fn status(&self) -> ClusterStatus {
-        let peers = self.peers();
         let reachable = |id: &NodeId| (id.short(), !self.reach.is_unreachable(id));
+        let (peers, reachable_peers) = {
+            let peers = self.peers();
+            let known = peers.known().map(|peer| reachable(&peer.id));
+            (peers.counts(Instant::now()), known.collect())
+        };
         ClusterStatus {
             node: self.own.short(),
-            peers: peers.counts(Instant::now()),
-            reachable_peers: peers.known().map(|peer| reachable(&peer.id)).collect(),
+            peers,
+            reachable_peers,
             realms: self.claims.counts(),
             lease_left: self.membership.lease_left().unwrap_or_default(),
             is_connected: self.membership.state().connected_since.is_some(),

@@ -46,6 +46,10 @@ impl NoAnswer {
             Self::NotConnected => "it accepts no connection".to_owned(),
             Self::Lost => "it closes the connection".to_owned(),
             Self::Late => "it does not answer within a second".to_owned(),
+            // It was killed, and started again.
+            Self::Refused(StatusCode::MISDIRECTED_REQUEST) => {
+                "another bridge has its address now".to_owned()
+            }
             Self::Refused(status) => {
                 format!("it refuses the pings with {status}, and its log says why")
             }
@@ -206,9 +210,10 @@ impl ClusterNode {
             SeenPeer {
                 id: record.id,
                 is_serving: is_living && record.state == NodeState::Serving,
-                reaches: match is_living {
-                    true => record.reaches.clone(),
-                    false => Vec::new(),
+                reaches: if is_living {
+                    record.reaches.clone()
+                } else {
+                    Vec::new()
                 },
                 answer: reach.pings.last_answer(&record.id),
             }

@@ -347,19 +347,10 @@ mod tests {
         size_of::<F>()
     }
 
-    /// With the allocations of the two connections, 1.8 KiB.
+    /// A bridge may have tens of thousands of them.
     #[test]
     fn an_idle_tunnel_is_small() {
         let size = future_size(|tunnel, page| tunnel.run(page, Vec::new()));
-        println!("{size} bytes");
-        let former = future_size(|tunnel, page| {
-            let stopping = CancellationToken::new();
-            async move {
-                let running = tunnel.run(page, Vec::new());
-                stopping.run_until_cancelled_owned(running).await;
-            }
-        });
-        println!("former {former} bytes");
-        assert!(size <= 512, "{size} bytes");
+        assert!(size <= 768, "{size} bytes");
     }
 }

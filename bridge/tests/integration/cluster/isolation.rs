@@ -33,9 +33,10 @@ async fn of_two_bridges_that_do_not_reach_each_other_the_one_with_the_smaller_id
         panic!()
     };
     let (first_id, second_id) = (view.node_of(first).await.id, view.node_of(second).await.id);
-    let (remaining, isolated) = match first_id < second_id {
-        true => (first, second),
-        false => (second, first),
+    let (remaining, isolated) = if first_id < second_id {
+        (first, second)
+    } else {
+        (second, first)
     };
     let mut kept = Page::connect(remaining, "s", TOKEN).await;
     let mut given = Page::connect(isolated, "s", OTHER_TOKEN).await;

@@ -72,6 +72,10 @@ async fn bridges_with_certificates_of_one_authority_reach_each_other() {
     let files = [(); 2].map(|()| PeerFiles::new(&authority, &[&authority]));
     let (bridges, _page) = start_with_files(files.each_ref()).await;
     let (owner, edge) = bridges.owner_and_edge();
+    let view = bridges.directory().await;
+    for bridge in [owner, edge] {
+        view.wait_for_node(bridge, |it| it.reaches.len() == 1).await;
+    }
     let mut page = Page::with_tools(edge, "t", &[json!({ "name": "other" })]).await;
     for bridge in [owner, edge] {
         let text = "x".repeat(1_000_000);

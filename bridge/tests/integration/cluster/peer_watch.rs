@@ -74,7 +74,7 @@ async fn what_waits_for_a_silent_owner_ends() {
     for text in ["NodeLost", "may have run"] {
         assert!(answer.body.contains(text), "{answer:?}");
     }
-    assert!(tunnelled.recv_frame().await.is_none());
+    while tunnelled.recv_frame().await.is_some() {}
     while stream.next_event().await.is_some() {}
     wait_for_tunnels(edge, "edge", 0).await;
     wait_for_peer(edge, &owner_id, false).await;
@@ -105,7 +105,8 @@ async fn what_waits_for_a_silent_owner_ends() {
     }
 }
 
-/// A node of the test that answers pings until the test ends that, and no other request.
+/// A node of the test that answers pings until the test ends that, and no other request: it sends the start
+/// of a response to those without a body.
 struct SilentNode {
     pings: Arc<AtomicUsize>,
     unanswered: Arc<AtomicUsize>,
@@ -128,17 +129,21 @@ impl SilentNode {
             let mut open = Vec::new();
             loop {
                 let (mut socket, _) = listener.accept().await.unwrap();
-                if !is_ping(&mut socket).await {
-                    open.push(socket);
-                } else if *answering.borrow() {
+                let head = request_line(&mut socket).await;
+                let is_ping = head.starts_with(&format!("GET {PING_PATH} "));
+                let answer = if is_ping && *answering.borrow() {
                     pings.fetch_add(1, Ordering::Relaxed);
-                    let answer =
-                        b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nmcp-web-reaches: 1\r\n\r\n";
-                    socket.write_all(answer).await.unwrap();
-                } else {
+                    "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nmcp-web-reaches: 1\r\n\r\n"
+                } else if is_ping {
                     unanswered.fetch_add(1, Ordering::Relaxed);
-                    open.push(socket);
-                }
+                    ""
+                } else if head.starts_with("GET ") {
+                    "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nstart"
+                } else {
+                    ""
+                };
+                socket.write_all(answer.as_bytes()).await.unwrap();
+                open.push(socket);
             }
         });
         announce(bridges, &view, address).await;
@@ -147,11 +152,12 @@ impl SilentNode {
     }
 }
 
-async fn is_ping(socket: &mut TcpStream) -> bool {
-    let expected = format!("GET {PING_PATH} ");
-    let mut head = vec![0; expected.len()];
-    socket.read_exact(&mut head).await.unwrap();
-    head == expected.as_bytes()
+async fn request_line(socket: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n") {
+        head.push(socket.read_u8().await.unwrap());
+    }
+    String::from_utf8(head).unwrap()
 }
 
 #[tokio::test]
@@ -169,8 +175,12 @@ async fn each_ping_has_a_new_connection_and_five_without_an_answer_end_what_wait
     view.wait_for_node(edge, |it| it.reaches == [view.own])
         .await;
     node.is_answering.send_replace(false);
-    let answer = call().send(edge.local_addr()).await;
+    let (call, tools) = (call(), tools());
+    let (answer, partial) =
+        tokio::join!(call.send(edge.local_addr()), tools.send(edge.local_addr()));
     assert_eq!(answer.code(), 504, "{answer:?}");
+    // The connection of the client ends, because the rest of the body cannot come.
+    assert_eq!((partial.code(), partial.body.as_str()), (200, "start"));
     // The next ping begins as soon as the fifth is too late.
     let unanswered = node.unanswered.load(Ordering::Relaxed);
     assert!((5..=6).contains(&unanswered), "{unanswered}");

@@ -12,6 +12,9 @@ const LEASE_GRACE: Duration = Duration::from_millis(500);
 /// answer, and the seconds until records and pings show it.
 const SETTLED: usize = 25;
 
+/// How many seconds a record is believed after its node has died: a lease, its grace, and the present one.
+const RECORD_LASTS: usize = 12;
+
 /// The nodes, and what connects them.
 pub(super) struct Model {
     now: Instant,
@@ -102,9 +105,10 @@ impl Node {
         let peers = self.records.iter().map(|(other, (record, at))| SeenPeer {
             id: id(*other),
             is_serving: record.is_serving && !is_over(*at),
-            reaches: match is_over(*at) {
-                true => Vec::new(),
-                false => record.reaches.clone(),
+            reaches: if is_over(*at) {
+                Vec::new()
+            } else {
+                record.reaches.clone()
             },
             answer: self.reached[*other].then(|| PingAnswer {
                 is_reached: before[*other][own],
@@ -204,8 +208,8 @@ impl Model {
         let runs: Vec<_> = self.nodes.iter().map(Node::runs).collect();
         for (from, node) in self.nodes.iter_mut().enumerate() {
             for (to, runs_too) in runs.iter().enumerate() {
-                let is_link = from != to && self.links[from][to];
-                node.reached[to] = is_link && runs[from] && *runs_too;
+                let is_known = node.records.contains_key(&to);
+                node.reached[to] = is_known && self.links[from][to] && runs[from] && *runs_too;
             }
         }
         for node in 0..self.count() {
@@ -279,9 +283,9 @@ impl Model {
             let reach = |it: &Second| it.reaches[*other][node] && it.reaches[node][*other];
             self.was(5, reach)
         };
-        // A record lasts for a lease, and half a second more.
-        let has_served =
-            |other: usize| self.nodes[other].serves() || !self.was(12, |it| !it.serves[other]);
+        let has_served = |other: usize| {
+            self.nodes[other].serves() || !self.was(RECORD_LASTS, |it| !it.serves[other])
+        };
         let violation = if let Some(other) = others().find(reach_each_other) {
             Some(format!("{other} reaches {node}, which gives way"))
         } else if cause != IsolationCause::LeaseLost && !others().any(has_served) {
@@ -300,7 +304,8 @@ impl Model {
         let is_member = |node: &usize| self.was(SETTLED, |it| it.is_member[*node]);
         let members: Vec<_> = (0..self.count()).filter(is_member).collect();
         let serves = |node: usize| self.nodes[node].serves();
-        if !members.is_empty() && !(0..self.count()).any(serves) {
+        // A node may give way to one that has just died, until its lease is over.
+        if !members.is_empty() && self.was(RECORD_LASTS, |it| !it.serves.contains(&true)) {
             self.violation = Some(format!("{members:?} have leases, and no node serves"));
             return;
         }
