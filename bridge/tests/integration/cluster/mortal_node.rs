@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_cluster::NodeId;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -18,6 +18,9 @@ use crate::kit::*;
 pub(super) const LEASE: Duration = Duration::from_secs(3);
 
 const RENEWALS_PER_LEASE: u32 = 5;
+
+/// The answer to a ping.
+const PONG: &[u8] = b"HTTP/1.1 200 OK\r\nmcp-web-reaches: 1\r\ncontent-length: 0\r\n\r\n";
 
 /// A node that owns the realm of [`TOKEN`], renews its lease, and does not respond to requests.
 pub(super) struct MortalNode {
@@ -78,16 +81,22 @@ impl MortalNode {
     }
 }
 
-/// Accepts connections and keeps them. Returns the number of requests that have begun.
+/// Accepts connections and keeps them. Returns the number of requests that have begun, without pings, which
+/// are answered.
 fn accept(listener: TcpListener, tasks: &mut JoinSet<()>) -> watch::Receiver<usize> {
     let (received, requests) = watch::channel(0);
     tasks.spawn(async move {
         let mut sockets = Vec::new();
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
-            socket.read_exact(&mut [0; 16]).await.unwrap();
+            let mut start = [0; 18];
+            socket.read_exact(&mut start).await.unwrap();
+            if &start == b"GET /_cluster/ping" {
+                socket.write_all(PONG).await.unwrap();
+            } else {
+                received.send_modify(|count| *count += 1);
+            }
             sockets.push(socket);
-            received.send_modify(|count| *count += 1);
         }
     });
     requests

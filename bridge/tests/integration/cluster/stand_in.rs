@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use bridge_cluster::NodeId;
+use bridge_cluster::{NodeId, PeerHeader};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -42,12 +42,20 @@ impl StandIn {
             if !is_ping {
                 counted.fetch_add(1, Ordering::Relaxed);
             }
+            let question = request.headers().get("mcp-web-peer");
+            let question = question.map_or("", |it| it.to_str().unwrap());
+            let proof = PeerHeader::sign_answer(question, &of_handler.keys);
             let response = (!is_ping).then(|| respond(Arc::clone(&of_handler), request));
             async move {
-                match response {
+                let mut response = match response {
                     Some(response) => response.await,
                     None => [("mcp-web-reaches", "1")].into_response(),
-                }
+                };
+                let proof = proof.parse().unwrap();
+                response
+                    .headers_mut()
+                    .insert(PeerHeader::ANSWER_HEADER, proof);
+                response
             }
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
