@@ -92,7 +92,8 @@ impl ClusterNode {
         realm: RealmId,
         found: watch::Sender<Option<Route>>,
     ) {
-        let remove_at = Instant::now() + REMOVE_AFTER;
+        let mut remove_at = Instant::now() + REMOVE_AFTER;
+        let mut last = None;
         let mut polls = interval_at(Instant::now() + POLL_INTERVAL, POLL_INTERVAL);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // At most one at a time.
@@ -119,13 +120,19 @@ impl ClusterNode {
                 }
             };
             let AbandonedRecord { revision, owner } = &abandoned;
+            // A record that was just written has been abandoned just now.
+            if last.replace(*revision).is_some_and(|last| last != *revision) {
+                remove_at = Instant::now() + REMOVE_AFTER;
+            }
             let testimony = match (owner, inquired) {
                 (None, _) => Testimony::Gone,
                 (Some(_), Some((about, testimony))) if about == *revision => testimony,
                 _ => Testimony::Unclear,
             };
             let route = match (testimony, owner) {
-                (Testimony::Serves, Some(owner)) if self.is_compatible(&owner.id) => {
+                (Testimony::Serves, Some(owner))
+                    if self.is_compatible(&owner.id) && !self.reach.is_unreachable(&owner.id) =>
+                {
                     Some(Route::Node(key, owner.clone()))
                 }
                 (Testimony::Gone, _) if Instant::now() >= remove_at => {
