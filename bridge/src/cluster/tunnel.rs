@@ -206,16 +206,20 @@ impl Tunnel {
 }
 
 /// Both ends of a tunnel, and what is under way between them.
-struct TunnelEnds<P> {
+struct TunnelEnds<P, O> {
     page: P,
-    owner: PeerConnection,
+    owner: O,
     memory: ByteLease,
     drained: BoxFuture<'static, ()>,
     to_owner: Direction,
     to_page: Direction,
 }
 
-impl<P: AsyncRead + AsyncWrite + Unpin> TunnelEnds<P> {
+impl<P, O> TunnelEnds<P, O>
+where
+    P: AsyncRead + AsyncWrite + Unpin,
+    O: AsyncRead + AsyncWrite + Unpin,
+{
     /// Passes on what arrives. Returns how many ends are closed.
     fn poll(&mut self, cx: &mut Context<'_>) -> Result<usize, BudgetExceeded> {
         let (page, owner) = (&mut self.page, &mut self.owner);
@@ -339,7 +343,11 @@ impl Direction {
 
 #[cfg(test)]
 mod tests {
+    use bridge_edge::ClientAddress;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
     use super::*;
+    use crate::budget::{ByteBudget, Party};
     use crate::websocket::UpgradedIo;
 
     /// Returns the size of the futures that a function returns.
@@ -352,5 +360,59 @@ mod tests {
     fn an_idle_tunnel_is_small() {
         let size = future_size(|tunnel, page| tunnel.run(page, Vec::new()));
         assert!(size <= 768, "{size} bytes");
+    }
+
+    const SENT: usize = 100_000;
+
+    /// A tunnel for which this much memory is free, whose owner has sent 100,000 bytes to a page that takes
+    /// 1,000 until it reads. Returns the ends of both.
+    async fn full_tunnel(
+        budget: &ByteBudget,
+    ) -> (
+        TunnelEnds<DuplexStream, DuplexStream>,
+        DuplexStream,
+        DuplexStream,
+    ) {
+        let (page, to_page) = duplex(1_000);
+        let (owner, mut to_owner) = duplex(READ_BUFFER_BYTES);
+        let address = ClientAddress::from(IpAddr::from([192, 0, 2, 1]));
+        let ends = TunnelEnds {
+            page: to_page,
+            owner,
+            memory: budget.lease(Party::new(address, RealmId::from_token("token"))),
+            drained: Box::pin(std::future::pending()),
+            to_owner: Direction::default(),
+            to_page: Direction::default(),
+        };
+        to_owner.write_all(&[7; SENT]).await.unwrap();
+        (ends, page, to_owner)
+    }
+
+    #[tokio::test]
+    async fn bytes_under_way_count_for_the_memory_until_they_are_written() {
+        let budget = ByteBudget::new(1_000_000);
+        let (mut ends, mut page, _owner) = full_tunnel(&budget).await;
+        let mut poll = async || poll_fn(|cx| Poll::Ready(ends.poll(cx))).await;
+        assert_eq!(poll().await, Ok(0));
+        let used = budget.used_bytes();
+        assert!(
+            (SENT - 1_000..=2 * READ_BUFFER_BYTES).contains(&used),
+            "{used}"
+        );
+        let mut received = 0;
+        while received < SENT {
+            received += page.read(&mut [0; SENT]).await.unwrap();
+            assert_eq!(poll().await, Ok(0));
+        }
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_tunnel_ends_when_there_is_no_memory_for_its_bytes() {
+        let budget = ByteBudget::new(SENT);
+        let (mut ends, _page, _owner) = full_tunnel(&budget).await;
+        let ended = poll_fn(|cx| ends.poll_until_one_closes(cx)).await;
+        assert_eq!(ended.unwrap_err().max_bytes, SENT);
+        assert_eq!(budget.used_bytes(), 0);
     }
 }

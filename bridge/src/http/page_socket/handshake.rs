@@ -208,7 +208,8 @@ async fn claim(
     }
     match (cluster.claim(realm).await, arrival) {
         (Verdict::Owned, _) => {
-            if is_counted {
+            // One that came here from another bridge was counted there.
+            if is_counted && state.hub.ownership.taken_over(realm).is_none() {
                 lookups.record(address);
             }
             Ok(())
