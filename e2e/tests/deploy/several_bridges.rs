@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,9 +12,10 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::deploy_file::{deploy_file, replaced};
+use crate::deployment::{Changes, Deployment};
+use crate::proxy::ProxyKind;
 
-/// The password of the bridges in NATS, as in the files.
-const PASSWORD: &str = "REPLACE-THIS";
+const SECRET: &str = "secret-of-a-guide-0123456789abcdef";
 
 #[test]
 fn nats_accepts_its_configuration() {
@@ -34,6 +36,11 @@ async fn bridges_of_the_guide_serve_as_one() {
         let ready = async { while PlainHttp::new(bed).get("/readyz").await.status() != 200 {} };
         with_deadline("the bridge to be ready", ready).await;
     }
+    let check = check_config(3, &nats, folder.path());
+    assert!(
+        check.contains("2 bridges") && !check.contains("warning"),
+        "{check}"
+    );
     let page = echo_program(&first, "program").await;
     let client = PlainHttp::new(&second);
     let echoed = client
@@ -43,6 +50,22 @@ async fn bridges_of_the_guide_serve_as_one() {
     drop((page, first, second));
     nats.stop();
     assert!(!nats.log().contains("Violation"), "{}", nats.log());
+}
+
+#[tokio::test]
+async fn haproxy_accepts_the_backend_of_the_guide() {
+    let backend = code_block("haproxy");
+    let (checks, _) = backend.split_once("  server ").unwrap();
+    let checks = checks.strip_prefix("backend bridge\n").unwrap();
+    let of_one_bridge =
+        "  # No check: while the only bridge drains, it still serves the calls that run.\n";
+    let changes = Changes {
+        proxy: &[(of_one_bridge, checks)],
+        ..Changes::default()
+    };
+    let deployment = Deployment::start_with(ProxyKind::Haproxy, changes).await;
+    let answer = deployment.get("2", "/readyz", &[]).await;
+    assert_eq!(answer.status, "2 200", "{}", deployment.proxy_log());
 }
 
 /// Checks that a server of NATS would start with this configuration, whose certificates are in a folder.
@@ -79,12 +102,30 @@ fn make_certificates(folder: &Path) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Starts a bridge with the settings of the guide, but on this machine and with this server of NATS.
+/// Starts a bridge with the settings of the guide.
 async fn start_bridge(number: u8, nats: &NatsServer, folder: &Path) -> TestBed {
+    let file = write_settings(number, nats, folder);
+    TestBed::bridge_with(&["--config", &file]).await
+}
+
+/// Checks the settings of the guide, and returns what the check prints.
+fn check_config(number: u8, nats: &NatsServer, folder: &Path) -> String {
+    let file = write_settings(number, nats, folder);
+    let mut check = Command::new(program_paths::built("mcp-web-bridge"));
+    check.args(["--config", &file, "--check-config"]);
+    let output = check.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Writes the settings of the guide, but for bridges on this machine and this server of NATS. Returns the
+/// path of the file.
+fn write_settings(number: u8, nats: &NatsServer, folder: &Path) -> String {
     let settings = code_block("toml");
     let lines = settings.lines().map(|line| match line.split_once(" = ") {
         Some(("cluster", _)) => format!("cluster = [\"{}\"]\n", nats.url()),
         Some(("cluster_replicas", _)) => "cluster_replicas = 1\n".to_owned(),
+        Some(("cluster_secret", _)) => format!("cluster_secret = [{SECRET:?}]\n"),
         Some(("cluster_bind", _)) => "cluster_bind = \"127.0.0.1:0\"\n".to_owned(),
         Some(("allowed_hosts", _)) => "allowed_hosts = [\"loopback\"]\n".to_owned(),
         _ => format!("{line}\n"),
@@ -98,18 +139,13 @@ async fn start_bridge(number: u8, nats: &NatsServer, folder: &Path) -> TestBed {
         ],
     );
     let file = folder.join(format!("bridge-{number}.toml"));
+    let tokens = folder.join("tokens");
     fs::write(&file, settings).unwrap();
-    fs::write(
-        folder.join("tokens"),
-        "a-token-for-one-journey-0123456789\n",
-    )
-    .unwrap();
-    let arguments = [
-        ["--config", &file.display().to_string()],
-        ["--cluster-secret", "secret-of-a-guide-0123456789abcdef"],
-        ["--cluster-nats-password", PASSWORD],
-    ];
-    TestBed::bridge_with(arguments.as_flattened()).await
+    fs::write(&tokens, "a-token-for-one-journey-0123456789\n").unwrap();
+    for secret in [&file, &tokens] {
+        fs::set_permissions(secret, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    file.display().to_string()
 }
 
 /// Returns the only code block of the guide in this language.
