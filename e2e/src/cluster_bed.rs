@@ -1,11 +1,13 @@
 //! Several bridges that serve as one, for one test.
 
+use std::net::Ipv4Addr;
+
 use bridge_cluster::NatsServer;
 use demo_nodes::{Balancer, get};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::{BridgeEndpoint, PlainHttp, TestBed, with_deadline};
+use crate::{BridgeEndpoint, Network, NetworkHost, PlainHttp, TestBed, with_deadline};
 
 /// The token with which metrics of the bridges may be read.
 const METRICS_TOKEN: &str = "metrics-token-of-a-cluster-0123456789";
@@ -13,7 +15,7 @@ const METRICS_TOKEN: &str = "metrics-token-of-a-cluster-0123456789";
 /// The secret that the bridges share.
 const SECRET: &str = "secret-of-a-cluster-0123456789abcdef";
 
-/// A server of NATS, several bridges, the nodes, as child processes, and a balancer in front of them.
+/// Servers of NATS, several bridges, the nodes, as child processes, and a balancer in front of them.
 ///
 /// Clients and pages use the balancer, or one of the nodes ([`ClusterBed::node`]). Nodes have numbers from
 /// 0. All processes stop when it is dropped.
@@ -21,7 +23,8 @@ const SECRET: &str = "secret-of-a-cluster-0123456789abcdef";
 pub struct ClusterBed {
     balancer: Balancer,
     nodes: Vec<Node>,
-    nats: NatsServer,
+    nats: Vec<NatsServer>,
+    network: Option<Network>,
 }
 
 #[derive(Debug)]
@@ -29,6 +32,20 @@ struct Node {
     bed: TestBed,
     /// The id that it has among the others until it starts again.
     id: String,
+}
+
+/// The processes of a [`ClusterBed`], and how they are connected.
+#[derive(Debug)]
+pub struct ClusterSetup<'a> {
+    /// The number of bridges.
+    pub nodes: usize,
+    /// Whether three servers of NATS replicate their buckets. Otherwise there is one.
+    pub has_three_nats_servers: bool,
+    /// A network with a host for each node and a last one for NATS. Otherwise all run on this machine, and
+    /// pages and clients may have any token.
+    pub network: Option<Network>,
+    /// Further arguments of the bridges.
+    pub arguments: &'a [&'a str],
 }
 
 impl ClusterBed {
@@ -39,18 +56,35 @@ impl ClusterBed {
 
     /// Starts nodes with more arguments, and waits until all are ready.
     pub async fn start_with(nodes: usize, arguments: &[&str]) -> Self {
-        let nats = NatsServer::start();
-        let url = nats.url();
+        Self::start_as(ClusterSetup {
+            nodes,
+            has_three_nats_servers: false,
+            network: None,
+            arguments,
+        })
+        .await
+    }
+
+    /// Starts the nodes of a setup, and waits until all are ready.
+    pub async fn start_as(setup: ClusterSetup<'_>) -> Self {
+        let network = setup.network;
+        let nats_host = network.as_ref().map(|it| it.host(setup.nodes));
+        let nats = start_nats(nats_host, setup.has_three_nats_servers);
+        let urls: Vec<_> = nats.iter().map(NatsServer::url).collect();
+        let (urls, replicas) = (urls.join(","), nats.len().to_string());
         let own = [
-            ["--cluster", &url],
+            ["--cluster", &urls],
+            ["--cluster-replicas", &replicas],
             ["--cluster-secret", SECRET],
-            ["--cluster-bind", "127.0.0.1:0"],
             ["--metrics-token", METRICS_TOKEN],
         ];
-        let arguments = [own.as_flattened(), arguments].concat();
+        let hosts = allowed_hosts(network.as_ref(), setup.nodes);
+        let hosts = ["--allowed-hosts", &hosts];
+        let arguments = [own.as_flattened(), &hosts, setup.arguments].concat();
         let mut beds = Vec::new();
-        for _ in 0..nodes {
-            beds.push(TestBed::bridge_with(&arguments).await);
+        for node in 0..setup.nodes {
+            let host = network.as_ref().map(|network| network.host(node));
+            beds.push(start_node(host, &arguments).await);
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let balancer = Balancer::start(listener, beds.iter().map(TestBed::address)).unwrap();
@@ -64,6 +98,7 @@ impl ClusterBed {
             balancer,
             nodes,
             nats,
+            network,
         }
     }
 
@@ -72,9 +107,20 @@ impl ClusterBed {
         &self.balancer
     }
 
-    /// Returns the server of NATS, which can be stopped and started again.
-    pub fn nats(&mut self) -> &mut NatsServer {
+    /// Returns the servers of NATS, which can be stopped and started again.
+    pub fn nats(&mut self) -> &mut [NatsServer] {
         &mut self.nats
+    }
+
+    /// Returns the host of a node in the network.
+    pub fn host(&self, node: usize) -> &NetworkHost {
+        let network = self.network.as_ref();
+        network.expect("the nodes have hosts").host(node)
+    }
+
+    /// Returns the host of the servers of NATS in the network.
+    pub fn nats_host(&self) -> &NetworkHost {
+        self.host(self.nodes.len())
     }
 
     /// Returns a node. Clients and pages that use it connect to it and not to the balancer.
@@ -134,6 +180,13 @@ impl ClusterBed {
         owner.unwrap_or_else(|| panic!("the status has the id of a node: {status}"))
     }
 
+    /// Returns whether a node says that it is ready.
+    pub async fn is_ready(&self, node: usize) -> bool {
+        let response = get(self.node(node).address(), "/readyz", None);
+        let response = with_deadline("the readiness of a node", response).await;
+        response.is_ok_and(|(status, _)| status == 200)
+    }
+
     /// Returns all metrics of a node.
     pub async fn metrics(&self, node: usize) -> String {
         read_metrics(self.node(node)).await
@@ -157,6 +210,39 @@ impl BridgeEndpoint for ClusterBed {
     fn token(&self) -> &str {
         self.nodes[0].bed.token()
     }
+}
+
+/// Starts NATS on a host of a network, or on this machine.
+fn start_nats(host: Option<&NetworkHost>, has_three: bool) -> Vec<NatsServer> {
+    let ip = host.map_or(Ipv4Addr::LOCALHOST.into(), NetworkHost::address);
+    let start = || match has_three {
+        true => NatsServer::start_three_at(ip).into(),
+        false => vec![NatsServer::start_at(ip)],
+    };
+    match host {
+        Some(host) => host.run(start),
+        None => start(),
+    }
+}
+
+/// Returns the hosts that clients name, which all nodes must accept.
+fn allowed_hosts(network: Option<&Network>, nodes: usize) -> String {
+    let hosts = network.into_iter().flat_map(|network| {
+        let addresses = (0..nodes).map(|node| network.host(node).address());
+        addresses.map(|address| format!(",{address}"))
+    });
+    "loopback".to_owned() + &hosts.collect::<String>()
+}
+
+async fn start_node(host: Option<&NetworkHost>, arguments: &[&str]) -> TestBed {
+    let Some(host) = host else {
+        let bind = ["--cluster-bind", "127.0.0.1:0"];
+        return TestBed::bridge_with(&[&bind, arguments].concat()).await;
+    };
+    let address = host.address();
+    let bind = format!("{address}:0");
+    let own = ["--cluster-bind", &bind, "--cluster-plaintext"];
+    TestBed::bridge_on(host, &[&own, arguments].concat()).await
 }
 
 async fn wait_until_ready(balancer: &Balancer, node: usize) {

@@ -24,13 +24,17 @@ mod clients;
 mod cluster_bed;
 pub mod conformance;
 mod deadline;
+mod delay;
+mod figures;
 mod folder_site;
 mod large;
 mod llama_cpp;
 mod meter;
 mod mock_provider;
 mod native_program;
+mod network;
 mod node;
+pub mod node_faults;
 pub mod packed_sdk;
 mod page_tools_site;
 mod process;
@@ -60,8 +64,9 @@ pub use clients::{
     ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp, Transport,
     V1Client, http,
 };
-pub use cluster_bed::ClusterBed;
+pub use cluster_bed::{ClusterBed, ClusterSetup};
 pub use deadline::{DEADLINE, with_deadline};
+pub use figures::print_figures;
 pub use folder_site::FolderSite;
 pub use large::LargeResult;
 pub use llama_cpp::LlamaCpp;
@@ -71,6 +76,7 @@ pub use mock_provider::{
     Script, Scripts, StopReason, TokenUsage, Turn, TurnPart, Upstream,
 };
 pub use native_program::{add_echo, connect_program, echo_program, native_program};
+pub use network::{Network, NetworkHost};
 pub use node::NodeProject;
 pub use page_tools_site::PageToolsSite;
 pub use process::ProcessGroup;

@@ -6,7 +6,6 @@
 //! exactly. The guarantees are the same.
 
 mod callers;
-mod delay;
 mod invariants;
 mod page;
 mod proxy;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{ProcessGroup, ReservedPort, program_paths};
+use crate::{NetworkHost, ProcessGroup, ReservedPort, program_paths};
 
 /// A bridge (or the demo, which is one with a page) as a child process on a free port.
 ///
@@ -17,6 +17,8 @@ pub struct TestBed {
     arguments: Vec<String>,
     process: ProcessGroup,
     address: SocketAddr,
+    /// The host on which it runs, if that is not this machine.
+    host: Option<NetworkHost>,
     token: String,
     /// Those of the bridge and its agent, which others name before they start, or when they start again.
     ports: Vec<ReservedPort>,
@@ -57,6 +59,11 @@ impl TestBed {
     /// Starts `mcp-web-bridge` with more arguments.
     pub async fn bridge_with(arguments: &[&str]) -> Self {
         Self::start(Program::Bridge, arguments).await
+    }
+
+    /// Starts `mcp-web-bridge` with more arguments on a host of a network.
+    pub async fn bridge_on(host: &NetworkHost, arguments: &[&str]) -> Self {
+        Self::start_on(Some(host), Program::Bridge, arguments).await
     }
 
     /// Starts `demo-app` without a language model, even if this machine has keys.
@@ -118,6 +125,7 @@ impl TestBed {
             arguments: Vec::new(),
             process,
             address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
+            host: None,
             token: "a-token-for-one-journey-0123456789".to_owned(),
             ports: Vec::new(),
             _companions: Some((agent, home)),
@@ -125,14 +133,23 @@ impl TestBed {
     }
 
     async fn start(program: Program, arguments: &[&str]) -> Self {
+        Self::start_on(None, program, arguments).await
+    }
+
+    async fn start_on(host: Option<&NetworkHost>, program: Program, arguments: &[&str]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
-        let port = ReservedPort::reserve();
-        let (process, address) = listen(program, &arguments, port.address()).await;
+        let port = host.map_or_else(ReservedPort::reserve, |host| {
+            host.run(ReservedPort::reserve)
+        });
+        let mut bind = port.address();
+        bind.set_ip(host.map_or(bind.ip(), NetworkHost::address));
+        let (process, address) = listen(host, program, &arguments, bind).await;
         Self {
             program,
             arguments,
             process,
             address,
+            host: host.cloned(),
             token: "a-token-for-one-journey-0123456789".to_owned(),
             ports: vec![port],
             _companions: None,
@@ -224,22 +241,28 @@ impl TestBed {
 
     /// Starts the bridge again on the same port.
     pub async fn restart(&mut self) {
-        let (process, address) = listen(self.program, &self.arguments, self.address).await;
+        let host = self.host.as_ref();
+        let (process, address) = listen(host, self.program, &self.arguments, self.address).await;
         assert_eq!(address, self.address, "the port is the same as before");
         self.process = process;
     }
 }
 
 async fn listen(
+    host: Option<&NetworkHost>,
     program: Program,
     arguments: &[String],
     bind: SocketAddr,
 ) -> (ProcessGroup, SocketAddr) {
     let mut command = Command::new(program_paths::built(program.name()));
     command.args(["--bind", &bind.to_string()]).args(arguments);
-    let mut process = ProcessGroup::start(program.name(), command);
+    let start = || ProcessGroup::start(program.name(), command);
+    let mut process = match host {
+        Some(host) => host.run(start),
+        None => start(),
+    };
     let line = process.wait_for_line(program.announcement()).await;
-    let address = (Ipv4Addr::LOCALHOST, port_in(&line)).into();
+    let address = (bind.ip(), port_in(&line)).into();
     (process, address)
 }
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::delay::delay;
 use super::invariants::InvariantChecker;
+use crate::delay::delay;
 use crate::random::Random;
 
 /// The tool that every program registers. Its argument `n` is the caller's number for the call.

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::delay::delay;
+use crate::delay::delay;
 
 /// The condition of the simulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

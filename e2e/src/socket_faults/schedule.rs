@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::callers::{CallerKind, Callers};
-use super::delay::delay;
 use super::page::{SocketPage, TokenSource};
 use super::proxy::{FaultProxy, NetworkCondition};
+use crate::delay::delay;
 use crate::random::Random;
 use crate::socket_faults::invariants::InvariantChecker;
 use crate::{TestBed, TokenIssuer, token_issuer, with_deadline};

@@ -3,5 +3,6 @@
 //! `MCP_WEB_SOCKET_FAULT_SEED=…` with `sockets`, which has no trace.
 #![allow(clippy::unwrap_used)]
 
+mod nodes;
 mod simulated;
 mod sockets;

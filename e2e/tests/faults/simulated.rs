@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::env;
-use std::io::Write;
 use std::ops::Range;
 use std::panic::catch_unwind;
 use std::thread;
@@ -38,9 +37,9 @@ fn guarantees_hold_over_pure_state() {
     assert_eq!(sum.schedules, count);
     assert!(sum.continued > 0, "no call was handed over");
     let figures = format!(
-        "figures: {count} simulated schedules with {} faults, {} connections and {} frames: of {} \
+        "{count} simulated schedules with {} faults, {} connections and {} frames: of {} \
 calls {} were executed and {} answered, none twice, {} were continued by another document, each \
-ended once, and nothing was left\n",
+ended once, and nothing was left",
         sum.faults,
         sum.connections,
         sum.frames,
@@ -49,8 +48,7 @@ ended once, and nothing was left\n",
         sum.answered,
         sum.continued
     );
-    // The test harness captures `print!`, but these counts should always be visible.
-    std::io::stdout().write_all(figures.as_bytes()).unwrap();
+    e2e::print_figures(&figures);
 }
 
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! 200 schedules of faults over real sockets.
 
 use std::env;
-use std::io::Write;
 use std::sync::Arc;
 
 use e2e::socket_faults::{self, SocketSummary};
@@ -44,9 +43,9 @@ async fn guarantees_hold_over_real_sockets() {
     );
     assert_eq!(sum.schedules, seeds.len() as u64);
     let figures = format!(
-        "figures: {} schedules over real sockets with {} faults, {} of them restarts and {} \
+        "{} schedules over real sockets with {} faults, {} of them restarts and {} \
          pauses of the bridge: of {} calls {} were executed and {} answered, none twice, {} were \
-         continued by another document, each ended once, and nothing was left\n",
+         continued by another document, each ended once, and nothing was left",
         sum.schedules,
         sum.faults,
         sum.restarts,
@@ -56,6 +55,5 @@ async fn guarantees_hold_over_real_sockets() {
         sum.answered,
         sum.continued
     );
-    // The test harness captures `print!`, but these counts should always be visible.
-    std::io::stdout().write_all(figures.as_bytes()).unwrap();
+    e2e::print_figures(&figures);
 }

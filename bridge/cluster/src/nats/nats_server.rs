@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -17,11 +18,15 @@ use super::reserved_port::ReservedPort;
 /// How long a server may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server with JetStream on a port of the loopback interface, which it keeps when it starts again.
+/// The address at which servers listen, but for those on other hosts.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// A server with JetStream on a port of its host, which it keeps when it starts again.
 #[derive(Debug)]
 pub struct NatsServer {
     program: OsString,
-    port: ReservedPort,
+    address: SocketAddr,
+    _port: ReservedPort,
     _route: Option<ReservedPort>,
     folder: TempDir,
     process: Option<Process>,
@@ -43,7 +48,7 @@ impl NatsServer {
 
     /// Starts a server with further lines of its configuration.
     pub fn start_with(configuration: &str) -> Self {
-        Self::start_program(newest(), None, configuration)
+        Self::start_program(newest(), LOOPBACK, None, configuration)
     }
 
     /// Starts the oldest version that the bridge supports.
@@ -51,11 +56,21 @@ impl NatsServer {
         let program = env::var_os("MCP_WEB_NATS_SERVER_OLDEST").expect(
             "`cargo xtask test` sets MCP_WEB_NATS_SERVER_OLDEST to the path of a server of version 2.10",
         );
-        Self::start_program(program, None, "")
+        Self::start_program(program, LOOPBACK, None, "")
+    }
+
+    /// Starts the newest version at an address of this host.
+    pub fn start_at(ip: IpAddr) -> Self {
+        Self::start_program(newest(), ip, None, "")
     }
 
     /// Starts three servers that replicate their buckets. They have no leader yet.
     pub fn start_three() -> [Self; 3] {
+        Self::start_three_at(LOOPBACK)
+    }
+
+    /// Starts three servers that replicate their buckets at an address of this host. They have no leader yet.
+    pub fn start_three_at(ip: IpAddr) -> [Self; 3] {
         let routes = [(); 3].map(|()| ReservedPort::reserve());
         let urls = routes
             .each_ref()
@@ -66,14 +81,19 @@ impl NatsServer {
                 "cluster {{ name: test, listen: \"{}\", routes: [{urls}] }}",
                 route.address()
             );
-            Self::start_program(newest(), Some(route), &cluster)
+            Self::start_program(newest(), ip, Some(route), &cluster)
         })
     }
 
-    fn start_program(program: OsString, route: Option<ReservedPort>, configuration: &str) -> Self {
+    fn start_program(
+        program: OsString,
+        ip: IpAddr,
+        route: Option<ReservedPort>,
+        configuration: &str,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = ReservedPort::reserve();
-        let address = port.address();
+        let address = SocketAddr::new(ip, port.address().port());
         let store = folder.path().join("store");
         let text = format!(
             "listen: \"{address}\"\nserver_name: nats-{}\njetstream {{ store_dir: {store:?} }}\n{configuration}\n",
@@ -82,7 +102,8 @@ impl NatsServer {
         fs::write(folder.path().join("nats.conf"), text).unwrap();
         let mut server = Self {
             program,
-            port,
+            address,
+            _port: port,
             _route: route,
             folder,
             process: None,
@@ -136,12 +157,20 @@ impl NatsServer {
 
     /// Returns the URL for clients.
     pub fn url(&self) -> String {
-        format!("nats://{}", self.port.address())
+        format!("nats://{}", self.address)
     }
 
     /// Returns the name that the server has among others.
     pub fn name(&self) -> String {
-        format!("nats-{}", self.port.address().port())
+        format!("nats-{}", self.address.port())
+    }
+
+    /// Returns the name of the server that leads the stream of a bucket, as this one knows it. It is `None`
+    /// while there is no leader, and before the bucket was created.
+    pub async fn find_leader(&self, stream: &str) -> Option<String> {
+        let client = async_nats::connect(self.url()).await.ok()?;
+        let stream = async_nats::jetstream::new(client).get_stream(stream).await;
+        stream.ok()?.cached_info().cluster.clone()?.leader
     }
 
     /// Returns what the server has logged until it ended.

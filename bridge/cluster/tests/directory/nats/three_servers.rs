@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use bridge_cluster::NatsServer;
 
 use super::{
-    OPERATION_LIMIT, admin, announce, announced, check_contract_of, connect, create, eventually,
-    realm, settings,
+    OPERATION_LIMIT, announce, announced, check_contract_of, connect, create, eventually, realm,
+    settings,
 };
 
 #[tokio::test]
@@ -20,7 +20,8 @@ async fn records_outlive_the_leader_of_their_bucket() {
     let node = connect(settings(&servers)).await;
     let mut other = connect(settings(&servers)).await;
     let revision = eventually(async || create(&node, 1, "first").await).await;
-    let leader = leader(&servers[0], "KV_test-realms").await;
+    let leader =
+        eventually(async || servers[0].find_leader("KV_test-realms").await.ok_or(())).await;
     let killed = servers.iter_mut().find(|server| server.name() == leader);
     killed.unwrap().kill();
     let mut slowest = Duration::ZERO;
@@ -49,15 +50,4 @@ async fn records_outlive_the_leader_of_their_bucket() {
         other => Err(other),
     })
     .await;
-}
-
-/// Returns the name of the server that leads a bucket.
-async fn leader(server: &NatsServer, stream: &str) -> String {
-    let admin = admin(server).await;
-    eventually(async || {
-        let stream = admin.get_stream(stream).await.map_err(|_| ())?;
-        let cluster = stream.cached_info().cluster.clone();
-        cluster.and_then(|cluster| cluster.leader).ok_or(())
-    })
-    .await
 }

@@ -1,10 +1,10 @@
-//! The passing of time in a schedule over real sockets.
+//! The passing of time in a schedule of faults over real sockets.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
 /// Lets the time of a schedule pass. It is never used to wait for something to have happened.
-pub(super) async fn delay(span: Duration) {
+pub(crate) async fn delay(span: Duration) {
     sleep_until(Instant::now() + span).await;
 }
