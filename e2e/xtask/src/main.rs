@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::{
-    Workspace, api, bench, clients, demo, dependencies, fuzz, lint, lowdefy, provider_types, sdk,
-    test,
+    Workspace, api, bench, clients, demo, dependencies, faults, fuzz, lint, lowdefy,
+    provider_types, sdk, test,
 };
 
 #[derive(Parser)]
@@ -28,6 +28,8 @@ enum Task {
     ProviderTypes(provider_types::Options),
     /// Measure the cost of calls and pages and write it into docs/benchmarks.md
     Bench(bench::Options),
+    /// Let several bridges fail in each way, often, and print what calls and pages saw
+    Faults(faults::Options),
     /// Search for inputs that break the targets in e2e/fuzz, and add new ones to their corpora
     Fuzz(fuzz::Options),
     /// Check licences, sources and advisories of all dependencies, and find unused ones
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::ProviderTypes(options) => provider_types::check(&workspace, &options),
         Task::Bench(options) => bench::run(&workspace, &options),
+        Task::Faults(options) => faults::run(&workspace, &options),
         Task::Fuzz(options) => fuzz::start(&workspace, &options),
         Task::Dependencies(options) => dependencies::check(&workspace, &options),
         Task::Sdk => {

@@ -22,9 +22,10 @@ mod runner;
 mod schedule;
 mod tools;
 
+use std::path::{Path, PathBuf};
 use std::slice;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::{Workspace, client_table, lint, sdk};
 use job::Job;
@@ -109,6 +110,21 @@ fn reused(green: Option<&GreenResult>, options: &Options) -> Result<Option<Suite
     }
     green.remove()?;
     Ok(None)
+}
+
+/// Builds everything, and returns the test program of a target.
+pub(crate) fn build_program(
+    workspace: &Workspace,
+    crate_folder: &str,
+    target: &str,
+) -> Result<PathBuf> {
+    sdk::ensure(workspace)?;
+    let programs = build::build_tests(workspace)?;
+    let program = programs.into_iter().find(|program| {
+        program.crate_folder == Path::new(crate_folder) && program.target == target
+    });
+    let program = program.with_context(|| format!("{crate_folder} has no tests {target}"))?;
+    Ok(program.executable)
 }
 
 fn run_native_windows(

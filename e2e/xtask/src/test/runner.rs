@@ -34,10 +34,14 @@ pub(super) struct SuiteRun {
 /// beginning of a line that another test printed at the same time.
 const FIGURES_MARKER: &str = "figures: ";
 
-/// Test programs whose tests wait for sockets rather than compute.
-const SOCKET_TESTS: [&str; 3] = ["deploy", "integration", "stdio"];
-/// How many tests of such a program run at a time: more than there may be cores.
-const SOCKET_TEST_THREADS: &str = "8";
+/// Test programs whose tests wait for sockets rather than compute, and how many of their tests run at a
+/// time: more than there may be cores. Each fault of several bridges uses half a core.
+const SOCKET_TESTS: [(&str, &str); 4] = [
+    ("deploy", "8"),
+    ("faults", "4"),
+    ("integration", "8"),
+    ("stdio", "8"),
+];
 
 /// Returns the command that runs a test program in its crate's folder, as cargo would.
 pub(super) fn program(workspace: &Workspace, program: &TestProgram, tools: &Tools) -> Command {
@@ -46,8 +50,11 @@ pub(super) fn program(workspace: &Workspace, program: &TestProgram, tools: &Tool
     command
         .env("CARGO_MANIFEST_DIR", &folder)
         .current_dir(&folder);
-    if SOCKET_TESTS.contains(&program.target.as_str()) {
-        command.env("RUST_TEST_THREADS", SOCKET_TEST_THREADS);
+    let socket_tests = SOCKET_TESTS
+        .iter()
+        .find(|(name, _)| program.target == *name);
+    if let Some((_, threads)) = socket_tests {
+        command.env("RUST_TEST_THREADS", threads);
     }
     tools.apply(&mut command);
     command
