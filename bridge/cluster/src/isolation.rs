@@ -29,6 +29,8 @@ const REACHED_AGAIN: Duration = Duration::from_secs(10);
 pub struct Sight {
     /// Whether this node has a lease.
     pub has_lease: bool,
+    /// Whether the records of the others arrive. A lease lasts a while longer.
+    pub is_connected: bool,
     /// All other nodes that it knows.
     pub peers: Vec<SeenPeer>,
 }
@@ -152,7 +154,8 @@ impl Isolation {
                 self.lost_beside_serving && self.is_unreached(UNREACHED_WITHOUT_LEASE, now);
             return gives_way.then_some(IsolationCause::LeaseLost);
         }
-        if !self.is_unreached(UNREACHED_WITH_LEASE, now) {
+        // A node whose record is old may be dead.
+        if !sight.is_connected || !self.is_unreached(UNREACHED_WITH_LEASE, now) {
             return None;
         }
         if sight.is_any_other_reached() {
@@ -165,7 +168,7 @@ impl Isolation {
     }
 
     fn return_cause(&self, sight: &Sight, now: Instant) -> Option<ReturnCause> {
-        if !sight.has_lease {
+        if !sight.has_lease || !sight.is_connected {
             None
         } else if sight.serving().next().is_none() {
             Some(ReturnCause::Alone)
@@ -179,6 +182,7 @@ impl Isolation {
     /// Whether this node, as several others, is not reached by any, and none of them is by another.
     fn is_blind(&self, sight: &Sight, now: Instant) -> bool {
         sight.has_lease
+            && sight.is_connected
             && self.is_unreached(UNREACHED_WITH_LEASE, now)
             && sight.serving().count() > 1
             && !sight.is_any_other_reached()

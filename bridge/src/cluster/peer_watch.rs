@@ -220,6 +220,7 @@ impl ClusterNode {
         });
         Sight {
             has_lease,
+            is_connected: peers.is_connected(),
             peers: seen.collect(),
         }
     }

@@ -20,6 +20,7 @@ fn seen(id: NodeId, reaches: &[NodeId], says: Option<bool>) -> SeenPeer {
 fn with_lease(peers: &[SeenPeer]) -> Sight {
     Sight {
         has_lease: true,
+        is_connected: true,
         peers: peers.to_vec(),
     }
 }
@@ -27,6 +28,7 @@ fn with_lease(peers: &[SeenPeer]) -> Sight {
 fn without_lease(peers: &[SeenPeer]) -> Sight {
     Sight {
         has_lease: false,
+        is_connected: false,
         peers: peers.to_vec(),
     }
 }
@@ -234,6 +236,18 @@ fn a_stall_restarts_the_time_without_an_answer() {
         node.sees(10, &without_lease(&silent)),
         isolated(5, IsolationCause::LeaseLost)
     );
+}
+
+/// The record of the other node lasts as long as the directory is away, and the node may be dead.
+#[test]
+fn a_node_gives_way_to_no_record_that_may_be_old() {
+    let mut node = Observer::beside(SMALLER);
+    let mut away = with_lease(&[seen(SMALLER, &[], None)]);
+    away.is_connected = false;
+    assert_eq!(node.sees(30, &away), []);
+    let mut blind = with_lease(&[seen(SMALLER, &[], None), seen(GREATER, &[], None)]);
+    blind.is_connected = false;
+    assert_eq!(node.sees(30, &blind), []);
 }
 
 #[test]

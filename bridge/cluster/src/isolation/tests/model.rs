@@ -12,7 +12,8 @@ const LEASE_GRACE: Duration = Duration::from_millis(500);
 /// answer, and the seconds until records and pings show it.
 const SETTLED: usize = 25;
 
-/// How many seconds a record is believed after its node has died: a lease, its grace, and the present one.
+/// How many seconds a record is believed after its node has died, or after the clocks have restarted: a
+/// lease, its grace, and the present one.
 const RECORD_LASTS: usize = 12;
 
 /// The nodes, and what connects them.
@@ -34,6 +35,8 @@ struct Node {
     /// The number of seconds for which its process is still stopped.
     stalled: u64,
     renewed: Option<Instant>,
+    /// The number of seconds since its clocks have restarted.
+    clocks_run: usize,
     /// The last record of each other node, and when it arrived.
     records: BTreeMap<usize, (Record, Instant)>,
     /// Which others have answered its last ping.
@@ -78,6 +81,7 @@ impl Node {
             is_connected: true,
             stalled: 0,
             renewed: None,
+            clocks_run: 0,
             records: BTreeMap::new(),
             reached: vec![false; count],
         }
@@ -94,8 +98,18 @@ impl Node {
     /// Restarts all clocks by which the node calls others dead.
     fn restart_clocks(&mut self, now: Instant) {
         self.isolation.restart(now);
+        self.clocks_run = 0;
         for (_, at) in self.records.values_mut() {
             *at = now;
+        }
+    }
+
+    /// Forgets the nodes whose lease is over and that do not answer.
+    fn forget_dead(&mut self, now: Instant) {
+        let reached = &self.reached;
+        if self.is_connected {
+            self.records
+                .retain(|other, (_, at)| now - *at <= LEASE + LEASE_GRACE || reached[*other]);
         }
     }
 
@@ -115,6 +129,7 @@ impl Node {
             }),
         });
         Sight {
+            is_connected: self.is_connected,
             has_lease: self.renewed.is_some_and(|at| now - at < LEASE),
             peers: peers.collect(),
         }
@@ -215,6 +230,10 @@ impl Model {
         for node in 0..self.count() {
             self.renew(node);
         }
+        for node in &mut self.nodes {
+            node.clocks_run += 1;
+            node.forget_dead(self.now);
+        }
         for node in 0..self.count() {
             if self.nodes[node].runs() {
                 let sight = self.nodes[node].sight(node, &before, self.now);
@@ -288,7 +307,10 @@ impl Model {
         };
         let violation = if let Some(other) = others().find(reach_each_other) {
             Some(format!("{other} reaches {node}, which gives way"))
-        } else if cause != IsolationCause::LeaseLost && !others().any(has_served) {
+        } else if cause != IsolationCause::LeaseLost
+            && self.nodes[node].clocks_run > RECORD_LASTS
+            && !others().any(has_served)
+        {
             Some(format!("{node} gives way although no other node serves"))
         } else if self.count() == 1 {
             Some("a lone node gives way".to_owned())
@@ -305,7 +327,10 @@ impl Model {
         let members: Vec<_> = (0..self.count()).filter(is_member).collect();
         let serves = |node: usize| self.nodes[node].serves();
         // A node may give way to one that has just died, until its lease is over.
-        if !members.is_empty() && self.was(RECORD_LASTS, |it| !it.serves.contains(&true)) {
+        let believes_records = |node: &usize| self.nodes[*node].clocks_run <= RECORD_LASTS;
+        if !members.iter().all(believes_records)
+            && self.was(RECORD_LASTS, |it| !it.serves.contains(&true))
+        {
             self.violation = Some(format!("{members:?} have leases, and no node serves"));
             return;
         }
@@ -320,8 +345,10 @@ impl Model {
             let reach = |it: &Second, other: usize| it.reaches[other][node];
             (0..self.count()).all(|other| self.was(SETTLED, |it| !reach(it, other)))
         };
-        let stays =
-            |node: &&usize| serves(**node) && is_unreached(**node) && others_are_reached(**node);
+        let stays = |node: &&usize| {
+            let is_cut_off = is_unreached(**node) && others_are_reached(**node);
+            serves(**node) && is_cut_off && self.nodes[**node].clocks_run > RECORD_LASTS
+        };
         if let Some(node) = members.iter().find(stays) {
             self.violation = Some(format!("{node} is not reached as others are, and serves"));
         }

@@ -86,8 +86,9 @@ fn step(model: &mut Model, event: &Event) {
 
 #[test]
 fn a_node_that_is_reached_remains_and_some_node_serves_in_every_schedule() {
+    // `PROPTEST_CASES` sets a greater number for a longer run.
     let config = Config {
-        cases: 1_500,
+        cases: Config::default().cases.max(1_500),
         failure_persistence: None,
         ..Config::default()
     };
