@@ -69,43 +69,6 @@ async fn a_page_that_reads_late_gets_everything() {
     }
 }
 
-/// What is left of a read that a socket takes in part may be too little to be counted, so there are
-/// several pages.
-#[tokio::test]
-async fn a_tunnel_is_closed_when_its_bytes_exceed_the_memory() {
-    const REFUSED: &str = "mcp_web_refusals_total{kind=\"max_memory_bytes\"}";
-    const TOOLS: [&str; 3] = ["one", "two", "three"];
-    let bridges = Bridges::start_with(2, |number, config| {
-        if number == 1 {
-            config.memory.max_memory_bytes = Some(16 * 1024);
-        }
-    })
-    .await;
-    let (owner, edge) = bridges.owner_and_edge();
-    let _first = Page::connect(owner, "first", TOKEN).await;
-    let mut pages = Vec::new();
-    for name in TOOLS {
-        pages.push(Page::with_tools(edge, name, &[json!({ "name": name })]).await);
-    }
-    let text = "x".repeat(2 * MIB);
-    let calls = TOOLS.iter().cycle().take(8 * TOOLS.len());
-    let calls = calls.map(|name| post_tool_call(owner, name, json!({ "text": text })));
-    // Those of a page whose tunnel is closed may fail.
-    let calls = async {
-        futures_util::future::join_all(calls).await;
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        _ = wait_for_metrics(edge, "a refusal", |it| it[REFUSED] >= 1.0) => {}
-        () = calls => {}
-    }
-    drop(pages);
-    wait_for_tunnels(edge, "edge", 0).await;
-    // A page can connect again.
-    let mut again = Page::with_tools(edge, "s", &[echo_tool()]).await;
-    assert_echo(edge, &mut again).await;
-}
-
 #[tokio::test]
 async fn a_page_without_a_close_frame_ends_at_the_owner() {
     let (bridges, _first) = bridges_with_owner().await;
