@@ -40,7 +40,7 @@ enum End {
     Drained,
 }
 
-/// When a page was back, since the bridge was told to end.
+/// When a page was back, since the signal.
 #[derive(Clone, Copy)]
 struct Return {
     registered: Duration,
