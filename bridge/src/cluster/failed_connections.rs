@@ -14,14 +14,14 @@ const UNREACHABLE_TIME: Duration = Duration::from_secs(5);
 const NOT_ASKED_TIME: Duration = Duration::from_millis(500);
 
 impl ClusterNode {
-    /// Whether requests may be sent to a node: its lease is not over, it answers pings, and no connection to
-    /// it has failed lately.
+    /// Whether requests may be sent to a node: it lives, has not missed five pings, and no connection to it
+    /// has failed lately.
     pub(super) fn is_reachable(&self, id: &NodeId) -> bool {
         if self.reach.is_unreachable(id) {
             return false;
         }
-        let (peers, now) = (self.peers(), Instant::now());
-        peers.is_alive(id, now) && !peers.has_failed_within(UNREACHABLE_TIME, id, now)
+        let now = Instant::now();
+        self.is_alive(id) && !self.peers().has_failed_within(UNREACHABLE_TIME, id, now)
     }
 
     /// Whether a connection to a node has just failed, so that the next one would fail too.

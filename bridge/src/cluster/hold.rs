@@ -121,7 +121,10 @@ impl ClusterNode {
             };
             let AbandonedRecord { revision, owner } = &abandoned;
             // A record that was just written has been abandoned just now.
-            if last.replace(*revision).is_some_and(|last| last != *revision) {
+            if last
+                .replace(*revision)
+                .is_some_and(|last| last != *revision)
+            {
                 remove_at = Instant::now() + REMOVE_AFTER;
             }
             let testimony = match (owner, inquired) {

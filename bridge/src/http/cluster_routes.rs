@@ -199,12 +199,20 @@ impl RequestHandler {
             return Err(NotRouted::TooManyLookups(after));
         }
         let end = HoldEnd::from_now();
-        let found = self.find_route(cluster, head, principal.realm, None, end);
-        let route = found.await?;
-        if route == Route::Unowned {
-            lookups.record(address);
+        let mut attempts = 0..MAX_ATTEMPTS;
+        loop {
+            let found = self.find_route(cluster, head, principal.realm, None, end);
+            let route = found.await?;
+            if route == Route::Unowned {
+                lookups.record(address);
+            }
+            attempts.next();
+            match Destination::new(cluster, route, party) {
+                // The realm leaves, and the request waits for its next owner.
+                Err(_) if !attempts.is_empty() => {}
+                destination => return destination.map_err(NotRouted::GivenAway),
+            }
         }
-        Destination::new(cluster, route, party).map_err(NotRouted::GivenAway)
     }
 
     /// Finds the node that serves a realm. A request whose owner is gone is held, and one that its owner has

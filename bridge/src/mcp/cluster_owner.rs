@@ -14,7 +14,9 @@ use super::headers::session_id_header;
 use super::json_rpc_message::Message;
 use super::service::McpService;
 use crate::budget::{Party, ScanTurn};
-use crate::cluster::{ClusterNode, HoldEnd, NotOwner, OwnerAway, PassedOn, Route};
+use crate::cluster::{
+    ClusterNode, HoldEnd, MAX_ATTEMPTS, NotForwarded, NotOwner, OwnerAway, PassedOn, Route,
+};
 use crate::web::{HttpRequestId, Problem};
 
 /// Finds out whether this bridge serves a request, if it is one of several. A client that connects claims
@@ -35,22 +37,36 @@ pub(super) async fn find_owner(
     }
     // Others scan their bodies meanwhile.
     drop(turn);
-    let owner = match away {
-        _ if connects => claim(cluster, parts, realm).await?,
-        Some(OwnerAway::Gone) => hold(cluster, parts, realm).await?,
-        _ => return Err(rejected(OwnerAway::Unknown)),
-    };
-    let Some(owner) = owner else {
-        let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
-        let turn = turn.await.map_err(CallFailure::from).map_err(rejected)?;
-        return Ok((body, turn));
-    };
+    if !connects && !matches!(away, Some(OwnerAway::Gone)) {
+        return Err(rejected(OwnerAway::Unknown));
+    }
+    let end = parts.extensions.get().copied();
+    let end = end.unwrap_or_else(HoldEnd::from_now);
     let (client, id) = (caller.address.ip(), HttpRequestId::current_header());
-    let sent = cluster.forward_claimed(realm, &owner, parts, body, client, &id);
-    Err(Box::new(match sent.await {
-        Ok(response) => response.map(Body::new),
-        Err(error) => Problem::from(error).into_response(),
-    }))
+    let mut failed = None;
+    for _ in 0..MAX_ATTEMPTS {
+        let owner = if connects && failed.is_none() {
+            claim(cluster, parts, realm).await?
+        } else {
+            match (hold(cluster, realm, failed.as_ref(), end).await?, connects) {
+                (None, true) => claim(cluster, parts, realm).await?,
+                (owner, _) => owner,
+            }
+        };
+        let Some(owner) = owner else {
+            let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
+            let turn = turn.await.map_err(CallFailure::from).map_err(rejected)?;
+            return Ok((body, turn));
+        };
+        let sent = cluster.forward_claimed(realm, &owner, parts, body.clone(), client, &id);
+        match sent.await {
+            Ok(response) => return Err(Box::new(response.map(Body::new))),
+            // Its claim is not complete, or it has given the realm away.
+            Err(NotForwarded::NotRun) => failed = Some(owner),
+            Err(lost) => return Err(rejected(lost)),
+        }
+    }
+    Err(rejected(NotForwarded::NotRun))
 }
 
 /// Whether a request connects its client to the realm, and is not only a call.
@@ -81,12 +97,11 @@ async fn claim(
 /// bridge serves the request.
 async fn hold(
     cluster: &Arc<ClusterNode>,
-    parts: &Parts,
     realm: RealmId,
+    failed: Option<&Peer>,
+    end: HoldEnd,
 ) -> Result<Option<Peer>, Box<Response>> {
-    let end = parts.extensions.get().copied();
-    let end = end.unwrap_or_else(HoldEnd::from_now);
-    let held = cluster.hold(realm, None, end).await;
+    let held = cluster.hold(realm, failed, end).await;
     match held.map_err(rejected)? {
         Route::Node(_, owner) => Ok(Some(owner)),
         Route::Here | Route::Unowned => Ok(None),

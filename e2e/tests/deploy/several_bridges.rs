@@ -127,7 +127,9 @@ fn write_settings(number: u8, nats: &NatsServer, folder: &Path) -> String {
         Some(("cluster_replicas", _)) => "cluster_replicas = 1\n".to_owned(),
         Some(("cluster_secret", _)) => format!("cluster_secret = [{SECRET:?}]\n"),
         Some(("cluster_bind", _)) => "cluster_bind = \"127.0.0.1:0\"\n".to_owned(),
-        Some(("allowed_hosts", _)) => "allowed_hosts = [\"bridge.example.com\", \"loopback\"]\n".to_owned(),
+        Some(("allowed_hosts", _)) => {
+            "allowed_hosts = [\"bridge.example.com\", \"loopback\"]\n".to_owned()
+        }
         _ => format!("{line}\n"),
     });
     let path = folder.display().to_string();
