@@ -215,9 +215,12 @@ impl BridgeEndpoint for ClusterBed {
 /// Starts NATS on a host of a network, or on this machine.
 fn start_nats(host: Option<&NetworkHost>, has_three: bool) -> Vec<NatsServer> {
     let ip = host.map_or(Ipv4Addr::LOCALHOST.into(), NetworkHost::address);
-    let start = || match has_three {
-        true => NatsServer::start_three_at(ip).into(),
-        false => vec![NatsServer::start_at(ip)],
+    let start = || {
+        if has_three {
+            NatsServer::start_three_at(ip).into()
+        } else {
+            vec![NatsServer::start_at(ip)]
+        }
     };
     match host {
         Some(host) => host.run(start),

@@ -51,9 +51,12 @@ async fn a_stop_of_a_node_without_users_fails_only_calls_of_pages_connected_thro
     run.let_pass(8).await;
     run.bed.resume(2);
     run.end_fault();
-    run.finish("SIGSTOP of an edge, 8 s", |_, is_after| match is_after {
-        true => &[],
-        false => &["200 CallMayHaveRun"],
+    run.finish("SIGSTOP of an edge, 8 s", |_, is_after| {
+        if is_after {
+            &[]
+        } else {
+            &["200 CallMayHaveRun"]
+        }
     })
     .await;
 }

@@ -86,9 +86,10 @@ impl Sums {
         };
         let shortest = self.recovered.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = self.recovered.iter().copied().fold(0.0, f64::max);
-        let recovered = match self.recovered.is_empty() {
-            true => String::new(),
-            false => format!("{shortest:.1}–{longest:.1} s"),
+        let recovered = if self.recovered.is_empty() {
+            String::new()
+        } else {
+            format!("{shortest:.1}–{longest:.1} s")
         };
         let Self {
             runs,
