@@ -4,7 +4,7 @@
 //! Each call has its own number. Pages record in the [`Ledger`] that they run a call, and callers how it
 //! ended. [`NodeFaultRun::finish`] compares the two:
 //! - no call runs twice;
-//! - no caller gets a result of a call that has not run, or is told that a call has not run which has;
+//! - no caller gets a result of a call that has not run, or an answer that denies a call which has run;
 //! - each failure has an ending that the fault may cause;
 //! - all pages are back, all callers get results again, and each user has one owner, with all pages.
 

@@ -52,7 +52,7 @@ pub struct RealmClaim {
     series_began: Option<Instant>,
     /// Whether a write of this series was refused.
     was_refused: bool,
-    /// Whose record the present series replaces.
+    /// The holder of the record that the present series replaces.
     origin: ClaimOrigin,
     /// Reads of records before this revision are too old.
     newest: Option<Revision>,

@@ -75,7 +75,7 @@ pub struct NodeRecord {
     pub settings: SettingsFingerprint,
 }
 
-/// What an operator has decided about the principal of a realm: to deny access until a time, or to allow it
+/// Decision of an operator about the principal of a realm: to deny access until a time, or to allow it
 /// again, which is a denial whose time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DenialRecord {

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_catalogue_arrives_as_it_was_sent_and_only_with_its_hash() {
+    fn a_catalogue_arrives_unchanged_and_only_with_its_hash() {
         let limits = DefinitionLimits { max_bytes: 1_000 };
         let former = DefinitionRegistry::new(|_, _| Ok(()), limits);
         let sent: Vec<_> = [

@@ -390,7 +390,7 @@ impl ClusterNode {
 
     /// Gives all realms away and takes no others, or serves them again.
     pub(super) fn set_leaving(self: &Arc<Self>, leaving: Option<RealmLoss>) {
-        // A claim that begins later begins with this, and all others are told.
+        // A claim that begins later begins with this, and all others get an event.
         *self.claims.leaving() = leaving;
         for (key, realm) in self.claims.keys() {
             self.apply(key, realm, ClaimEvent::Leaving(leaving), None);

@@ -29,12 +29,12 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(2);
 /// From this difference on, clocks are reported. Nodes refuse each other from 300 s on.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 
-/// What a check has found.
+/// Result of a check.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterCheck {
-    /// What somebody has to change, before this bridge can serve with the others.
+    /// Faults without whose remedy this bridge cannot serve with the others.
     pub(crate) errors: Vec<String>,
-    /// What may pass, or does not hinder it.
+    /// Faults that may pass, or do not hinder it.
     pub(crate) warnings: Vec<String>,
     /// NATS and the other nodes, a line each.
     pub(crate) summary: String,

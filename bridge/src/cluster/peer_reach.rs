@@ -8,7 +8,7 @@ use bridge_cluster::{Isolation, NodeId, Reachability};
 use bridge_realm::fast_hash::FastHash;
 use tokio_util::sync::CancellationToken;
 
-/// What the pings of this node have shown.
+/// Results of the pings of this node.
 #[derive(Debug)]
 pub(super) struct PeerReach {
     state: Mutex<ReachState>,

@@ -134,7 +134,7 @@ async fn a_stall_restarts_the_count_of_missed_pings() {
     assert!(!miss());
     first.cluster.on_stall();
     assert!(!miss());
-    // So does a new connection to the directory.
+    // A new connection to the directory does the same.
     directory.cut(first.cluster.own);
     directory.restore(first.cluster.own);
     assert!(!miss());
@@ -187,7 +187,7 @@ async fn only_the_queries_of_a_node_that_is_not_connected_have_ended() {
     assert_eq!(issuer(token(other)).await, Ok(Some(other)));
 }
 
-/// Who can write to the directory without the secret can only repeat what a node has written.
+/// A writer to the directory without the secret can only repeat what a node has written.
 #[tokio::test]
 async fn a_denial_is_ended_only_by_a_later_decision_of_a_node() {
     let directory = InMemoryDirectory::default();

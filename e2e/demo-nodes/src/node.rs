@@ -17,7 +17,7 @@ const METRICS_TOKEN: &str = "MCP_WEB_METRICS_TOKEN";
 /// The variable with the credential of the bridges for their agent.
 const AGENT_TOKEN: &str = "MCP_WEB_AGENT_TOKEN";
 
-/// What the agent prints before its URL.
+/// Text that the agent prints before its URL.
 const LISTENING: &str = "listening on ";
 
 /// The settings that all bridges have in common.

@@ -36,7 +36,7 @@ pub(super) enum Protocol {
     Session,
 }
 
-/// Who makes calls, and where.
+/// Source of calls at one address.
 pub(super) struct Caller {
     pub(super) number: usize,
     /// The node that owns its user.

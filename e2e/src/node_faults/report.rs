@@ -1,4 +1,4 @@
-//! What the calls of a run show.
+//! Findings of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct FaultReport {
     pub false_endings: usize,
     /// The time from the begin of the fault until the last page was back and the last failed call had ended.
     pub recovered_after: Duration,
-    /// What must not be.
+    /// Findings that must not be.
     violations: Vec<String>,
 }
 

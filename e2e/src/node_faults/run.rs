@@ -41,7 +41,7 @@ const CALLERS_OF_ENTRY: [[Protocol; 2]; 2] = [
     [Protocol::Plain, Protocol::Session],
 ];
 
-/// What a run begins with.
+/// Setup of a run.
 #[derive(Debug)]
 pub struct FaultSetup<'a> {
     /// The nodes that own users, by turns.

@@ -97,7 +97,7 @@ impl Options {
     }
 }
 
-/// What all runs need.
+/// Needs of all runs.
 struct FaultRuns {
     program: PathBuf,
     nats: PathBuf,

@@ -231,7 +231,7 @@ fn a_stall_restarts_the_time_without_an_answer() {
     assert_eq!(node.sees(9, &with_lease(&silent)), []);
     node.now += Duration::from_secs(60);
     node.isolation.restart(node.now);
-    // Its lease has ended meanwhile, which alone is no reason.
+    // The end of its lease alone does not suffice.
     assert_eq!(
         node.sees(10, &without_lease(&silent)),
         isolated(5, IsolationCause::LeaseLost)

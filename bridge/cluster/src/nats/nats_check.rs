@@ -33,12 +33,12 @@ const OTHER_STREAM: &str = r#"{"name":"-","stream_name":"-"}"#;
 
 const CONNECTION_LOST: &str = "the connection to NATS was lost";
 
-/// What a check of NATS has found.
+/// Result of a check of NATS.
 #[derive(Debug, Default)]
 pub struct NatsCheck {
-    /// What somebody has to change: a setting of the bridge or of NATS.
+    /// Errors in the settings of the bridge or of NATS.
     pub errors: Vec<String>,
-    /// What may pass, such as a server that does not run.
+    /// Faults that may pass, such as a server that does not run.
     pub warnings: Vec<String>,
     /// The version of the server that was checked, if any can be reached.
     pub version: Option<String>,

@@ -1,4 +1,4 @@
-//! What pages of other origins can read of the answers of a bridge that passes their requests on.
+//! Answers of a bridge that passes requests on, as far as pages of other origins can read them.
 
 use super::exchange::{RawRequest, RawResponse};
 use super::kit::*;

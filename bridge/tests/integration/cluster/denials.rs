@@ -1,4 +1,4 @@
-//! What an operator denies at one bridge is denied at all of them.
+//! Denials of an operator at one bridge count at all of them.
 
 use bridge::{Config, ServerHandle};
 use bridge_protocol::BridgeToPage;

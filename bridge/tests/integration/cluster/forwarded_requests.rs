@@ -1,4 +1,4 @@
-//! What the owner of a realm receives of a request that another bridge passes on, and what that one keeps.
+//! Requests as the owner of a realm receives them from another bridge, and what that one keeps.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -64,7 +64,7 @@ async fn a_stop_of_nats_fails_no_call() {
     run.finish("NATS SIGSTOP, 8 s", |_, _| &[]).await;
 }
 
-/// What happens to the server that leads the stream of the claims.
+/// Fault of the server that leads the stream of the claims.
 #[derive(Clone, Copy, Debug)]
 enum LeaderFault {
     Kill,
