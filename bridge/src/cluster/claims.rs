@@ -372,7 +372,7 @@ impl ClusterNode {
         self.counters.count_lost_realm(loss);
         self.log_limits.log_loss(key, loss);
         if let Some(hub) = self.hub.upgrade() {
-            hub.close_realm(&realm, RealmEnd::ServiceRestart);
+            hub.close_realm(&realm, RealmEnd::ServedElsewhere);
         }
     }
 

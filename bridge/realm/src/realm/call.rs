@@ -373,6 +373,15 @@ impl RealmCall {
         )
     }
 
+    /// The failure of the call when another bridge serves its token.
+    pub(super) fn served_elsewhere_failure(&self) -> CallFailure {
+        let advice = self.retry_advice();
+        CallFailure::new(
+            ErrorCode::CallMayHaveRun,
+            format!("another bridge serves this token now: {advice}"),
+        )
+    }
+
     /// The failure of the call when it has timed out.
     pub(super) fn timeout_failure(&self) -> CallFailure {
         let name = self.request.name();

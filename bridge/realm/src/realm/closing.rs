@@ -20,6 +20,12 @@ const REALM_CLOSED: &str = "the bridge closed the page";
 /// The reason for pages whose tokens are verified by other rules than before.
 const RULES_CHANGED: &str = "the rules for tokens have changed: the page authenticates again";
 
+/// The reason for pages whose bridge stops.
+const STOPPING: &str = "the bridge is shutting down";
+
+/// The reason for pages that another bridge serves from now on.
+const SERVED_ELSEWHERE: &str = "another bridge serves this token now";
+
 /// Why everything of a realm ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealmEnd {
@@ -27,25 +33,34 @@ pub enum RealmEnd {
     TokenRevoked,
     /// The operator has ended it.
     EndedByOperator,
-    /// The bridge gives it up, and its pages connect again.
-    ServiceRestart,
+    /// Another bridge serves it from now on, to which its pages connect.
+    ServedElsewhere,
 }
 
 impl Realm {
     /// Ends all queries and calls and closes all connections with the code that makes pages
     /// reconnect.
     pub fn bridge_stopping(&mut self, now: Now) -> Effects {
+        self.reconnect_all(RealmCall::bridge_stopping_failure, STOPPING, now)
+    }
+
+    fn reconnect_all(
+        &mut self,
+        failure: impl Fn(&RealmCall) -> CallFailure,
+        reason: &'static str,
+        now: Now,
+    ) -> Effects {
         let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for id in calls {
-            if let Some(failure) = self.calls.get(&id).map(RealmCall::bridge_stopping_failure) {
+            if let Some(failure) = self.calls.get(&id).map(&failure) {
                 effects.extend(self.abort_call(&id, failure, now));
             }
         }
         effects.extend(self.connections().map(|connection| Effect::Close {
             connection,
             code: CloseCode::ServiceRestart,
-            reason: "the bridge is shutting down",
+            reason,
         }));
         effects
     }
@@ -81,7 +96,9 @@ impl Realm {
             RealmEnd::EndedByOperator => {
                 self.close_all(ErrorCode::AccessDenied, CLOSED_BY_OPERATOR, now)
             }
-            RealmEnd::ServiceRestart => self.bridge_stopping(now),
+            RealmEnd::ServedElsewhere => {
+                self.reconnect_all(RealmCall::served_elsewhere_failure, SERVED_ELSEWHERE, now)
+            }
         };
         let sessions: Vec<_> = self.sessions.keys().cloned().collect();
         for session in sessions {

@@ -141,14 +141,14 @@ async fn calls_end_at_the_deadline_of_the_drain() {
     let mut busy = BusyPage::start(draining, other).await;
     let ending = async {
         let CallCancel { code, .. } = busy.page.recv_call_cancel().await;
-        assert_eq!(code.as_str(), "BridgeStopping");
+        assert_eq!(code.as_str(), "CallMayHaveRun");
         recv_restart(&mut busy.page).await;
         busy.answer.await.unwrap()
     };
     let ((), (status, answer)) = tokio::join!(draining.drain(), ending);
     assert_eq!(
         (status, error_code(&answer)),
-        (200, Some("BridgeStopping")),
+        (200, Some("CallMayHaveRun")),
         "{answer}"
     );
     // Another bridge may have it at once.

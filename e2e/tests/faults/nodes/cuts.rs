@@ -7,8 +7,7 @@ use e2e::{Network, NetworkHost};
 const HOSTS: u8 = 4;
 
 /// The endings of calls while nodes are cut from each other, and when one gives its users away.
-const CUT: [&str; 8] = [
-    "200 BridgeStopping",
+const CUT: [&str; 7] = [
     "200 CallMayHaveRun",
     "200 PageGone",
     "502 NodeLost",
@@ -19,8 +18,7 @@ const CUT: [&str; 8] = [
 ];
 
 /// The endings while two nodes own a user: each knows only some of the tabs.
-const TWO_OWNERS: [&str; 9] = [
-    "200 BridgeStopping",
+const TWO_OWNERS: [&str; 8] = [
     "200 CallMayHaveRun",
     "200 PageGone",
     "200 SessionNotFound",

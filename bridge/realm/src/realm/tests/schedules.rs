@@ -464,7 +464,7 @@ impl ScheduleRun {
                 effects
             }
             Step::Close { is_final: false } => {
-                self.realm.closed(RealmEnd::ServiceRestart, self.now)
+                self.realm.closed(RealmEnd::ServedElsewhere, self.now)
             }
             Step::ExpireTokens => {
                 let effects = self.realm.tokens_expired(self.now);
