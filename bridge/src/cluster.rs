@@ -50,7 +50,7 @@ mod router;
 mod start;
 mod tunnel;
 
-pub(crate) use catalogue_hand_over::{HAND_OVER_PATH, HandedOver};
+pub(crate) use catalogue_hand_over::{CatalogueHandOver, HAND_OVER_PATH};
 pub(crate) use claim_table::RealmGuard;
 pub(crate) use cluster_check::ClusterCheck;
 pub(crate) use cluster_counters::{Claim, Forward, Held, Lookup, LossReason, TunnelSide};

@@ -193,7 +193,9 @@ pub async fn run(
     announcement: impl FnOnce(&ServerHandle) -> String,
 ) -> ExitCode {
     if settings.check_config {
-        return config_check::run(&settings).await;
+        let secrets_file = settings.secrets_file.as_deref();
+        let checked = config_check::run(&settings.bridge, secrets_file).await;
+        return checked.unwrap_or(ExitCode::from(EXIT_INVALID_SETTINGS));
     }
     let is_excluded = settings.excluded_from_log;
     let style = LineStyle {

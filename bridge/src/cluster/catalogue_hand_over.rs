@@ -35,16 +35,16 @@ const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The catalogue of a realm in the body of a request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct HandedOver {
+pub(crate) struct CatalogueHandOver {
     /// The realm in hexadecimal digits.
     realm: String,
     /// The oldest first.
-    apps: Vec<HandedOverApp>,
+    apps: Vec<CatalogueApp>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct HandedOverApp {
+struct CatalogueApp {
     name: String,
     origin: Option<String>,
     listed_for_ms: u64,
@@ -55,12 +55,12 @@ struct HandedOverApp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidHandOver;
 
-impl HandedOver {
+impl CatalogueHandOver {
     fn new(realm: RealmId, apps: Vec<ClosedApp>) -> serde_json::Result<Self> {
         let apps = apps.into_iter().map(|app| {
             let definitions = app.definitions.iter();
             let definitions = definitions.map(|definition| definition.to_registration());
-            Ok(HandedOverApp {
+            Ok(CatalogueApp {
                 name: app.name,
                 origin: app.origin,
                 listed_for_ms: u64::try_from(app.listed_for.as_millis()).unwrap_or(u64::MAX),
@@ -99,7 +99,7 @@ impl HandedOver {
 
     /// Parses the definitions as those of pages. Those that this node does not accept are left out.
     pub(crate) fn parse(self, definitions: &DefinitionRegistry) -> Vec<ClosedApp> {
-        let parse = |app: HandedOverApp| {
+        let parse = |app: CatalogueApp| {
             let parsed = definitions.parse(&app.definitions).into_iter();
             ClosedApp {
                 name: app.name,
@@ -127,7 +127,8 @@ impl ClusterNode {
         let Ok(_permit) = self.claims.hand_overs.acquire().await else {
             return;
         };
-        let Ok(catalogue) = HandedOver::new(realm, apps).and_then(|it| serde_json::to_vec(&it))
+        let Ok(catalogue) =
+            CatalogueHandOver::new(realm, apps).and_then(|it| serde_json::to_vec(&it))
         else {
             return;
         };
@@ -214,10 +215,10 @@ mod tests {
         };
         assert_eq!(app.definitions.len(), sent.len());
         let realm = RealmId::from_token("token");
-        let catalogue = HandedOver::new(realm, vec![app.clone()]).unwrap();
+        let catalogue = CatalogueHandOver::new(realm, vec![app.clone()]).unwrap();
         let body = serde_json::to_vec(&catalogue).unwrap();
         let query = format!("{HASH}{}", hash_of(&body));
-        let decoded = HandedOver::decode(Some(&query), &body).unwrap();
+        let decoded = CatalogueHandOver::decode(Some(&query), &body).unwrap();
         assert_eq!(decoded.realm(), Some(realm));
         let [parsed] = &decoded.parse(&former)[..] else {
             panic!("not one app")
@@ -235,7 +236,7 @@ mod tests {
         // A node with lower limits leaves out what is too large.
         let limits = DefinitionLimits { max_bytes: 5 };
         let lower = DefinitionRegistry::new(|_, _| Ok(()), limits);
-        let decoded = HandedOver::decode(Some(&query), &body).unwrap();
+        let decoded = CatalogueHandOver::decode(Some(&query), &body).unwrap();
         assert!(decoded.parse(&lower)[0].definitions.is_empty());
 
         for (query, body) in [
@@ -243,7 +244,10 @@ mod tests {
             (Some(&*query), &body[1..]),
             (Some(&*format!("{HASH}{}", hash_of(b"{}"))), b"{}"),
         ] {
-            assert_eq!(HandedOver::decode(query, body).err(), Some(InvalidHandOver));
+            assert_eq!(
+                CatalogueHandOver::decode(query, body).err(),
+                Some(InvalidHandOver)
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use http::{Request, StatusCode};
 use super::RequestHandler;
 use super::peer_body::{PeerBody, UnreadBody};
 use crate::budget::WorkOrder;
-use crate::cluster::{ClusterNode, HandedOver, NotOwner, PeerRequest};
+use crate::cluster::{CatalogueHandOver, ClusterNode, NotOwner, PeerRequest};
 
 /// The maximum size of a catalogue beyond its definitions: the names of its apps.
 const MAX_NAME_BYTES: usize = 64 * 1024;
@@ -34,8 +34,8 @@ impl RequestHandler {
         let Ok(body) = read_to_end_limited(body, max_bytes).await else {
             return StatusCode::PAYLOAD_TOO_LARGE.into_response();
         };
-        let handed_over = HandedOver::decode(head.uri.query(), &body).ok();
-        let realm = handed_over.as_ref().and_then(HandedOver::realm);
+        let handed_over = CatalogueHandOver::decode(head.uri.query(), &body).ok();
+        let realm = handed_over.as_ref().and_then(CatalogueHandOver::realm);
         let (Some(handed_over), Some(realm), Some(key)) = (handed_over, realm, peer.realm) else {
             return StatusCode::BAD_REQUEST.into_response();
         };

@@ -1,30 +1,39 @@
 //! `--check-config`: checks the configuration and does not start a bridge.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use bridge_edge::connections::TlsAcceptor;
 use bridge_output::{print, print_error};
 use bridge_settings::warning_if_open_to_others;
 
-use super::{EXIT_INVALID_SETTINGS, ProgramSettings, startup_summary};
-use crate::config::HostResources;
+use super::startup_summary;
+use crate::config::{Config, HostResources};
 use crate::server::{CheckedConfig, config_warnings, run_cluster_check};
 
+/// The bridge cannot start with its settings, as the printed errors say.
+pub(super) struct InvalidSettings;
+
 /// Checks the configuration as a start would, and with `cluster` also NATS and the other bridges. Prints a
-/// summary with warnings, or the errors.
-pub(super) async fn run(settings: &ProgramSettings) -> ExitCode {
-    let config = &settings.bridge;
+/// summary with warnings.
+///
+/// # Errors
+///
+/// When the configuration cannot be used. The errors were printed.
+pub(super) async fn run(
+    config: &Config,
+    secrets_file: Option<&Path>,
+) -> Result<ExitCode, InvalidSettings> {
     let checked = match CheckedConfig::new(config) {
         Ok(checked) => checked,
         Err(error) => {
             print_error(error);
-            return ExitCode::from(EXIT_INVALID_SETTINGS);
+            return Err(InvalidSettings);
         }
     };
     let host = HostResources::detect();
     let mut summary = startup_summary::describe(config, &host);
     let mut warnings = config_warnings(config, &host);
-    let secrets_file = settings.secrets_file.as_deref();
     warnings.extend(secrets_file.and_then(warning_if_open_to_others));
     let tls = checked.tls.as_ref();
     warnings.extend(tls.and_then(TlsAcceptor::expiry_warning));
@@ -33,7 +42,7 @@ pub(super) async fn run(settings: &ProgramSettings) -> ExitCode {
             print_error(error);
         }
         if !check.errors.is_empty() {
-            return ExitCode::from(EXIT_INVALID_SETTINGS);
+            return Err(InvalidSettings);
         }
         summary += &check.summary;
         warnings.extend(check.warnings);
@@ -47,5 +56,7 @@ pub(super) async fn run(settings: &ProgramSettings) -> ExitCode {
         .iter()
         .map(|it| format!("warning: {it}\n"))
         .collect();
-    ExitCode::from(print(&format!("{verdict}\n{summary}{warnings}")))
+    Ok(ExitCode::from(print(&format!(
+        "{verdict}\n{summary}{warnings}"
+    ))))
 }

@@ -4,6 +4,7 @@
 //! continues where it was, unless the product has changed meanwhile.
 
 mod results;
+mod row;
 mod table;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use crate::fingerprint::Fingerprint;
 use crate::process::capture;
 use crate::{Workspace, folder, nats_server, test};
 use results::{Results, RunResult};
+use row::Row;
 
 /// The beginning of the names of the rows.
 const ROWS: &str = "nodes::";
@@ -47,13 +49,6 @@ pub struct Options {
     /// Forget the results of earlier runs
     #[arg(long)]
     again: bool,
-}
-
-/// A row with a number of servers of NATS.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    test: String,
-    nats_servers: usize,
 }
 
 /// Runs the rows that have not run often enough yet, and prints the table of all.
@@ -199,11 +194,5 @@ impl FaultRuns {
             has_passed: output.status.success(),
             figures: figures.unwrap_or_default().to_owned(),
         })
-    }
-}
-
-impl std::fmt::Display for Row {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{} (NATS {})", self.test, self.nats_servers)
     }
 }

@@ -1,7 +1,5 @@
 //! `GET /cluster`: the bridges that serve as one, as this one knows them, and which of them serves a user.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::State;
 use bridge_auth::RealmId;
@@ -9,7 +7,6 @@ use bridge_protocol::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::MetricsRoute;
 use crate::cluster::ClusterNode;
 use crate::web::{AppState, Parameters, Problem};
 
@@ -21,14 +18,14 @@ pub(super) struct OverviewQuery {
 
 /// Serves the overview. It does not depend on other bridges, which may not answer.
 pub(super) async fn overview(
-    State(route): State<Arc<MetricsRoute>>,
+    State(state): State<AppState>,
     Parameters(query): Parameters<OverviewQuery>,
 ) -> Result<Json<Value>, Problem> {
-    let Some(cluster) = &route.state.cluster else {
+    let Some(cluster) = &state.cluster else {
         let message = "the bridge serves alone";
         return Err(Problem::new(ErrorCode::UnknownMethod, message));
     };
-    let usage = route.state.hub.usage();
+    let usage = state.hub.usage();
     let status = cluster.status();
     let nodes = cluster.known_nodes().into_iter().map(|node| {
         let reaches: Vec<_> = node.record.reaches.iter().map(|id| id.short()).collect();
@@ -54,7 +51,7 @@ pub(super) async fn overview(
         "nodes": nodes.collect::<Vec<_>>(),
     });
     if let Some(user) = query.user {
-        overview["owners"] = owners(&route.state, cluster, &user).await?;
+        overview["owners"] = owners(&state, cluster, &user).await?;
     }
     Ok(Json(overview))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Row;
+use super::row::Row;
 
 /// The result of one run of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Row;
 use super::results::{Results, RunResult};
+use super::row::Row;
 
 const HEAD: &str = "| fault | NATS | runs | failed | calls | ok | other endings | twice | false | recovered |\n\
                     |---|---|---|---|---|---|---|---|---|---|\n";

@@ -29,6 +29,7 @@ pub(super) const RULES: &[Rule] = &[
         importers: &[
             "agent/src/http",
             "bridge/src/http",
+            "bridge/src/mcp/cluster_owner.rs",
             "bridge/src/mcp/endpoint.rs",
             "bridge/src/mcp/http_response.rs",
             "bridge/src/mcp/initialize.rs",
@@ -127,6 +128,7 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/xtask/src/clients.rs",
             "e2e/xtask/src/demo.rs",
             "e2e/xtask/src/dependencies.rs",
+            "e2e/xtask/src/faults.rs",
             "e2e/xtask/src/fuzz.rs",
             "e2e/xtask/src/lint.rs",
             "e2e/xtask/src/main.rs",
@@ -251,6 +253,7 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/clients/connect.rs",
             "e2e/src/clients/plain_http.rs",
             "e2e/src/mock_provider/recording.rs",
+            "e2e/src/node_faults",
         ],
     },
     Rule {
