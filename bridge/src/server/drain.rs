@@ -49,18 +49,23 @@ impl ServerHandle {
         );
         sleep(delay).await;
         let mut deadline = began + timeout;
-        let mut edge_time = Duration::ZERO;
+        let mut has_given_away = false;
         if let Some(cluster) = &self.cluster
             && cluster
                 .give_realms_away(timeout / SPREAD_PARTS, deadline.into_std())
                 .await
         {
-            edge_time = EDGE_TIME;
+            has_given_away = true;
             deadline = deadline.max(Instant::now() + EDGE_TIME + LAST_REQUESTS);
         }
         let quiet = async {
-            self.no_call_runs().await;
-            sleep(edge_time).await;
+            if has_given_away {
+                // What still runs is passed on. Its clients may call without a break until they connect to
+                // another bridge.
+                sleep(EDGE_TIME).await;
+            } else {
+                self.no_call_runs().await;
+            }
             self.stop.leave();
             sleep(LAST_REQUESTS).await;
             self.no_call_runs().await;
