@@ -52,9 +52,8 @@ impl StandIn {
                     None => [("mcp-web-reaches", "1")].into_response(),
                 };
                 let proof = proof.parse().unwrap();
-                response
-                    .headers_mut()
-                    .insert(PeerHeader::ANSWER_HEADER, proof);
+                let headers = response.headers_mut();
+                headers.entry(PeerHeader::ANSWER_HEADER).or_insert(proof);
                 response
             }
         });
