@@ -60,7 +60,7 @@ impl ServerHandle {
         }
         let quiet = async {
             if has_given_away {
-                // What still runs is passed on. Its clients may call without a break until they connect to
+                // Requests that still run are passed on. Their clients may call without a break until they connect to
                 // another bridge.
                 sleep(EDGE_TIME).await;
             } else {
