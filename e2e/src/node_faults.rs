@@ -17,8 +17,6 @@ mod report;
 mod run;
 mod tabs;
 
-pub use ending::Ending;
 pub use first_tabs::FirstTabs;
-pub use ledger::{CallRecord, Entry, Ledger};
-pub use report::FaultReport;
+pub use ledger::{CallRecord, Entry};
 pub use run::{ENTRIES, FaultSetup, NodeFaultRun};

@@ -53,7 +53,7 @@ pub struct DenyListFull;
 
 /// A denial as a line of a file.
 #[derive(Serialize, Deserialize)]
-struct DenialRecord {
+struct DenialLine {
     realm: String,
     #[serde(flatten)]
     denial: Denial,
@@ -108,8 +108,8 @@ impl DenyList {
         Ok(version)
     }
 
-    /// Ends the denial of a principal. Returns the version of this decision, or `None` if there is no
-    /// denial.
+    /// Ends the denial of a principal. Returns the version of this decision, or `None` if the principal
+    /// is not denied.
     pub fn allow(&self, realm: RealmId) -> Option<u64> {
         let mut denials = self.write();
         let was_denied = self.remove(&mut denials, realm);
@@ -131,8 +131,10 @@ impl DenyList {
         if former.is_some_and(|former| decision(former) >= decision(&denial)) {
             return Ok(false);
         }
+        // The directory sends decisions of more than a year.
+        let was_denied = former.is_some();
         if denial.until <= unix_seconds() {
-            return Ok(self.remove(&mut denials, realm));
+            return Ok(was_denied && self.remove(&mut denials, realm));
         }
         self.insert(&mut denials, realm, denial)?;
         Ok(true)
@@ -184,7 +186,7 @@ impl DenyList {
         for (realm, denial) in self.denials() {
             let realm = realm.to_hex();
             // Only strings and a number are written.
-            let line = serde_json::to_string(&DenialRecord { realm, denial });
+            let line = serde_json::to_string(&DenialLine { realm, denial });
             lines.push_str(&line.unwrap_or_default());
             lines.push('\n');
         }
@@ -199,7 +201,7 @@ impl DenyList {
     /// a principal could be admitted again.
     pub fn load_lines(&self, lines: &str) -> Result<(), usize> {
         for (index, line) in lines.lines().enumerate() {
-            let record: DenialRecord = serde_json::from_str(line).map_err(|_| index + 1)?;
+            let record: DenialLine = serde_json::from_str(line).map_err(|_| index + 1)?;
             let realm = RealmId::from_hex(&record.realm).ok_or(index + 1)?;
             self.replace(realm, record.denial).map_err(|_| index + 1)?;
         }

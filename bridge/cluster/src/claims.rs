@@ -4,7 +4,7 @@
 //! Unknown ── wanted ──▶ Claiming ── written ──▶ Owned
 //! Claiming ── the record names another node, or the directory is away for 8 s ──▶ Unknown
 //! Owned ── vacant for 30 s ──▶ Releasing ── removed ──▶ Unknown
-//! Owned ── draining ──▶ Moving ── `moved` is written ──▶ Closing ── closed ──▶ Unknown
+//! Owned ── leaving ──▶ Moving ── `moved` is written ──▶ Closing ── closed ──▶ Unknown
 //! Owned ── the record names another node ──▶ Closing ── closed ──▶ Unknown
 //! ```
 //!

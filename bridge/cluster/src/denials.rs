@@ -12,6 +12,8 @@ use crate::record::DenialRecord;
 #[derive(Debug, Default)]
 pub struct UnwrittenDenials {
     by_realm: BTreeMap<[u8; 32], DenialRecord>,
+    /// The latest decision about each realm that was received. A write may arrive after a later one.
+    latest: BTreeMap<[u8; 32], DenialRecord>,
     /// Whether all records that were in the directory have been received.
     is_connected: bool,
 }
@@ -33,16 +35,27 @@ impl UnwrittenDenials {
 
     /// The operator has decided at this node.
     pub fn decided(&mut self, record: DenialRecord) {
+        let latest = self.latest.get(&record.realm);
+        if latest.is_some_and(|latest| latest.version > record.version) {
+            return;
+        }
         self.by_realm.insert(record.realm, record);
     }
 
-    /// The directory has sent a record. Returns whether it is in force at this node, which it is not if the
-    /// node has decided later. `is_current` is whether the record is signed as this node signs.
+    /// The directory has sent a record. Returns whether it is in force, which it is not if a later decision
+    /// is known. That one is written again then. `is_current` is whether the record is signed as this node signs.
     pub fn received(&mut self, record: DenialRecord, is_current: bool) -> bool {
         let own = self.by_realm.get(&record.realm);
         if own.is_some_and(|own| own.version > record.version) {
             return false;
         }
+        if let Some(latest) = self.latest.get(&record.realm)
+            && latest.version > record.version
+        {
+            self.by_realm.insert(record.realm, *latest);
+            return false;
+        }
+        self.latest.insert(record.realm, record);
         if self.is_connected || is_current {
             self.by_realm.remove(&record.realm);
         } else {
@@ -104,6 +117,18 @@ mod tests {
         assert!(unwritten.received(record(3, 0), true));
         assert_eq!(unwritten.to_write(), []);
         assert!(unwritten.received(record(4, 200), true));
+    }
+
+    #[test]
+    fn a_write_that_arrives_after_a_later_one_changes_nothing() {
+        let mut unwritten = UnwrittenDenials::default();
+        unwritten.connected();
+        assert!(unwritten.received(record(6, 0), true));
+        assert!(!unwritten.received(record(5, 100), true));
+        assert_eq!(unwritten.to_write(), [record(6, 0)]);
+        assert!(unwritten.received(record(6, 0), true));
+        unwritten.decided(record(4, 200));
+        assert_eq!(unwritten.to_write(), []);
     }
 
     #[test]

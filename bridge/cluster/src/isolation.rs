@@ -1,7 +1,8 @@
 //! When a node that is cut off gives its realms away, and when it takes realms again.
 //!
 //! Two nodes that cannot reach each other answer for different realms, and requests that arrive at the
-//! wrong one fail. So a node gives way that the others do not reach, if another one serves in its place:
+//! wrong one fail. A node therefore gives way that the others do not reach, if another one
+//! serves in its place:
 //!
 //! - It has lost its lease, a serving node lived then, and for five pings none has said that it reaches
 //!   this one. A lone node continues without the directory, and so do all when only the directory is away.
@@ -13,10 +14,10 @@
 use std::time::{Duration, Instant};
 
 use crate::names::NodeId;
-use crate::reachability::PingAnswer;
+use crate::reachability::{MAX_MISSED_PINGS, PingAnswer};
 
-/// How long a node without a lease may be unreached: as long as [five pings](crate::MAX_MISSED_PINGS).
-const UNREACHED_WITHOUT_LEASE: Duration = Duration::from_secs(5);
+/// How long a node without a lease may be unreached: as long as the pings that may be missed.
+const UNREACHED_WITHOUT_LEASE: Duration = Duration::from_secs(MAX_MISSED_PINGS as u64);
 
 /// How long a node with a lease may be unreached. Records show it a second or two late.
 const UNREACHED_WITH_LEASE: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use data_encoding::BASE32_NOPAD;
+use data_encoding::{BASE32_NOPAD, HEXLOWER};
 
 /// The length of the longer names, those of realms and denials.
 const MAX_NAME_CHARS: usize = 32;
@@ -112,8 +112,7 @@ impl fmt::Debug for DenialKey {
 
 /// The first four bytes of a hash.
 fn start(hash: [u8; 20]) -> String {
-    let [one, two, three, four, ..] = hash;
-    format!("{one:02x}{two:02x}{three:02x}{four:02x}")
+    HEXLOWER.encode(&hash[..4])
 }
 
 /// The text is not a name of the directory.

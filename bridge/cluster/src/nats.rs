@@ -1,10 +1,9 @@
 //! The directory in NATS: buckets of JetStream's key-value store, and a subject for each node.
 //!
-//! A task connects, prepares the buckets and follows the records of the nodes and the denials, again and
-//! again. Each
-//! connection is a new client: a client that reconnects resumes its watch at the old sequence, and misses
-//! all that is written to a bucket that was created anew. It also never ends while it reconnects, even if
-//! all its handles were dropped.
+//! A task connects, prepares the buckets, and follows the records of the nodes and the denials, over and
+//! over. Each connection is a new client: a client that reconnects resumes its watch at the old sequence,
+//! and misses all that is written to a bucket that was created anew. It also never ends while it
+//! reconnects, even if all its handles were dropped.
 
 mod buckets;
 mod connection;

@@ -178,6 +178,7 @@ impl Peers {
 
     /// The process of this node has not run for a while.
     pub fn stalled(&mut self, now: Instant) {
+        self.unreached.clear();
         if self.watching_since.is_some() {
             self.connected(now);
         }
@@ -216,7 +217,7 @@ impl Peers {
     }
 
     /// Returns whether a node gives its realms away.
-    pub fn is_draining(&self, id: &NodeId) -> bool {
+    pub fn takes_no_realms(&self, id: &NodeId) -> bool {
         (self.peer(id)).is_some_and(|record| record.state == NodeState::Draining)
     }
 
@@ -284,11 +285,12 @@ impl Peers {
         may_answer: impl Fn(&NodeId) -> bool,
         now: Instant,
     ) -> Vec<NodeId> {
+        let lease = self.lease + LEASE_GRACE;
+        let is_over = |seen: Instant| now.saturating_duration_since(seen) > lease;
+        self.unreached.retain(|_, at| !is_over(*at));
         let Some(since) = self.watching_since else {
             return Vec::new();
         };
-        let lease = self.lease + LEASE_GRACE;
-        let is_over = |seen: Instant| now.saturating_duration_since(seen) > lease;
         let is_dead =
             |id: &NodeId, node: &mut KnownNode| is_over(node.announced) && !may_answer(id);
         let dead = self.nodes.extract_if(.., is_dead);
@@ -296,7 +298,6 @@ impl Peers {
         // While a withdrawn node that is not remembered would count as alive, it is remembered.
         self.withdrawn
             .retain(|_, at| !is_over(*at) || !is_over(since));
-        self.unreached.retain(|_, at| !is_over(*at));
         dead
     }
 

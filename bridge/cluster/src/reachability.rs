@@ -83,7 +83,7 @@ impl Reachability {
     }
 
     /// Returns whether a node was pinged before, and may still answer.
-    pub fn is_watched(&self, id: &NodeId) -> bool {
+    pub fn may_answer(&self, id: &NodeId) -> bool {
         (self.nodes.get(id)).is_some_and(|node| !node.is_unreachable)
     }
 
@@ -112,10 +112,10 @@ mod tests {
                 assert_eq!(pings.missed(OTHER), None);
             }
         }
-        assert!(pings.is_watched(&OTHER) && !pings.is_unreachable(&OTHER));
+        assert!(pings.may_answer(&OTHER) && !pings.is_unreachable(&OTHER));
         assert_eq!(pings.missed(OTHER), Some(ReachChange::Lost));
         assert_eq!(pings.missed(OTHER), None);
-        assert!(!pings.is_watched(&OTHER) && pings.is_unreachable(&OTHER));
+        assert!(!pings.may_answer(&OTHER) && pings.is_unreachable(&OTHER));
         assert_eq!(pings.answered(OTHER, YES), Some(ReachChange::Back));
         assert!(!pings.is_unreachable(&OTHER));
     }
@@ -157,7 +157,7 @@ mod tests {
         pings.retain(|_| true);
         assert!(pings.is_unreachable(&OTHER));
         pings.retain(|_| false);
-        assert!(!pings.is_unreachable(&OTHER) && !pings.is_watched(&OTHER));
+        assert!(!pings.is_unreachable(&OTHER) && !pings.may_answer(&OTHER));
         assert_eq!(pings.missed(OTHER), None);
     }
 }

@@ -19,9 +19,9 @@ const MAX_DENIAL_BYTES: usize = 512;
 /// Maximum length of the record of a node in bytes: it names the nodes that it reaches, 27 bytes each.
 const MAX_NODE_BYTES: usize = 4096;
 
-const NODES: &str = "nodes";
-const REALMS: &str = "realms";
-const DENIALS: &str = "denied";
+pub(crate) const NODES: &str = "nodes";
+pub(crate) const REALMS: &str = "realms";
+pub(crate) const DENIALS: &str = "denied";
 /// Stands for a text that a record does not have.
 const NONE: &str = "-";
 const MOVED: &str = "moved";

@@ -26,11 +26,12 @@ pub(crate) enum DenialsError {
 pub(crate) struct StoredDenials {
     list: Arc<DenyList>,
     file: Option<StateFile>,
-    /// Held while the list changes and is written, so that the file has the last change.
+    /// Held while the list is written, so that the file has its last state. Decisions of other bridges change
+    /// the list without it, and are written afterwards.
     changing: Mutex<()>,
 }
 
-/// Whether a change survives a restart.
+/// Where a change is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Storage {
     Stored,
@@ -100,9 +101,10 @@ impl Storage {
                 "This does not survive a restart, because `state_dir` cannot be written: see the log.",
             ),
             Self::Absent => Some("This does not survive a restart: set `state_dir`."),
-            Self::Unpublished => {
-                Some("The other bridges apply this as soon as this one reaches NATS: see the log.")
-            }
+            Self::Unpublished => Some(
+                "The other bridges apply this as soon as this one reaches NATS: do not restart it before, and \
+                 see the log.",
+            ),
         }
     }
 }

@@ -124,15 +124,17 @@ impl ClusterNode {
         let Some((address, apps)) = hub.and_then(|hub| hub.closed_apps(realm)) else {
             return;
         };
-        let Ok(_permit) = self.claims.hand_overs.acquire().await else {
-            return;
-        };
         let Ok(catalogue) =
             CatalogueHandOver::new(realm, apps).and_then(|it| serde_json::to_vec(&it))
         else {
             return;
         };
-        let sent = self.send_catalogue(key, Bytes::from(catalogue), address.ip());
+        let sent = async {
+            // The realm is closed afterwards, so the time of waiting counts as well.
+            let _permit = self.claims.hand_overs.acquire().await;
+            self.send_catalogue(key, Bytes::from(catalogue), address.ip())
+                .await
+        };
         if timeout(HAND_OVER_TIMEOUT, sent).await != Ok(true) {
             tracing::warn!(
                 realm = ?key,

@@ -88,7 +88,7 @@ impl ClaimTable {
     }
 
     /// Whether this node gives its realms away one after another, before it stops.
-    pub(super) fn is_draining(&self) -> bool {
+    pub(super) fn sends_newcomers_on(&self) -> bool {
         *self.leaving() == Some(RealmLoss::Drained)
     }
 

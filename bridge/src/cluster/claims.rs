@@ -92,13 +92,14 @@ impl ClusterNode {
         {
             self.remember_owner(key, owner);
         }
-        self.counters.count_verdict(&verdict);
-        match verdict {
+        let verdict = match verdict {
             Verdict::Unowned | Verdict::OwnerDead => {
                 (self.successor(&key)).map_or(verdict, Verdict::Elsewhere)
             }
             verdict => verdict,
-        }
+        };
+        self.counters.count_verdict(&verdict);
+        verdict
     }
 
     /// Finds out whether this node owns a realm for which another one has sent a request, after all.
@@ -390,8 +391,15 @@ impl ClusterNode {
 
     /// Gives all realms away and takes no others, or serves them again.
     pub(super) fn set_leaving(self: &Arc<Self>, leaving: Option<RealmLoss>) {
-        // A claim that begins later begins with this, and all others get an event.
-        *self.claims.leaving() = leaving;
+        {
+            let mut current = self.claims.leaving();
+            // A drain gives them away one after another.
+            if *current == Some(RealmLoss::Drained) {
+                return;
+            }
+            // A claim that begins later begins with this, and all others get an event.
+            *current = leaving;
+        }
         for (key, realm) in self.claims.keys() {
             self.apply(key, realm, ClaimEvent::Leaving(leaving), None);
         }

@@ -19,9 +19,10 @@ use tokio::time::timeout;
 
 use super::forward::{is_misdirected, is_refused};
 use super::link::{self, Link};
-use super::peer_requests::{NO_CLIENT, OWNS_PATH, unix_seconds, visible};
+use super::peer_requests::{NO_CLIENT, OWNS_PATH, visible};
 use super::start::NodeSettings;
 use crate::config;
+use crate::unix_seconds::unix_seconds;
 
 /// How long another node may take to accept a connection, and then to answer.
 const PEER_TIMEOUT: Duration = Duration::from_secs(2);

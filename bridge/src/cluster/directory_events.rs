@@ -90,7 +90,7 @@ impl ClusterNode {
         let mut peers = self.peers();
         let known = peers.peer(&id).map(|known| known.settings);
         let is_new = known.is_none();
-        let begins_drain = record.state == NodeState::Draining && !peers.is_draining(&id);
+        let begins_drain = record.state == NodeState::Draining && !peers.takes_no_realms(&id);
         let has_changed = known != Some(record.settings);
         peers.node_announced(record, now);
         let compatibility = peers.compatibility(&id, &self.membership.state().settings, now);
@@ -110,9 +110,10 @@ impl ClusterNode {
                 "the bridge has other tokens, keys or allow lists: reload both within 10 minutes"
             ),
             PeerCompatibility::Different(difference) => {
-                // Its realms may have been found before.
-                self.owners.remove_node(&id);
-                if self.membership.state().incompatible.insert(id) {
+                let is_new = self.membership.state().incompatible.insert(id);
+                if is_new {
+                    // Its realms may have been found before.
+                    self.owners.remove_node(&id);
                     tracing::error!(node, address, "{difference}");
                 }
                 return;

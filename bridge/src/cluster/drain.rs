@@ -5,7 +5,8 @@
 //! realm is elsewhere connect to other nodes as well: their sockets end, spread over the same while.
 //!
 //! Meanwhile this node passes requests on as before, and newcomers go to the node that their realm would
-//! have without this one. Without another node that could take realms, this one keeps them.
+//! have without this one. Without another node that could take realms, this one keeps them,
+//! except those whose records are being written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,8 +40,8 @@ impl ClusterNode {
 
     /// Returns the node to which the realm of a newcomer goes, if this node drains.
     pub(super) fn successor(&self, realm: &RealmKey) -> Option<Peer> {
-        let is_draining = self.claims.is_draining();
-        is_draining.then(|| self.find_successor(realm)).flatten()
+        let sends_on = self.claims.sends_newcomers_on();
+        sends_on.then(|| self.find_successor(realm)).flatten()
     }
 
     fn find_successor(&self, realm: &RealmKey) -> Option<Peer> {
@@ -55,8 +56,10 @@ impl ClusterNode {
         let is_connected = self.membership.state().connected_since.is_some();
         let can = is_connected && self.find_successor(&ANY_REALM).is_some();
         let mut leaving = self.claims.leaving();
-        if *leaving != Some(RealmLoss::Isolated) {
-            *leaving = can.then_some(RealmLoss::Drained);
+        if can {
+            *leaving = Some(RealmLoss::Drained);
+        } else if *leaving != Some(RealmLoss::Isolated) {
+            *leaving = None;
         }
         can
     }
@@ -114,7 +117,9 @@ impl ClusterNode {
             }
         };
         if timeout(LAST_REALMS_TIMEOUT, all_left).await.is_err() {
-            tracing::warn!("NATS does not answer: other bridges take over when this one has ended");
+            tracing::warn!(
+                "NATS or the next bridge does not answer: other bridges take over when this one has ended"
+            );
         }
     }
 }

@@ -26,7 +26,7 @@ use super::node::ClusterNode;
 /// another node.
 pub(crate) const MAX_KEPT_BYTES: u64 = 64 * 1024;
 
-/// How often a request is sent, to another owner each time.
+/// How often a request is sent: to another owner, or again to one that has not run it.
 pub(crate) const MAX_ATTEMPTS: usize = 3;
 
 /// The header of a response that says that a node does not own the realm.
@@ -118,6 +118,7 @@ impl ClusterNode {
             Some(sent) => sent,
             None if self.stopping.is_cancelled() => Err(PeerError::Lost),
             None => {
+                forget_owner();
                 self.counters.count_forward(Forward::Lost);
                 return Err(NotForwarded::Unanswered);
             }
@@ -129,6 +130,7 @@ impl ClusterNode {
                 Err(NotForwarded::NotRun)
             }
             Ok(response) if is_refused(&response) => {
+                forget_owner();
                 self.log_limits.log_refusal(&owner.address);
                 self.counters.count_forward(Forward::Unreachable);
                 Err(NotForwarded::NotRun)

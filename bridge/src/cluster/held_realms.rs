@@ -3,18 +3,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bridge_auth::RealmId;
 use bridge_cluster::RealmKey;
 use bridge_realm::fast_hash::FastHash;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::route::Route;
+use crate::budget::{Party, PoolPermit, SharedPool};
 
 /// The maximum number of requests of one realm that are held. The others are refused at once.
 pub(super) const MAX_HELD_PER_REALM: usize = 256;
 
-/// The maximum number of requests that are held.
+/// The maximum number of requests that are held. An address may use up three quarters.
 const MAX_HELD: usize = 8_192;
 
 /// How many look-ups for held requests run at the same time. When a node of many realms ends, these must
@@ -25,7 +27,7 @@ const MAX_LOOKUPS: usize = 16;
 #[derive(Debug)]
 pub(super) struct HeldRealms {
     realms: Arc<Mutex<RealmsByKey>>,
-    permits: Arc<Semaphore>,
+    permits: SharedPool<RealmId, ()>,
     lookups: Semaphore,
 }
 
@@ -46,14 +48,14 @@ pub(super) struct HeldRequest {
     pub(super) found: watch::Receiver<Option<Route>>,
     key: RealmKey,
     realms: Arc<Mutex<RealmsByKey>>,
-    _permit: OwnedSemaphorePermit,
+    _permit: PoolPermit<RealmId, ()>,
 }
 
 impl Default for HeldRealms {
     fn default() -> Self {
         Self {
             realms: Arc::default(),
-            permits: Arc::new(Semaphore::new(MAX_HELD)),
+            permits: SharedPool::with_reserve(MAX_HELD),
             lookups: Semaphore::new(MAX_LOOKUPS),
         }
     }
@@ -65,9 +67,10 @@ impl HeldRealms {
     pub(super) fn begin(
         &self,
         key: RealmKey,
+        party: &Party<RealmId>,
         spawn: impl FnOnce(watch::Sender<Option<Route>>) -> JoinHandle<()>,
     ) -> Option<HeldRequest> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        let permit = self.permits.try_acquire(party, ())?;
         let mut realms = lock(&self.realms);
         let realm = realms.entry(key).or_insert_with(|| {
             let (sender, found) = watch::channel(None);
@@ -124,27 +127,32 @@ fn lock(realms: &Mutex<RealmsByKey>) -> MutexGuard<'_, RealmsByKey> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
-    fn hold(realms: &HeldRealms, number: usize) -> Option<HeldRequest> {
-        let key = RealmKey::from_bytes([u8::try_from(number).unwrap(); 20]);
-        realms.begin(key, |_found| tokio::spawn(std::future::pending()))
+    /// Holds a request of a token at an address.
+    fn hold(realms: &HeldRealms, number: u8, address: [u8; 4]) -> Option<HeldRequest> {
+        let realm = RealmId::from_token(&number.to_string());
+        let party = Party::new(IpAddr::from(address).into(), realm);
+        let key = RealmKey::from_bytes([number; 20]);
+        realms.begin(key, &party, |_found| tokio::spawn(std::future::pending()))
     }
 
     #[tokio::test]
-    async fn the_number_of_held_requests_is_limited_for_each_realm_and_in_all() {
-        const REALMS: usize = MAX_HELD / MAX_HELD_PER_REALM;
+    async fn the_number_of_held_requests_is_limited_for_each_realm_and_address() {
         let realms = HeldRealms::default();
+        let (one, other) = ([192, 0, 2, 1], [192, 0, 2, 2]);
         let mut requests = Vec::new();
-        for number in 0..REALMS {
-            requests.extend((0..MAX_HELD_PER_REALM).map(|_| hold(&realms, number).unwrap()));
-            assert!(hold(&realms, number).is_none());
+        for number in 0..u8::MAX {
+            requests.extend((0..=MAX_HELD_PER_REALM).map_while(|_| hold(&realms, number, one)));
+            assert!(requests.len() <= MAX_HELD_PER_REALM * (usize::from(number) + 1));
         }
-        assert_eq!(realms.count(), MAX_HELD);
-        assert!(hold(&realms, REALMS).is_none());
-        requests.pop();
-        assert!(hold(&realms, REALMS).is_some());
+        assert_eq!(realms.count(), MAX_HELD / 4 * 3);
+        assert!(hold(&realms, u8::MAX, one).is_none());
+        assert!(hold(&realms, u8::MAX, other).is_some());
         requests.clear();
         assert!(lock(&realms.realms).is_empty());
+        assert_eq!(realms.permits.count(), 0);
     }
 }

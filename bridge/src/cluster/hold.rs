@@ -18,6 +18,7 @@ use super::cluster_counters::Held;
 use super::held_realms::HeldRequest;
 use super::node::ClusterNode;
 use super::route::{AbandonedRecord, OwnerAway, RecordedOwner, Route};
+use crate::budget::Party;
 
 /// How long a request waits for another owner. The pages of a node that was killed connect again within
 /// a second, and taking their realm over takes another one.
@@ -56,13 +57,12 @@ impl ClusterNode {
     /// When the time is over, too many requests wait already, or the bridge stops.
     pub(crate) async fn hold(
         self: &Arc<Self>,
-        realm: RealmId,
+        party: Party<RealmId>,
         failed: Option<&Peer>,
         HoldEnd(end): HoldEnd,
     ) -> Result<Route, OwnerAway> {
         let _passing = self.counters.count_request();
-        let key = self.key_of(realm);
-        let route = match self.hold_request(key, realm) {
+        let route = match self.hold_request(party) {
             Some(request) => {
                 let waiting = wait(request, failed, end);
                 self.stopping.run_until_cancelled(waiting).await.flatten()
@@ -78,8 +78,10 @@ impl ClusterNode {
         Ok(route)
     }
 
-    fn hold_request(self: &Arc<Self>, key: RealmKey, realm: RealmId) -> Option<HeldRequest> {
-        self.held.begin(key, |found| {
+    fn hold_request(self: &Arc<Self>, party: Party<RealmId>) -> Option<HeldRequest> {
+        let realm = party.member;
+        let key = self.key_of(realm);
+        self.held.begin(key, &party, |found| {
             let cluster = Arc::clone(self);
             self.tasks.spawn(cluster.poll_owner(key, realm, found))
         })

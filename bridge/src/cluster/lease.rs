@@ -114,10 +114,10 @@ impl ClusterNode {
     }
 
     /// Announces that a reload has changed settings that all nodes share.
-    pub(crate) async fn settings_changed(&self, settings: SettingsFingerprint) {
+    pub(crate) fn settings_changed(&self, settings: SettingsFingerprint) {
         let former = std::mem::replace(&mut self.membership.state().settings, settings);
         if former != settings {
-            self.announce().await;
+            self.membership.changed.notify_one();
         }
     }
 
@@ -185,7 +185,7 @@ pub(super) async fn run(cluster: Arc<ClusterNode>) {
             () = cluster.membership.changed.notified() => cluster.renew().await,
             _ = renewal.tick() => {
                 cluster.renew().await;
-                let may_answer = |id: &NodeId| cluster.reach.state().pings.is_watched(id);
+                let may_answer = |id: &NodeId| cluster.reach.state().pings.may_answer(id);
                 let dead = cluster.peers().forget_dead(may_answer, Instant::now());
                 for node in dead {
                     tracing::warn!(node = node.short(), "another bridge of the cluster is gone");

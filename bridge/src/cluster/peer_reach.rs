@@ -77,7 +77,9 @@ impl PeerReach {
     pub(super) fn retain(&self, is_known: impl Fn(&NodeId) -> bool) {
         let mut state = self.state();
         state.pings.retain(&is_known);
-        state.waits.retain(|id, _| is_known(id));
+        // It is not pinged any more.
+        let forgotten = state.waits.extract_if(|id, _| !is_known(id));
+        forgotten.for_each(|(_, wait)| wait.cancel());
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
 use bridge_auth::query_token::issuing_node;
@@ -15,6 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use super::claim_table::RealmGuard;
 use super::link::PEER;
 use super::node::ClusterNode;
+use crate::unix_seconds::unix_seconds;
 
 /// The route by which a node asks another one whether it owns a realm.
 pub(super) const OWNS_PATH: &str = "/_cluster/owns";
@@ -74,7 +74,7 @@ impl ClusterNode {
             node: self.own,
             target: target.id,
             realm,
-            may_claim: self.claims.is_draining(),
+            may_claim: self.claims.sends_newcomers_on(),
             client,
             unix: unix_seconds(),
         };
@@ -197,10 +197,4 @@ impl ClusterNode {
 /// Returns the value of a header that has only visible characters.
 pub(super) fn visible(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("invalid"))
-}
-
-/// The time, by which other nodes refuse requests that are old.
-pub(super) fn unix_seconds() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default().as_secs()
 }

@@ -170,7 +170,7 @@ impl ClusterNode {
     /// Gives all realms away if this node is cut off, and takes realms again when it is not. Returns whether
     /// that has changed.
     fn look_for_isolation(self: &Arc<Self>) -> bool {
-        // It gives its realms away already, and does not return.
+        // It stops soon, and its drain decides what becomes of its realms.
         if self.is_draining() {
             return false;
         }

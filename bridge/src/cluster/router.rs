@@ -67,7 +67,7 @@ impl ClusterNode {
 
     /// Remembers the owner of a realm. That of one that drains may be another at any time.
     pub(super) fn remember_owner(&self, key: RealmKey, owner: &Peer) {
-        if !self.peers().is_draining(&owner.id) {
+        if !self.peers().takes_no_realms(&owner.id) {
             self.owners.insert(key, owner.clone());
         }
     }
@@ -94,7 +94,9 @@ impl ClusterNode {
         let Some(id) = id.filter(|id| *id != self.own) else {
             return Ok(None);
         };
-        let living = (self.peers().living(Instant::now())).find(|peer| peer.id == id);
+        // It may be cut off from the directory only.
+        let known = self.peers().peer(&id).map(Peer::from);
+        let living = known.filter(|_| self.is_alive(&id));
         match living {
             Some(peer) if self.is_compatible(&id) => Ok(Some(peer)),
             None if self.is_gone(&id).await => Ok(None),
@@ -102,8 +104,8 @@ impl ClusterNode {
         }
     }
 
-    /// Whether the directory knows that a node, of which there is no other sign of life, is gone. Then its
-    /// queries have ended. While the directory is away, it knows of no renewal.
+    /// Whether the directory knows that a node is gone which cannot be reached. Then its queries have ended.
+    /// While the directory is away, it knows of no renewal.
     pub(crate) async fn is_gone(&self, id: &NodeId) -> bool {
         let is_connected = self.membership.state().connected_since.is_some();
         is_connected && !self.is_alive(id) || self.directory.listens(id).await == Ok(false)
@@ -211,7 +213,7 @@ impl ClusterNode {
         let peers: Vec<_> = self.peers().known().map(Peer::from).collect();
         let mut asked: FuturesUnordered<_> = peers
             .into_iter()
-            .filter(|peer| !self.reach.is_unreachable(&peer.id))
+            .filter(|peer| !self.reach.is_unreachable(&peer.id) && self.is_compatible(&peer.id))
             .map(|peer| async move {
                 let answer = self.ask_owner(key, peer.id, &peer.address).await;
                 (answer == OwnerAnswer::Mine).then_some(peer)

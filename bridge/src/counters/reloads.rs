@@ -1,7 +1,8 @@
 //! Counters of reloads of the settings.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::unix_seconds::unix_seconds;
 
 /// The outcome of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +65,4 @@ impl ReloadCounters {
     pub(crate) fn last_success(&self) -> u64 {
         self.last_success.load(Ordering::Relaxed)
     }
-}
-
-fn unix_seconds() -> u64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    since_epoch.map_or(0, |time| time.as_secs())
 }

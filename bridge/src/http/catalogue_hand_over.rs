@@ -12,8 +12,8 @@ use super::peer_body::{PeerBody, UnreadBody};
 use crate::budget::WorkOrder;
 use crate::cluster::{CatalogueHandOver, ClusterNode, NotOwner, PeerRequest};
 
-/// The maximum size of a catalogue beyond its definitions: the names of its apps.
-const MAX_NAME_BYTES: usize = 64 * 1024;
+/// The maximum size of a catalogue beyond its definitions: names, and about 50 bytes around each definition.
+const MAX_OVERHEAD_BYTES: usize = 512 * 1024;
 
 impl RequestHandler {
     /// Adds a catalogue that another bridge hands over to that of its realm, which this one claims if it
@@ -30,7 +30,7 @@ impl RequestHandler {
     {
         let hub = &self.state.hub;
         let (head, body) = request.into_parts();
-        let max_bytes = hub.config.page_limits.catalogue_bytes_per_token() + MAX_NAME_BYTES;
+        let max_bytes = hub.config.page_limits.catalogue_bytes_per_token() + MAX_OVERHEAD_BYTES;
         let Ok(body) = read_to_end_limited(body, max_bytes).await else {
             return StatusCode::PAYLOAD_TOO_LARGE.into_response();
         };

@@ -201,11 +201,12 @@ impl RequestHandler {
         let end = HoldEnd::from_now();
         let mut attempts = 0..MAX_ATTEMPTS;
         loop {
-            let found = self.find_route(cluster, head, principal.realm, None, end);
-            let route = found.await?;
-            if route == Route::Unowned {
+            let found = self.find_route(cluster, head, party, None, end).await;
+            // Without the directory, all other nodes are asked.
+            if matches!(found, Ok(Route::Unowned) | Err(OwnerAway::Unknown)) {
                 lookups.record(address);
             }
+            let route = found?;
             attempts.next();
             match Destination::new(cluster, route, party) {
                 // The realm leaves, and the request waits for its next owner.
@@ -221,16 +222,16 @@ impl RequestHandler {
         &self,
         cluster: &Arc<ClusterNode>,
         head: &Parts,
-        realm: RealmId,
+        party: Party<RealmId>,
         failed: Option<&Peer>,
         end: HoldEnd,
     ) -> Result<Route, OwnerAway> {
-        let failed = match cluster.route(realm).await {
+        let failed = match cluster.route(party.member).await {
             Ok(Route::Node(_, owner)) if Some(&owner) == failed => failed,
             Err(OwnerAway::Gone) if !self.serves_mcp(head) => None,
             route => return route,
         };
-        Box::pin(cluster.hold(realm, failed, end)).await
+        Box::pin(cluster.hold(party, failed, end)).await
     }
 
     /// Passes a request on. One that has not run is sent to another owner, if its body is small.
@@ -253,20 +254,20 @@ impl RequestHandler {
         // The owner parses it.
         drop(turn);
         let end = HoldEnd::from_now();
-        for _ in 0..MAX_ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let owner = (owned.realm, &owned.owner);
             let sent = cluster
                 .forward(owner, &head, kept(body.clone()), address.ip(), id)
                 .await;
             match sent {
                 Ok(response) => return Ok(to_response(response)),
-                Err(NotForwarded::NotRun) => {}
-                Err(lost) => return Err(lost.into()),
+                Err(NotForwarded::NotRun) if attempt < MAX_ATTEMPTS => {}
+                Err(failed) => return Err(failed.into()),
             }
             let found = match owned.realm {
                 Some(_) => {
                     let failed = Some(&owned.owner);
-                    self.find_route(cluster, &head, owned.party.member, failed, end)
+                    self.find_route(cluster, &head, owned.party, failed, end)
                         .await
                 }
                 // It is refused here, as that of a query that has ended.

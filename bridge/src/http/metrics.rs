@@ -51,11 +51,10 @@ pub(super) fn routes(
     });
     let only_with_token = from_fn_with_state(Arc::clone(&route), only_with_token);
     let mut routes = Router::new().route("/metrics", get(metrics_text));
-    if state.cluster.is_some() {
-        routes = routes.route(
-            "/cluster",
-            get(cluster_overview::overview).with_state(state.clone()),
-        );
+    if let Some(cluster) = &state.cluster {
+        let overview = get(cluster_overview::overview);
+        let overview = overview.with_state((state.clone(), Arc::clone(cluster)));
+        routes = routes.route("/cluster", overview);
     }
     routes.route_layer(only_with_token).with_state(route)
 }

@@ -15,25 +15,30 @@ use super::json_rpc_message::Message;
 use super::service::McpService;
 use crate::budget::{Party, ScanTurn};
 use crate::cluster::{
-    ClusterNode, HoldEnd, MAX_ATTEMPTS, NotForwarded, NotOwner, OwnerAway, PassedOn, Route,
+    ClusterNode, HoldEnd, MAX_ATTEMPTS, NotForwarded, NotOwner, OwnerAway, PassedOn, RealmGuard,
+    Route,
 };
 use crate::web::{HttpRequestId, Problem};
 
+/// The body of a request, with the turn in which it is parsed.
+type BodyWithTurn = (Bytes, Option<ScanTurn>);
+
 /// Finds out whether this bridge serves a request, if it is one of several. A client that connects claims
-/// its realm, and any other request waits for an owner if there is none at the moment. The error is the
-/// response: that of another bridge which owns the realm, or a refusal.
+/// its realm, and any other request waits for an owner if there is none at the moment. Returns the body, and
+/// the guard of a request that runs here. The error is the response: that of another bridge which owns the
+/// realm, or a refusal.
 pub(super) async fn find_owner(
     mcp: &McpService,
     cluster: &Arc<ClusterNode>,
     parts: &Parts,
-    (body, turn): (Bytes, Option<ScanTurn>),
+    (body, turn): BodyWithTurn,
     caller: Party<RealmId>,
-) -> Result<(Bytes, Option<ScanTurn>), Box<Response>> {
+) -> Result<(BodyWithTurn, Option<RealmGuard>), Box<Response>> {
     let realm = caller.member;
     let connects = connects_client(parts, &body);
     let away = parts.extensions.get::<OwnerAway>();
     if !connects && away.is_none() {
-        return Ok((body, turn));
+        return Ok(((body, turn), None));
     }
     // Others scan their bodies meanwhile.
     drop(turn);
@@ -48,15 +53,16 @@ pub(super) async fn find_owner(
         let owner = if connects && failed.is_none() {
             claim(cluster, parts, realm).await?
         } else {
-            match (hold(cluster, realm, failed.as_ref(), end).await?, connects) {
+            match (hold(cluster, caller, failed.as_ref(), end).await?, connects) {
                 (None, true) => claim(cluster, parts, realm).await?,
                 (owner, _) => owner,
             }
         };
         let Some(owner) = owner else {
+            let guard = cluster.begin_request(realm);
             let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
             let turn = turn.await.map_err(CallFailure::from).map_err(rejected)?;
-            return Ok((body, turn));
+            return Ok(((body, turn), guard));
         };
         let sent = cluster.forward_claimed(realm, &owner, parts, body.clone(), client, &id);
         match sent.await {
@@ -97,14 +103,15 @@ async fn claim(
 /// bridge serves the request.
 async fn hold(
     cluster: &Arc<ClusterNode>,
-    realm: RealmId,
+    caller: Party<RealmId>,
     failed: Option<&Peer>,
     end: HoldEnd,
 ) -> Result<Option<Peer>, Box<Response>> {
-    let held = cluster.hold(realm, failed, end).await;
+    let held = cluster.hold(caller, failed, end).await;
     match held.map_err(rejected)? {
         Route::Node(_, owner) => Ok(Some(owner)),
-        Route::Here | Route::Unowned => Ok(None),
+        Route::Here => Ok(None),
+        Route::Unowned => Ok(cluster.successor_of(caller.member).map(|(_, peer)| peer)),
     }
 }
 

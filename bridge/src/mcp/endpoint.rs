@@ -85,15 +85,15 @@ where
         Ok(body) => body,
         Err(problem) => return problem.into_response(),
     };
-    let body = match &mcp.state.cluster {
+    let (body, _guard) = match &mcp.state.cluster {
         Some(cluster) if !cluster.owns(principal.realm) => {
             let found = cluster_owner::find_owner(mcp, cluster, &parts, body, caller);
             match Box::pin(found).await {
-                Ok(body) => body,
+                Ok(here) => here,
                 Err(elsewhere) => return *elsewhere,
             }
         }
-        _ => body,
+        _ => (body, None),
     };
     route(mcp, parts, body, principal, address).await
 }

@@ -3,7 +3,6 @@
 //! realm, and readable: the client has sent them itself.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridge_auth::RealmId;
 use bridge_edge::{StateFolder, StateFolderError, derive_key};
@@ -16,6 +15,7 @@ use uuid::Uuid;
 
 use super::ended_ids::{EndedIds, UniqueId};
 use super::rmcp_conversions;
+use crate::unix_seconds::unix_seconds;
 
 /// The purpose of the key.
 const PURPOSE: &str = "id of an MCP session";
@@ -162,11 +162,6 @@ fn essential_params(
     client.title = info.title;
     InitializeRequestParams::new(params.capabilities.clone(), client)
         .with_protocol_version(version.clone())
-}
-
-fn unix_seconds() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default().as_secs()
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ impl ServerHandle {
     /// them, and without one there is nothing else that would serve them. At the end, connections close
     /// after their next response, and new ones wait for the next process if it has the same socket.
     ///
-    /// One of several bridges first gives its realms to the others, and serves new pages until then.
+    /// One of several bridges first gives its realms to the others, and serves new pages until then. That may
+    /// take up to 6 s longer than `drain_timeout`.
     pub async fn drain(&self) {
         let began = Instant::now();
         let (timeout, delay) = {
@@ -56,7 +57,7 @@ impl ServerHandle {
                 .await
         {
             has_given_away = true;
-            deadline = deadline.max(Instant::now() + EDGE_TIME + LAST_REQUESTS);
+            deadline = deadline.max(Instant::now() + EDGE_TIME + 2 * LAST_REQUESTS);
         }
         let quiet = async {
             if has_given_away {

@@ -92,7 +92,7 @@ impl LiveSettings {
             self.hub.expire_tokens(&realm);
         }
         if let Some(cluster) = &self.cluster {
-            cluster.settings_changed(fingerprint(config)).await;
+            cluster.settings_changed(fingerprint(config));
         }
         let (added_tokens, removed_tokens) = changes.listed_changes();
         Ok(AccessChanges {

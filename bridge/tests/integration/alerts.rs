@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::kit::start_bridge_with;
-use crate::metrics::{config_with_metrics, exported_names};
+use crate::cluster::kit::Bridges;
+use crate::metrics::exported_names;
 
 const ALERTS: &str = include_str!("../../../docs/deploy/alerts.yml");
 
@@ -19,8 +19,9 @@ fn named_metrics() -> BTreeSet<&'static str> {
 
 #[tokio::test]
 async fn each_metric_of_an_alert_is_exported() {
-    let bridge = start_bridge_with(config_with_metrics()).await;
-    let exported = exported_names(&bridge).await;
+    // One that watches another has all metrics.
+    let bridges = Bridges::start(2).await;
+    let exported = exported_names(&bridges.nodes[0]).await;
     let named = named_metrics();
     assert!(named.len() > 10, "{named:?}");
     for metric in named {

@@ -14,7 +14,7 @@ mod first_frames;
 mod forwarded_requests;
 mod held_requests;
 mod isolation;
-mod kit;
+pub(crate) mod kit;
 mod mcp_requests;
 mod mortal_node;
 mod overview;

@@ -17,7 +17,7 @@ const NOT_RUN: [&str; 7] = [
 
 /// How a call ended for its caller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ending {
+pub(super) enum Ending {
     /// With the result of the page.
     Ok,
     /// With an error: the status of the response and the code of the error, as in `502 NodeLost`.

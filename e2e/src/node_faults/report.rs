@@ -12,23 +12,23 @@ use crate::print_figures;
 const MAX_REPORTED: usize = 40;
 
 /// The sums of a run.
-#[derive(Clone, Debug)]
-pub struct FaultReport {
+#[derive(Debug)]
+pub(super) struct FaultReport {
     /// The fault.
-    pub fault: String,
+    fault: String,
     began: Instant,
     /// The calls that were made.
-    pub calls: usize,
+    calls: usize,
     /// Those that ended with the result of their page.
-    pub ok: usize,
+    ok: usize,
     /// Those that failed, by ending.
-    pub failed: BTreeMap<String, usize>,
+    failed: BTreeMap<String, usize>,
     /// Those that ran more than once.
-    pub twice: usize,
+    twice: usize,
     /// Those that ended with a result, or as if they had not run, although the pages say otherwise.
-    pub false_endings: usize,
+    false_endings: usize,
     /// The time from the begin of the fault until the last page was back and the last failed call had ended.
-    pub recovered_after: Duration,
+    pub(super) recovered_after: Duration,
     /// Findings that must not be.
     violations: Vec<String>,
 }

@@ -193,7 +193,7 @@ impl NodeFaultRun {
         mut self,
         fault: &str,
         allowed: impl Fn(&CallRecord, bool) -> &'a [&'a str],
-    ) -> FaultReport {
+    ) {
         self.wait_until_served(&ENTRIES).await;
         let tabs = std::mem::take(&mut self.tabs);
         self.callers.stop().await;
@@ -201,11 +201,10 @@ impl NodeFaultRun {
         self.ledger
             .wait_until("all handlers to end", has_ended)
             .await;
-        let nodes: Vec<_> = (0..NODES).collect();
         for user in 0..USERS {
             let name = user_name(user);
             let pages = tabs.iter().filter(|tab| tab.user() == name).count();
-            wait_for_one_owner(&self.bed, &nodes, &token(user), pages).await;
+            wait_for_one_owner(&self.bed, NODES, &token(user), pages).await;
         }
         let began = self.began.expect("the fault has begun");
         let after = self.after.expect("the fault has ended");
@@ -228,7 +227,6 @@ impl NodeFaultRun {
         }
         report.recovered_after = recovered - began;
         report.check();
-        report
     }
 }
 

@@ -76,7 +76,7 @@ impl Table {
         let over_deploy = load_rows(&folder.join("rolling-deploy"))?;
         Ok(self.format(&rows)
             + &format_at_another_bridge(&rows, &at_another_bridge)?
-            + &format_over_deploy(&over_deploy))
+            + &format_over_deploy(&over_deploy)?)
     }
 
     /// Formats the rows in Markdown.
@@ -112,16 +112,20 @@ fn format_at_another_bridge(ordinary: &Rows, rows: &Rows) -> Result<String> {
 
 /// Formats the names of the clients that noticed nothing while several bridges were replaced, or nothing if
 /// none ran then.
-fn format_over_deploy(rows: &Rows) -> String {
-    if rows.is_empty() {
-        return String::new();
+fn format_over_deploy(rows: &Rows) -> Result<String> {
+    let failed = rows.iter().find(|(_, row)| row["cells"]["call"] != "works");
+    if let Some((name, _)) = failed {
+        bail!("{name} noticed that several bridges were replaced: run it again");
     }
-    format!(
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!(
         "\nWhile [three such bridges were replaced](cluster.md#rolling-deploy) one after the other, each of \
          these called a tool all the time. No call failed, none ran twice, and no MCP session was opened \
          again: {}.\n",
         format_names(rows)
-    )
+    ))
 }
 
 fn format_names(rows: &Rows) -> String {
@@ -370,14 +374,15 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_ran_over_a_deploy_are_listed() {
-        let rows = Rows::from([("1".to_owned(), row("a 1", json!("works")))]);
-        let text = format_over_deploy(&rows);
+    fn clients_are_listed_only_if_they_noticed_nothing_of_a_deploy() {
+        let rows = |call| Rows::from([("1".to_owned(), row("a 1", call))]);
+        let text = format_over_deploy(&rows(json!("works"))).unwrap();
         assert!(
             text.ends_with("again: a 1 (HTTP, not reported).\n"),
             "{text}"
         );
-        assert_eq!(format_over_deploy(&Rows::new()), "");
+        assert_eq!(format_over_deploy(&Rows::new()).unwrap(), "");
+        assert!(format_over_deploy(&rows(json!({ "failed": "no" }))).is_err());
     }
 
     #[test]

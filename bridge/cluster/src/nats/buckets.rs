@@ -13,12 +13,13 @@ use async_nats::jetstream::{Context, ErrorCode};
 
 use super::events::Problem;
 use super::settings::NatsSettings;
+use crate::record::{DENIALS, NODES, REALMS};
 
 /// How long the record of a realm lasts. Its owner writes it again before.
 const REALM_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long the record of a denial lasts: longer than any denial. So a node that was away for long still
-/// learns that a denial was ended.
+/// How long the record of a denial lasts: longer than any denial, so that a node that was away for long
+/// still learns that a denial was ended.
 const DENIAL_MAX_AGE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// How nodes use a bucket.
@@ -48,10 +49,6 @@ pub(super) const USES: [BucketUse; 3] = [
         is_watched: true,
     },
 ];
-
-const NODES: &str = "nodes";
-const REALMS: &str = "realms";
-const DENIALS: &str = "denied";
 
 /// Returns the name of the bucket with the records of the nodes.
 pub(super) fn nodes_name(settings: &NatsSettings) -> String {
@@ -109,6 +106,8 @@ async fn open(
     }
     tracing::info!(bucket, "the settings of a bucket are changed");
     (config.max_age, config.num_replicas) = (max_age, replicas);
+    // The server chooses it anew: it must not be longer than the age.
+    config.duplicate_window = Duration::ZERO;
     let updated = context.update_stream(config).await;
     updated.map_err(|error| problem(bucket, &error))?;
     Ok(store)
@@ -157,8 +156,8 @@ async fn create(
     created.map_err(|error| problem(bucket, &error))
 }
 
-/// Returns the first revision of a new bucket: the time in microseconds. So a write at a revision of an
-/// earlier bucket, which was lost, never changes a record in this one, and records in this one are newer
+/// Returns the first revision of a new bucket: the time in microseconds. A write at a revision of an earlier
+/// bucket, which was lost, therefore never changes a record in this one, and records in this one are newer
 /// than all that a node remembers.
 fn first_revision() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -37,7 +37,6 @@ impl Events {
 
     /// The directory can be used.
     pub(super) fn connected(&self) {
-        tracing::info!("connected to NATS");
         *self.lock() = State {
             is_connected: true,
             problems: Vec::new(),
@@ -49,7 +48,6 @@ impl Events {
     pub(super) fn away(&self) {
         let was_connected = std::mem::take(&mut self.lock().is_connected);
         if was_connected {
-            tracing::warn!("the connection to NATS was lost");
             self.observer.on_event(DirectoryEvent::Away);
         }
     }
@@ -71,10 +69,7 @@ impl Events {
         }
         match problem {
             Problem::Failed(text) => tracing::warn!("{text}"),
-            Problem::Refused(text) => {
-                tracing::error!("{text}");
-                self.observer.on_event(DirectoryEvent::Refused(text));
-            }
+            Problem::Refused(text) => self.observer.on_event(DirectoryEvent::Refused(text)),
         }
     }
 

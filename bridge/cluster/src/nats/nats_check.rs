@@ -88,7 +88,9 @@ impl NatsCheck {
         };
         let unanswered = tokio::select! {
             unanswered = unanswered_requests(&client, requests(&settings.name, &own)) => unanswered,
-            () = answer(&client, questions) => return,
+            () = answer(&client, questions) => {
+                return self.add(Problem::Failed(CONNECTION_LOST.to_owned()), None);
+            }
             () = lost.cancelled() => {
                 return self.add(Problem::Failed(CONNECTION_LOST.to_owned()), None);
             }

@@ -166,7 +166,7 @@ impl NatsServer {
     }
 
     /// Returns the name of the server that leads the stream of a bucket, as this one knows it. It is `None`
-    /// while there is no leader, and before the bucket was created.
+    /// between two leaders, and before the bucket was created.
     pub async fn find_leader(&self, stream: &str) -> Option<String> {
         let client = async_nats::connect(self.url()).await.ok()?;
         let stream = async_nats::jetstream::new(client).get_stream(stream).await;

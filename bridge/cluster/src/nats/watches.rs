@@ -2,7 +2,7 @@
 //!
 //! The watch of the client repairs itself, and reports nothing when it cannot: after its bucket was
 //! removed it tries forever, and after the bucket was created anew it waits for a sequence that the bucket
-//! reaches much later. So the watch of the nodes must deliver each record that this node writes. Denials are
+//! reaches much later. The watch of the nodes must therefore deliver each record that this node writes. Denials are
 //! seldom written, and their bucket is looked at from time to time.
 
 use std::future::pending;

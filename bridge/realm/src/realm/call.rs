@@ -376,8 +376,12 @@ impl RealmCall {
     /// The failure of the call when another bridge serves its token.
     pub(super) fn served_elsewhere_failure(&self) -> CallFailure {
         let advice = self.retry_advice();
+        let code = match self.send_count {
+            0 => ErrorCode::ClusterUnavailable,
+            _ => ErrorCode::CallMayHaveRun,
+        };
         CallFailure::new(
-            ErrorCode::CallMayHaveRun,
+            code,
             format!("another bridge serves this token now: {advice}"),
         )
     }

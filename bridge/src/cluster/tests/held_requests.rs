@@ -1,5 +1,6 @@
 //! Requests of realms whose owner is gone.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bridge_cluster::RealmLoss;
@@ -7,6 +8,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::*;
+use crate::budget::Party;
 use crate::cluster::claim_table::RealmCounts;
 use crate::cluster::held_realms::MAX_HELD_PER_REALM;
 
@@ -27,10 +29,14 @@ async fn nodes_without_owner() -> (InMemoryDirectory, [Node; 2], RealmId) {
     (directory, nodes, realm)
 }
 
+fn party(realm: RealmId) -> Party<RealmId> {
+    Party::new(IpAddr::from([192, 0, 2, 1]).into(), realm)
+}
+
 async fn hold(node: &Node, realm: RealmId) -> Result<Route, OwnerAway> {
     let cluster = &node.cluster;
     assert_eq!(cluster.route(realm).await, Err(OwnerAway::Gone));
-    cluster.hold(realm, None, HoldEnd::from_now()).await
+    cluster.hold(party(realm), None, HoldEnd::from_now()).await
 }
 
 fn held(node: &Node, outcome: Held) -> u64 {
@@ -52,7 +58,7 @@ async fn all_requests_of_a_realm_wait_for_one_poll() {
     let taken_over = async {
         until_held(&node, REQUESTS).await;
         let before = directory.find_count();
-        tokio::time::sleep(HOLD_TIME / 3).await;
+        tokio::time::sleep(HOLD_TIME / 3).await; // sleep: of paused time
         // One each 50 ms.
         let polls = directory.find_count() - before;
         assert!((18..=21).contains(&polls), "{polls}");
@@ -154,7 +160,7 @@ async fn an_owner_that_has_refused_a_request_gets_it_again_after_half_a_second()
     };
     let begun = Instant::now();
     let end = HoldEnd::from_now();
-    let route = node.cluster.hold(realm, Some(&peer), end).await;
+    let route = node.cluster.hold(party(realm), Some(&peer), end).await;
     assert_eq!(route, Ok(Route::Node(key, peer)));
     assert_eq!(begun.elapsed(), Duration::from_millis(500));
 }
@@ -185,7 +191,7 @@ async fn nothing_is_looked_up_when_no_request_waits() {
     assert_eq!(node.cluster.held.count(), 0);
     tokio::task::yield_now().await;
     let before = directory.find_count();
-    tokio::time::sleep(HOLD_TIME).await;
+    tokio::time::sleep(HOLD_TIME).await; // sleep: of paused time
     assert_eq!(directory.find_count(), before);
     assert_eq!(directory.realms().len(), 1);
 }

@@ -1,5 +1,7 @@
 //! `GET /cluster`: the bridges that serve as one, as this one knows them, and which of them serves a user.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use bridge_auth::RealmId;
@@ -18,13 +20,9 @@ pub(super) struct OverviewQuery {
 
 /// Serves the overview. It does not depend on other bridges, which may not answer.
 pub(super) async fn overview(
-    State(state): State<AppState>,
+    State((state, cluster)): State<(AppState, Arc<ClusterNode>)>,
     Parameters(query): Parameters<OverviewQuery>,
 ) -> Result<Json<Value>, Problem> {
-    let Some(cluster) = &state.cluster else {
-        let message = "the bridge serves alone";
-        return Err(Problem::new(ErrorCode::UnknownMethod, message));
-    };
     let usage = state.hub.usage();
     let status = cluster.status();
     let nodes = cluster.known_nodes().into_iter().map(|node| {
@@ -51,7 +49,7 @@ pub(super) async fn overview(
         "nodes": nodes.collect::<Vec<_>>(),
     });
     if let Some(user) = query.user {
-        overview["owners"] = owners(&state, cluster, &user).await?;
+        overview["owners"] = owners(&state, &cluster, &user).await?;
     }
     Ok(Json(overview))
 }

@@ -2,7 +2,7 @@
 
 use super::exchange::{RawRequest, RawResponse};
 use super::kit::*;
-use super::stand_in::announce;
+use super::stand_in::announce_unreachable_owner;
 use crate::kit::*;
 
 const ORIGIN: &str = "http://localhost:5173";
@@ -28,13 +28,7 @@ async fn a_page_can_read_why_its_request_was_not_passed_on() {
     })
     .await;
     let edge = bridges.nodes[0].local_addr();
-    let view = bridges.directory().await;
-    // A port on which nothing listens, and which nothing else gets meanwhile.
-    let reserved = tokio::net::TcpSocket::new_v4().unwrap();
-    reserved.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let address = reserved.local_addr().unwrap();
-    announce(&bridges, &view, address).await;
-    view.claim_for(TOKEN, view.own, &address.to_string()).await;
+    let (_view, _port) = announce_unreachable_owner(&bridges).await;
     let unreachable = from_page(TOKEN).send(edge).await;
     assert_eq!(unreachable.code(), 503, "{unreachable:?}");
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use bridge_cluster::NatsServer;
+use bridge_cluster::{NatsServer, ReservedPort};
 
 use super::kit::*;
 use super::stand_in::StandIn;
@@ -116,10 +116,8 @@ async fn a_server_that_does_not_run_is_a_warning() {
 async fn a_bridge_that_cannot_be_reached_is_a_warning() {
     let bridges = Bridges::start(1).await;
     let view = bridges.directory().await;
-    // A port on which nothing listens, and which nothing else gets meanwhile.
-    let reserved = tokio::net::TcpSocket::new_v4().unwrap();
-    reserved.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let address = reserved.local_addr().unwrap().to_string();
+    let unused = ReservedPort::reserve();
+    let address = unused.address().to_string();
     let like = view.node_of(&bridges.nodes[0]).await;
     view.announce(&address, &like).await;
     let checked = check(&bridges.nats, &[]).await;

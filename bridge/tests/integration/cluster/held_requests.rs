@@ -9,9 +9,8 @@ use serde_json::json;
 use super::exchange::RawRequest;
 use super::kit::*;
 use super::mortal_node::{LEASE, MortalNode};
-use super::stand_in::{StandIn, announce};
+use super::stand_in::{StandIn, announce_unreachable_owner};
 use crate::kit::*;
-use crate::metrics::scrape;
 
 const CALLS: usize = 10;
 
@@ -79,13 +78,7 @@ async fn without_a_page_the_realm_of_a_dead_owner_has_no_owner_in_the_end() {
 async fn the_realm_of_a_living_owner_is_not_taken_although_it_cannot_be_reached() {
     let bridges = Bridges::start(1).await;
     let edge = &bridges.nodes[0];
-    let view = bridges.directory().await;
-    // A port on which nothing listens, and which nothing else gets meanwhile.
-    let reserved = tokio::net::TcpSocket::new_v4().unwrap();
-    reserved.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let address = reserved.local_addr().unwrap();
-    announce(&bridges, &view, address).await;
-    view.claim_for(TOKEN, view.own, &address.to_string()).await;
+    let (view, _port) = announce_unreachable_owner(&bridges).await;
     let requests = [
         RawRequest::new("POST", "/tool-call").body(r#"{"toolName":"a"}"#),
         RawRequest::new("POST", "/tool-call").body(" ".repeat(70_000)),
@@ -142,14 +135,7 @@ async fn calls_and_lists_of_clients_without_sessions_do_not_claim_a_realm() {
     let call = client.request("tools/call", call);
     let list = client.request("tools/list", json!({}));
     let requests = async { tokio::join!(call, list) };
-    let mut requests = Box::pin(requests);
-    // Other requests are served meanwhile.
-    for _ in 0..3 {
-        tokio::select! {
-            answers = &mut requests => panic!("{answers:?}"),
-            _ = scrape(edge) => {}
-        }
-    }
+    let requests = waiting(edge, requests).await;
     assert_eq!(view.owner(TOKEN).await, None);
     assert_eq!(claims(edge, "taken_over").await, 0.0);
     let app = start_program(other, TOKEN);
@@ -180,29 +166,6 @@ async fn a_client_that_connects_claims_a_realm_that_was_given_away() {
     app.disconnect().await;
 }
 
-/// The client has closed its connection.
-#[tokio::test]
-async fn a_request_without_a_client_is_not_held() {
-    let bridges = Bridges::start(1).await;
-    let edge = &bridges.nodes[0];
-    let view = bridges.directory().await;
-    view.give_away(TOKEN).await;
-    let request = RawRequest::new("GET", "/tools").token(TOKEN);
-    let mut held_request = Box::pin(request.send(edge.local_addr()));
-    for _ in 0..3 {
-        tokio::select! {
-            answer = &mut held_request => panic!("{answer:?}"),
-            _ = scrape(edge) => {}
-        }
-    }
-    drop(held_request);
-    // If it were still held, it would be counted before this one.
-    let request = RawRequest::new("GET", "/tools").token(TOKEN);
-    assert_eq!(request.send(edge.local_addr()).await.code(), 200);
-    assert_eq!(held(edge, "served").await, 1.0);
-    assert_eq!(held(edge, "given_up").await, 0.0);
-}
-
 #[tokio::test]
 async fn held_requests_end_when_their_bridge_stops() {
     let mut bridges = Bridges::start(1).await;
@@ -211,13 +174,7 @@ async fn held_requests_end_when_their_bridge_stops() {
     let edge = bridges.nodes.remove(0);
     let address = edge.local_addr();
     let request = RawRequest::new("GET", "/tools").token(TOKEN);
-    let mut answer = Box::pin(request.send(address));
-    for _ in 0..3 {
-        tokio::select! {
-            answer = &mut answer => panic!("{answer:?}"),
-            _ = scrape(&edge) => {}
-        }
-    }
+    let answer = waiting(&edge, request.send(address)).await;
     let ((), answer) = tokio::join!(edge.shutdown(), answer);
     assert_eq!(answer.code(), 503, "{answer:?}");
 }

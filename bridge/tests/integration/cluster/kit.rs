@@ -20,14 +20,14 @@ pub(super) const CLUSTER_SECRET: &str = "secret-of-the-cluster-0123456789abcdef"
 const CLUSTER_NAME: &str = "mcp-web";
 
 /// Bridges that serve as one. Requests of [`TOKEN`] belong to the first one that a page of it reaches.
-pub(super) struct Bridges {
-    pub(super) nodes: Vec<ServerHandle>,
+pub(crate) struct Bridges {
+    pub(crate) nodes: Vec<ServerHandle>,
     pub(super) nats: NatsServer,
 }
 
 impl Bridges {
     /// Starts this number of bridges that have found each other.
-    pub(super) async fn start(count: usize) -> Self {
+    pub(crate) async fn start(count: usize) -> Self {
         Self::start_with(count, |_, _| {}).await
     }
 
@@ -329,4 +329,16 @@ impl DirectoryView {
 fn owned(node: NodeId, address: &str) -> ClaimRecord {
     let address = address.to_owned();
     ClaimRecord::Owned { node, address }
+}
+
+/// Checks that a request waits while the bridge serves others, and returns it.
+pub(super) async fn waiting<F: Future>(bridge: &ServerHandle, request: F) -> std::pin::Pin<Box<F>> {
+    let mut request = Box::pin(request);
+    for _ in 0..3 {
+        tokio::select! {
+            _ = &mut request => panic!("it does not wait"),
+            _ = scrape(bridge) => {}
+        }
+    }
+    request
 }

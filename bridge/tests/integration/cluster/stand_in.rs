@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use bridge_cluster::{NodeId, PeerHeader};
+use bridge_cluster::{NodeId, PeerHeader, ReservedPort};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -98,4 +98,13 @@ pub(super) async fn announce(bridges: &Bridges, view: &DirectoryView, address: S
         })
         .await;
     }
+}
+
+/// Announces an owner of the realm of [`TOKEN`] at a port on which nothing listens.
+pub(super) async fn announce_unreachable_owner(bridges: &Bridges) -> (DirectoryView, ReservedPort) {
+    let (view, port) = (bridges.directory().await, ReservedPort::reserve());
+    let address = port.address();
+    announce(bridges, &view, address).await;
+    view.claim_for(TOKEN, view.own, &address.to_string()).await;
+    (view, port)
 }

@@ -7,8 +7,9 @@ use e2e::{Network, NetworkHost};
 const HOSTS: u8 = 4;
 
 /// The endings of calls while nodes are cut from each other, and when one gives its users away.
-const CUT: [&str; 7] = [
+const CUT: [&str; 8] = [
     "200 CallMayHaveRun",
+    "200 ClusterUnavailable",
     "200 PageGone",
     "502 NodeLost",
     "503 ClusterUnavailable",
@@ -18,8 +19,9 @@ const CUT: [&str; 7] = [
 ];
 
 /// The endings while two nodes own a user: each knows only some of the tabs.
-const TWO_OWNERS: [&str; 8] = [
+const TWO_OWNERS: [&str; 9] = [
     "200 CallMayHaveRun",
+    "200 ClusterUnavailable",
     "200 PageGone",
     "200 SessionNotFound",
     "502 NodeLost",
@@ -64,74 +66,57 @@ async fn assert_ready(run: &NodeFaultRun, expected: [bool; 3]) {
     assert_eq!(ready, expected, "the nodes that are ready");
 }
 
-#[tokio::test]
-async fn an_owner_without_nats_serves_its_users() {
-    let row = "owner cut from NATS, 12 s";
+/// Lets nothing pass from one host to another for a while. Host 3 is NATS.
+async fn cut_for(
+    seconds: u64,
+    links: &[(usize, usize)],
+    ready: [bool; 3],
+    row: &str,
+    allowed: &[&str],
+) {
     let Some(mut run) = start(row).await else {
         return;
     };
     run.begin_fault(|call| call.owner == 0).await;
-    cut(run.bed.host(0), run.bed.nats_host());
-    run.let_pass(12).await;
-    assert_ready(&run, [true; 3]).await;
-    restore(run.bed.host(0), run.bed.nats_host());
+    for &(from, to) in links {
+        run.bed.host(from).cut(run.bed.host(to));
+    }
+    run.let_pass(seconds).await;
+    assert_ready(&run, ready).await;
+    for &(from, to) in links {
+        run.bed.host(from).restore(run.bed.host(to));
+    }
     run.end_fault();
-    run.finish(row, |_, _| &[]).await;
+    run.finish(row, |_, _| allowed).await;
+}
+
+#[tokio::test]
+async fn an_owner_without_nats_serves_its_users() {
+    let links = [(0, 3), (3, 0)];
+    cut_for(12, &links, [true; 3], "owner cut from NATS, 12 s", &[]).await;
 }
 
 /// It gives its users away after 10 s.
 #[tokio::test]
 async fn an_owner_without_peers_leaves_its_users_to_them() {
-    let row = "owner cut from its peers, 20 s";
-    let Some(mut run) = start(row).await else {
-        return;
-    };
-    run.begin_fault(|call| call.owner == 0).await;
-    for peer in 1..3 {
-        cut(run.bed.host(0), run.bed.host(peer));
-    }
-    run.let_pass(20).await;
-    assert_ready(&run, [false, true, true]).await;
-    for peer in 1..3 {
-        restore(run.bed.host(0), run.bed.host(peer));
-    }
-    run.end_fault();
-    run.finish(row, |_, _| &CUT).await;
+    let (links, row) = (
+        [(0, 1), (1, 0), (0, 2), (2, 0)],
+        "owner cut from its peers, 20 s",
+    );
+    cut_for(20, &links, [false, true, true], row, &CUT).await;
 }
 
 #[tokio::test]
 async fn an_owner_that_cannot_send_to_its_peers_leaves_its_users_to_them() {
     let row = "owner sends nothing to its peers, 20 s";
-    let Some(mut run) = start(row).await else {
-        return;
-    };
-    run.begin_fault(|call| call.owner == 0).await;
-    for peer in 1..3 {
-        run.bed.host(0).cut(run.bed.host(peer));
-    }
-    run.let_pass(20).await;
-    assert_ready(&run, [false, true, true]).await;
-    for peer in 1..3 {
-        run.bed.host(0).restore(run.bed.host(peer));
-    }
-    run.end_fault();
-    run.finish(row, |_, _| &CUT).await;
+    cut_for(20, &[(0, 1), (0, 2)], [false, true, true], row, &CUT).await;
 }
 
 /// Both keep their users, because the third node reaches both.
 #[tokio::test]
 async fn a_pair_that_loses_sight_of_each_other_meets_again() {
     let row = "a pair without sight of each other, 20 s";
-    let Some(mut run) = start(row).await else {
-        return;
-    };
-    run.begin_fault(|call| call.owner == 0).await;
-    cut(run.bed.host(0), run.bed.host(1));
-    run.let_pass(20).await;
-    assert_ready(&run, [true; 3]).await;
-    restore(run.bed.host(0), run.bed.host(1));
-    run.end_fault();
-    run.finish(row, |_, _| &CUT).await;
+    cut_for(20, &[(0, 1), (1, 0)], [true; 3], row, &CUT).await;
 }
 
 /// Without a third node that reaches one of them, the one with the greater id gives its users away.

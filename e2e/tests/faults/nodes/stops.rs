@@ -31,8 +31,9 @@ async fn a_long_stop_of_an_owner_fails_only_calls_that_need_it() {
     .await;
 }
 
-const OWNER_STOPPED: [&str; 4] = [
+const OWNER_STOPPED: [&str; 5] = [
     "200 CallMayHaveRun",
+    "200 ClusterUnavailable",
     "503 ClusterUnavailable",
     "504 NodeLost",
     "stream ended",

@@ -256,20 +256,21 @@ async fn only_nodes_that_are_connected_listen() {
 async fn a_bucket_gets_the_settings_of_the_node_that_opens_it() {
     const DAY: u64 = 24 * 60 * 60;
     let server = NatsServer::start();
-    drop(connect(settings_of(&server)).await);
-    let mut changed = settings_of(&server);
-    changed.lease = Duration::from_secs(20);
-    drop(connect(changed).await);
     let admin = admin(&server).await;
-    for (name, max_age) in [
-        ("test-nodes", 20),
-        ("test-realms", DAY),
-        ("test-denied", 400 * DAY),
-    ] {
-        let bucket = admin.get_key_value(name).await.unwrap();
-        let config = &bucket.stream.cached_info().config;
-        assert_eq!(config.max_age, Duration::from_secs(max_age));
-        assert_eq!(config.max_messages_per_subject, 1);
+    for lease in [10, 20, 3] {
+        let mut changed = settings_of(&server);
+        changed.lease = Duration::from_secs(lease);
+        drop(connect(changed).await);
+        for (name, max_age) in [
+            ("test-nodes", lease),
+            ("test-realms", DAY),
+            ("test-denied", 400 * DAY),
+        ] {
+            let bucket = admin.get_key_value(name).await.unwrap();
+            let config = &bucket.stream.cached_info().config;
+            assert_eq!(config.max_age, Duration::from_secs(max_age));
+            assert_eq!(config.max_messages_per_subject, 1);
+        }
     }
 }
 
