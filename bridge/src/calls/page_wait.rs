@@ -16,13 +16,9 @@ use crate::hub::Hub;
 /// within two, see the backoff of the SDK.
 const PAGES_AWAITED: Duration = Duration::from_secs(3);
 
-/// How long after the start of the bridge requests wait for pages. A visible page tries to connect at
-/// least every 15 s.
+/// How long after the start of the bridge, or after the takeover of a realm, requests wait for pages. A
+/// visible page tries to connect at least every 15 s.
 const PAGES_RETURN_WITHIN: Duration = Duration::from_secs(20);
-
-/// How long after a takeover each request waits for pages: a page connects to another bridge at once, and
-/// registers what it has a moment later.
-const YOUNG_REALM: Duration = Duration::from_secs(3);
 
 /// Returns until when a request that begins now waits for pages, if at all. `is_from_before` means that
 /// its client was connected before a restart.
@@ -31,16 +27,11 @@ pub(crate) fn pages_awaited_until(
     realm: RealmId,
     is_from_before: bool,
 ) -> Option<Instant> {
-    let return_within = if is_from_before {
-        PAGES_RETURN_WITHIN
-    } else {
-        YOUNG_REALM
-    };
     let is_young = |taken_over: std::time::Instant| {
         let now = Instant::now().into_std();
-        now.saturating_duration_since(taken_over) < return_within
+        now.saturating_duration_since(taken_over) < PAGES_RETURN_WITHIN
     };
-    let are_awaited = is_from_before && hub.age() < return_within
+    let are_awaited = is_from_before && hub.age() < PAGES_RETURN_WITHIN
         || hub.ownership.taken_over(realm).is_some_and(is_young);
     are_awaited.then(|| Instant::now() + PAGES_AWAITED)
 }
@@ -215,10 +206,9 @@ mod tests {
         let until = pages_awaited_until(&hub, realm, false);
         wait_for_tool(&hub, realm, until, "add").await;
         assert_eq!(begun.elapsed(), PAGES_AWAITED);
-        assert_eq!(pages_awaited_until(&hub, realm, false), None, "not later");
-        assert!(pages_awaited_until(&hub, realm, true).is_some());
+        assert!(pages_awaited_until(&hub, realm, false).is_some());
         tokio::time::advance(PAGES_RETURN_WITHIN).await;
-        assert_eq!(pages_awaited_until(&hub, realm, true), None);
+        assert_eq!(pages_awaited_until(&hub, realm, false), None, "not later");
     }
 
     #[tokio::test(start_paused = true)]
