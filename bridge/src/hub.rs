@@ -376,6 +376,12 @@ impl Hub {
         (self.realms.get(&realm)).is_none_or(|entry| entry.is_quiet())
     }
 
+    /// Whether a query of a realm is running.
+    pub(crate) fn has_query_in(&self, realm: RealmId) -> bool {
+        self.with_realm(realm, Realm::query_count)
+            .is_some_and(|count| count > 0)
+    }
+
     /// Logs how many events of bursts have no lines: of all bursts if the bridge is shutting down, and
     /// else of those that are over.
     pub(crate) fn log_suppressed(&self) {

@@ -2,14 +2,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bridge_auth::RealmId;
 use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, RealmLoss, Verdict};
 use bridge_realm::fast_hash::FastHash;
 use dashmap::DashMap;
 use dashmap::mapref::one::RefMut;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::{self, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 /// How many operations on the directory run at the same time: after its restart, all claims are checked.
@@ -17,6 +18,9 @@ const MAX_OPERATIONS: usize = 64;
 
 /// How many catalogues are handed over at the same time. Each may have megabytes.
 const MAX_HAND_OVERS: usize = 8;
+
+/// How long the requests of a realm wait at most for those that run, so that it can be given away.
+pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
 /// The claims of this node.
 #[derive(Debug)]
@@ -48,6 +52,15 @@ pub(super) struct ClaimEntry {
     pub(super) timer: Option<AbortOnDropHandle<()>>,
     /// How many requests of the realm have begun here. Each that runs has a [`RealmGuard`].
     requests: Arc<AtomicU64>,
+    /// Until when further requests wait. They end their wait earlier when this is dropped.
+    pub(super) pause: Option<(time::Instant, watch::Sender<()>)>,
+}
+
+/// A while in which the requests of a realm wait.
+#[derive(Debug)]
+pub(super) struct Pause {
+    until: time::Instant,
+    ended: watch::Receiver<()>,
 }
 
 /// A request that runs at the owner of its realm. Until it is dropped, the realm is only given away at the
@@ -67,6 +80,13 @@ impl ClaimEntry {
     pub(super) fn idle_mark(&self) -> Option<IdleMark> {
         let is_idle = self.claim.is_settled() && Arc::strong_count(&self.requests) == 1;
         is_idle.then(|| IdleMark(self.requests.load(Ordering::Relaxed)))
+    }
+}
+
+impl Pause {
+    pub(super) async fn wait(mut self) {
+        // It ends in time, or its sender is dropped.
+        let _ = timeout_at(self.until, self.ended.changed()).await;
     }
 }
 
@@ -98,6 +118,23 @@ impl ClaimTable {
         entry.requests.fetch_add(1, Ordering::Relaxed);
         Some(RealmGuard {
             _requests: Arc::clone(&entry.requests),
+        })
+    }
+
+    /// Lets the further requests of a realm wait a moment.
+    pub(super) fn pause(&self, key: &RealmKey) {
+        if let Some(mut entry) = self.claims.get_mut(key) {
+            entry.pause = Some((time::Instant::now() + PAUSE, watch::Sender::new(())));
+        }
+    }
+
+    /// Returns for what a request of a realm waits before it begins, if it waits.
+    pub(super) fn pause_of(&self, key: &RealmKey) -> Option<Pause> {
+        let entry = self.claims.get(key)?;
+        let (until, sender) = entry.pause.as_ref()?;
+        (time::Instant::now() < *until).then(|| Pause {
+            until: *until,
+            ended: sender.subscribe(),
         })
     }
 
@@ -154,6 +191,7 @@ impl ClaimTable {
             waiting: Vec::new(),
             timer: None,
             requests: Arc::default(),
+            pause: None,
         };
         self.claims.entry(key).or_insert_with(begin)
     }

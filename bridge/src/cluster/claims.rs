@@ -193,6 +193,9 @@ impl ClusterNode {
                 }
             }
         }
+        if !entry.claim.owns() {
+            entry.pause = None;
+        }
         drop(entry);
         if is_forgotten {
             let is_unused =

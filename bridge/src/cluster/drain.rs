@@ -1,7 +1,8 @@
 //! Gives the realms of a node away before it stops, so that their users notice nothing.
 //!
-//! Realms without calls and queries leave first, spread over a while, and their pages connect to other
-//! nodes. The others leave as they become quiet. At the deadline all leave, and their calls end. Pages whose
+//! The turns of the realms are spread over a while. One without calls and queries leaves, and its pages
+//! connect to other nodes. One with calls is paused: its further requests wait a moment, so that it becomes
+//! quiet even if there are calls at all times. At the deadline all leave, and their calls end. Pages whose
 //! realm is elsewhere connect to other nodes as well: their sockets end, spread over the same while.
 //!
 //! Meanwhile this node passes requests on as before, and newcomers go to the node that their realm would
@@ -16,6 +17,7 @@ use bridge_auth::RealmId;
 use bridge_cluster::{ClaimEvent, Peer, RealmKey, RealmLoss};
 use tokio::time::{sleep, timeout};
 
+use super::claim_table::PAUSE;
 use super::cluster_counters::TunnelSide;
 use super::node::ClusterNode;
 
@@ -24,6 +26,9 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// How many realms are being given away at the same time. Their records are written 64 at a time.
 const MAX_LEAVING: usize = 256;
+
+/// How long after a pause its realm is paused again. It doubles each time, for calls that take longer.
+const PAUSE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How long giving the last realms away may take after the deadline, which is one write for each.
 const LAST_REALMS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -97,6 +102,13 @@ impl ClusterNode {
         }
     }
 
+    /// Lets the further requests of a realm wait a moment. A query takes longer than that.
+    fn pause(&self, key: &RealmKey, realm: RealmId) {
+        if !(self.hub.upgrade()).is_some_and(|hub| hub.has_query_in(realm)) {
+            self.claims.pause(key);
+        }
+    }
+
     /// Gives the realms away whose calls or queries still run, and ends those.
     async fn give_last_realms_away(self: &Arc<Self>) {
         let last = self.claims.owned();
@@ -154,6 +166,25 @@ impl Turns {
     }
 }
 
+/// A realm whose turn has come.
+struct Busy {
+    key: RealmKey,
+    realm: RealmId,
+    pause_at: Instant,
+    interval: Duration,
+}
+
+impl Busy {
+    fn new((key, realm): (RealmKey, RealmId)) -> Self {
+        Self {
+            key,
+            realm,
+            pause_at: Instant::now(),
+            interval: PAUSE_INTERVAL,
+        }
+    }
+}
+
 /// A drain that is under way.
 struct Drain<'a> {
     cluster: &'a Arc<ClusterNode>,
@@ -161,7 +192,7 @@ struct Drain<'a> {
     untried: VecDeque<(RealmKey, RealmId)>,
     turns: Turns,
     /// The realms of which something ran.
-    busy: VecDeque<(RealmKey, RealmId)>,
+    busy: VecDeque<Busy>,
     leaving: Vec<RealmKey>,
     tunnels: Turns,
 }
@@ -191,17 +222,18 @@ impl<'a> Drain<'a> {
             }
         }
         for _ in 0..self.busy.len().min(self.room()) {
-            let realm = self.busy.pop_front();
-            self.try_realm(realm);
+            let busy = self.busy.pop_front();
+            self.try_realm(busy);
         }
         for _ in 0..self.turns.due(progress).min(self.room()) {
             self.turns.taken += 1;
-            let realm = self.untried.pop_front();
-            self.try_realm(realm);
+            let first = self.untried.pop_front();
+            self.try_realm(first.map(Busy::new));
         }
         if self.untried.is_empty() && self.busy.is_empty() {
             // Those whose claim had begun before the drain.
-            self.busy.extend(self.cluster.claims.owned());
+            let owned = self.cluster.claims.owned();
+            self.busy.extend(owned.into_iter().map(Busy::new));
         }
     }
 
@@ -209,16 +241,22 @@ impl<'a> Drain<'a> {
         MAX_LEAVING.saturating_sub(self.leaving.len())
     }
 
-    /// Gives a realm away if it is quiet.
-    fn try_realm(&mut self, realm: Option<(RealmKey, RealmId)>) {
-        let Some((key, realm)) = realm else {
+    /// Gives a realm away if it is quiet, and pauses it otherwise.
+    fn try_realm(&mut self, busy: Option<Busy>) {
+        let Some(mut busy) = busy else {
             return;
         };
-        if self.cluster.give_away_if_quiet(key, realm) {
-            self.leaving.push(key);
-        } else {
-            self.busy.push_back((key, realm));
+        if self.cluster.give_away_if_quiet(busy.key, busy.realm) {
+            self.leaving.push(busy.key);
+            return;
         }
+        let now = Instant::now();
+        if busy.pause_at <= now {
+            self.cluster.pause(&busy.key, busy.realm);
+            busy.pause_at = now + PAUSE + busy.interval;
+            busy.interval *= 2;
+        }
+        self.busy.push_back(busy);
     }
 
     fn is_complete(&self) -> bool {

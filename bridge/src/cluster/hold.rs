@@ -42,7 +42,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 pub(crate) struct HoldEnd(Instant);
 
 impl HoldEnd {
-    /// The end for a request that begins to wait now, or is passed on now for the first time.
+    /// The end for a request that begins to wait now.
     pub(crate) fn from_now() -> Self {
         Self(Instant::now() + HOLD_TIME)
     }

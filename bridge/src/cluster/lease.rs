@@ -99,10 +99,8 @@ impl ClusterNode {
     fn announced(&self, written: Result<Revision, NotWritten>, begun: Instant) {
         match written {
             Ok(revision) => {
-                let mut state = self.membership.state();
-                state.announced = Some((revision, begun));
-                let is_connected = state.connected_since.is_some();
-                drop(state);
+                self.membership.announced(revision, begun);
+                let is_connected = self.membership.state().connected_since.is_some();
                 let mut peers = self.peers();
                 if is_connected && !peers.is_connected() {
                     peers.connected(Instant::now());

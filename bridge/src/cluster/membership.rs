@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 
 use bridge_cluster::{NodeId, NodeRecord, NodeState, Revision, SettingsFingerprint};
 use tokio::sync::Notify;
+use tokio::time::timeout_at;
+use tokio_util::sync::CancellationToken;
+
+/// How long after the start of a node requests wait for its first lease.
+const JOIN_TIME: Duration = Duration::from_secs(3);
 
 /// This node as the others see it.
 #[derive(Debug)]
@@ -14,6 +19,9 @@ pub(super) struct Membership {
     address: SocketAddr,
     pub(super) lease: Duration,
     state: Mutex<MembershipState>,
+    started: Instant,
+    /// Cancelled when the first lease begins.
+    joined: CancellationToken,
     /// Notified when the connection to the directory was opened.
     pub(super) connected: Notify,
     /// Notified when the record has to be written before the next renewal.
@@ -42,6 +50,8 @@ impl Membership {
                 announced: None,
                 incompatible: BTreeSet::new(),
             }),
+            started: Instant::now(),
+            joined: CancellationToken::new(),
             connected: Notify::new(),
             changed: Notify::new(),
         }
@@ -62,9 +72,21 @@ impl Membership {
         since.is_some_and(|since| since.elapsed() >= self.lease)
     }
 
+    /// Begins the lease of this node, or continues it.
+    pub(super) fn announced(&self, revision: Revision, at: Instant) {
+        self.state().announced = Some((revision, at));
+        self.joined.cancel();
+    }
+
     /// Whether this node has ever had a lease.
     pub(super) fn was_announced(&self) -> bool {
-        self.state().announced.is_some()
+        self.joined.is_cancelled()
+    }
+
+    /// Waits for the first lease soon after the start: before that, the owner of a realm cannot be found.
+    pub(super) async fn wait_until_joined(&self) {
+        let until = self.started + JOIN_TIME;
+        let _ = timeout_at(until.into(), self.joined.cancelled()).await;
     }
 
     /// How long the lease of this node still lasts.

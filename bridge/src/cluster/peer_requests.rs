@@ -179,7 +179,7 @@ impl ClusterNode {
         if key != self.key_of(realm) {
             return Err(NotOwner);
         }
-        let owned = self.claims.begin_request(&key);
+        let owned = self.begin_request_of(&key).await;
         if owned.is_some() {
             return Ok(owned);
         }

@@ -49,6 +49,7 @@ impl ClusterNode {
             return Ok(known);
         }
         let key = self.key_of(realm);
+        self.membership.wait_until_joined().await;
         let begun = Instant::now();
         let route = self.find_owner(key, realm).await;
         self.counters.record_lookup_time(begun.elapsed());
@@ -192,8 +193,21 @@ impl ClusterNode {
         }
     }
 
-    /// Begins a request of a realm here, if this node owns it.
-    pub(crate) fn begin_request(&self, realm: RealmId) -> Option<RealmGuard> {
+    /// Begins a request of a realm here, if this node owns it. If the realm is about to be given away, the
+    /// request waits at first for those that run.
+    pub(crate) async fn begin_request(&self, realm: RealmId) -> Option<RealmGuard> {
+        self.begin_request_of(&self.key_of(realm)).await
+    }
+
+    pub(super) async fn begin_request_of(&self, key: &RealmKey) -> Option<RealmGuard> {
+        if let Some(pause) = self.claims.pause_of(key) {
+            pause.wait().await;
+        }
+        self.claims.begin_request(key)
+    }
+
+    /// Begins a request of a realm that was just claimed for it.
+    pub(crate) fn begin_claiming_request(&self, realm: RealmId) -> Option<RealmGuard> {
         self.claims.begin_request(&self.key_of(realm))
     }
 

@@ -14,6 +14,7 @@ use bridge_cluster::{
 use bridge_settings::Secret;
 use tokio_util::sync::CancellationToken;
 
+use super::claim_table::PAUSE;
 use super::directory_events::DirectoryEvents;
 use super::*;
 use crate::agent_queries::AgentQueries;
@@ -39,6 +40,15 @@ impl Node {
         directory: &InMemoryDirectory,
         settings: SettingsFingerprint,
     ) -> Self {
+        let node = Self::begin(number, directory, settings);
+        while !node.cluster.has_lease() {
+            tokio::task::yield_now().await;
+        }
+        node
+    }
+
+    /// Starts a node, which has no lease yet.
+    fn begin(number: u8, directory: &InMemoryDirectory, settings: SettingsFingerprint) -> Self {
         let mut config = Config::default();
         let secret = Secret::from_trusted("0123456789abcdef0123456789abcdef".to_owned());
         config.cluster.cluster_secret = vec![secret];
@@ -61,9 +71,6 @@ impl Node {
             connection,
             &events,
         );
-        while !cluster.has_lease() {
-            tokio::task::yield_now().await;
-        }
         Self {
             cluster,
             stopping,
@@ -241,13 +248,14 @@ async fn a_realm_is_given_away_when_none_of_its_requests_runs() {
     let realm = RealmId::from_token("token");
     let key = first.cluster.key_of(realm);
     assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
-    let requests = [(); 2].map(|()| first.cluster.begin_request(realm).unwrap());
+    let begin = || first.cluster.begin_request(realm);
+    let requests = [begin().await.unwrap(), begin().await.unwrap()];
     for request in requests {
         assert!(!first.cluster.give_away_if_quiet(key, realm));
         drop(request);
     }
     assert!(first.cluster.give_away_if_quiet(key, realm));
-    assert!(first.cluster.begin_request(realm).is_none());
+    assert!(begin().await.is_none());
     // It waits until the realm has left.
     assert_eq!(first.cluster.route(realm).await, Err(OwnerAway::Gone));
     assert_eq!(second.cluster.claim(realm).await, Verdict::Owned);
@@ -255,6 +263,51 @@ async fn a_realm_is_given_away_when_none_of_its_requests_runs() {
         first.cluster.route(realm).await,
         Ok(Route::Node(..))
     ));
+}
+
+#[tokio::test]
+async fn a_request_soon_after_the_start_waits_for_the_first_lease() {
+    let directory = InMemoryDirectory::default();
+    let owner = Node::start(1, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    assert_eq!(owner.cluster.claim(realm).await, Verdict::Owned);
+    let node = Node::begin(2, &directory, SAME);
+    assert!(!node.cluster.was_announced());
+    let route = node.cluster.route(realm).await;
+    assert!(matches!(route, Ok(Route::Node(..))), "{route:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_of_a_paused_realm_wait_for_those_that_run() {
+    let directory = InMemoryDirectory::default();
+    let node = Node::start(1, &directory, SAME).await;
+    let _other = Node::start(2, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    let key = node.cluster.key_of(realm);
+    assert_eq!(node.cluster.claim(realm).await, Verdict::Owned);
+    let begin = async || {
+        let begun = tokio::time::Instant::now();
+        let request = node.cluster.begin_request(realm).await;
+        (request, begun.elapsed())
+    };
+    let (running, waited) = begin().await;
+    assert_eq!(waited, Duration::ZERO);
+    node.cluster.claims.pause(&key);
+    let (too_long, waited) = begin().await;
+    assert!(too_long.is_some());
+    assert_eq!(waited, PAUSE);
+    assert_eq!(begin().await.1, Duration::ZERO, "not longer");
+
+    node.cluster.claims.pause(&key);
+    drop((running, too_long));
+    let half = PAUSE / 2;
+    let gives_away = async {
+        tokio::time::sleep(half).await; // sleep: of paused time
+        assert!(node.cluster.give_away_if_quiet(key, realm));
+    };
+    let ((request, waited), ()) = tokio::join!(begin(), gives_away);
+    assert!(request.is_none(), "it is sent to the next owner");
+    assert_eq!(waited, half);
 }
 
 #[tokio::test]

@@ -46,14 +46,14 @@ enum Destination {
 
 impl Destination {
     /// Fails if this node has given the realm away since the route was found.
-    fn new(
+    async fn new(
         cluster: &ClusterNode,
         route: Route,
         party: Party<RealmId>,
     ) -> Result<Self, NotForwarded> {
         let remote = match route {
             Route::Here => {
-                let guard = cluster.begin_request(party.member);
+                let guard = cluster.begin_request(party.member).await;
                 let guard = guard.ok_or(NotForwarded::NotRun)?;
                 return Ok(Self::Here(Some(guard)));
             }
@@ -191,7 +191,7 @@ impl RequestHandler {
         let party = Party::new(address, principal.realm);
         let known = cluster.known_route(principal.realm);
         if let Some(route) = known
-            && let Ok(destination) = Destination::new(cluster, route, party)
+            && let Ok(destination) = Destination::new(cluster, route, party).await
         {
             return Ok(destination);
         }
@@ -208,7 +208,7 @@ impl RequestHandler {
             }
             let route = found?;
             attempts.next();
-            match Destination::new(cluster, route, party) {
+            match Destination::new(cluster, route, party).await {
                 // The realm leaves, and the request waits for its next owner.
                 Err(_) if !attempts.is_empty() => {}
                 destination => return destination.map_err(NotRouted::GivenAway),
@@ -253,7 +253,7 @@ impl RequestHandler {
         let (body, turn) = read_to_end_limited(&self.state, body, owned.party).await?;
         // The owner parses it.
         drop(turn);
-        let end = HoldEnd::from_now();
+        let mut end = None;
         for attempt in 1..=MAX_ATTEMPTS {
             let owner = (owned.realm, &owned.owner);
             let sent = cluster
@@ -264,6 +264,8 @@ impl RequestHandler {
                 Err(NotForwarded::NotRun) if attempt < MAX_ATTEMPTS => {}
                 Err(failed) => return Err(failed.into()),
             }
+            // The owner may have let it wait before.
+            let end = *end.get_or_insert_with(HoldEnd::from_now);
             let found = match owned.realm {
                 Some(_) => {
                     let failed = Some(&owned.owner);
@@ -278,7 +280,7 @@ impl RequestHandler {
                 None => break,
             };
             match found {
-                Ok(route) => match Destination::new(cluster, route, owned.party)? {
+                Ok(route) => match Destination::new(cluster, route, owned.party).await? {
                     Destination::Elsewhere(other) => owned = other,
                     Destination::Here(_guard) => {
                         let request = Request::from_parts(head, Body::from(body));

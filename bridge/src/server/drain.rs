@@ -17,6 +17,9 @@ const LAST_REQUESTS: Duration = Duration::from_millis(500);
 /// who owns them.
 const EDGE_TIME: Duration = Duration::from_secs(3);
 
+/// How long the last requests that it has passed on may take after that.
+const LAST_PASSED_ON: Duration = Duration::from_secs(5);
+
 /// The part of `drain_timeout` over which pages are spread that connect to other bridges.
 const SPREAD_PARTS: u32 = 3;
 
@@ -30,7 +33,7 @@ impl ServerHandle {
     /// after their next response, and new ones wait for the next process if it has the same socket.
     ///
     /// One of several bridges first gives its realms to the others, and serves new pages until then. That may
-    /// take up to 6 s longer than `drain_timeout`.
+    /// take up to 11 s longer than `drain_timeout`.
     pub async fn drain(&self) {
         let began = Instant::now();
         let (timeout, delay) = {
@@ -57,7 +60,7 @@ impl ServerHandle {
                 .await
         {
             has_given_away = true;
-            deadline = deadline.max(Instant::now() + EDGE_TIME + 2 * LAST_REQUESTS);
+            deadline = deadline.max(Instant::now() + EDGE_TIME + LAST_REQUESTS + LAST_PASSED_ON);
         }
         let quiet = async {
             if has_given_away {

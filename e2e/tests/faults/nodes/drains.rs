@@ -10,7 +10,6 @@ const DRAIN: FaultSetup<'static> = FaultSetup {
 };
 
 #[tokio::test]
-#[ignore = "fails: a user with calls at all times moves only at the deadline"]
 async fn the_drain_of_an_owner_fails_no_call() {
     let mut run = NodeFaultRun::start(DRAIN).await;
     run.begin_fault(|call| call.owner == 0).await;
@@ -22,7 +21,6 @@ async fn the_drain_of_an_owner_fails_no_call() {
 }
 
 #[tokio::test]
-#[ignore = "fails: a user with calls at all times moves only at the deadline"]
 async fn a_rolling_deploy_fails_no_call() {
     let mut run = NodeFaultRun::start(DRAIN).await;
     run.begin_fault(|_| true).await;
