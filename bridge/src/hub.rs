@@ -376,10 +376,9 @@ impl Hub {
         (self.realms.get(&realm)).is_none_or(|entry| entry.is_quiet())
     }
 
-    /// Whether a query of a realm is running.
-    pub(crate) fn has_query_in(&self, realm: RealmId) -> bool {
-        self.with_realm(realm, Realm::query_count)
-            .is_some_and(|count| count > 0)
+    /// Whether something of a realm runs that needs further requests to end.
+    pub(crate) fn awaits_requests_in(&self, realm: RealmId) -> bool {
+        self.with_realm(realm, Realm::awaits_requests) == Some(true)
     }
 
     /// Logs how many events of bursts have no lines: of all bursts if the bridge is shutting down, and

@@ -215,6 +215,12 @@ impl Realm {
         self.queries.len()
     }
 
+    /// Whether a query runs, or a call that waits for its client: they need further requests to end.
+    pub fn awaits_requests(&self) -> bool {
+        let mut calls = self.calls.values();
+        !self.queries.is_empty() || calls.any(|call| call.client_requests.is_waiting())
+    }
+
     /// The number of calls that are running.
     pub fn call_count(&self) -> usize {
         self.calls.len()

@@ -20,6 +20,9 @@ const PAGES_AWAITED: Duration = Duration::from_secs(3);
 /// visible page tries to connect at least every 15 s.
 const PAGES_RETURN_WITHIN: Duration = Duration::from_secs(20);
 
+/// How long after a takeover a request waits that any page can serve. The first one is soon back.
+const ANY_PAGE_RETURNS_WITHIN: Duration = Duration::from_secs(3);
+
 /// Returns until when a request that begins now waits for pages, if at all. `is_from_before` means that
 /// its client was connected before a restart.
 pub(crate) fn pages_awaited_until(
@@ -27,13 +30,18 @@ pub(crate) fn pages_awaited_until(
     realm: RealmId,
     is_from_before: bool,
 ) -> Option<Instant> {
-    let is_young = |taken_over: std::time::Instant| {
-        let now = Instant::now().into_std();
-        now.saturating_duration_since(taken_over) < PAGES_RETURN_WITHIN
-    };
     let are_awaited = is_from_before && hub.age() < PAGES_RETURN_WITHIN
-        || hub.ownership.taken_over(realm).is_some_and(is_young);
+        || since_takeover(hub, realm).is_some_and(|age| age < PAGES_RETURN_WITHIN);
     are_awaited.then(|| Instant::now() + PAGES_AWAITED)
+}
+
+fn since_takeover(hub: &Hub, realm: RealmId) -> Option<Duration> {
+    let taken_over = hub.ownership.taken_over(realm)?;
+    Some(
+        Instant::now()
+            .into_std()
+            .saturating_duration_since(taken_over),
+    )
 }
 
 /// Waits until the condition holds. It is checked again after each event. Without a next event, does not
@@ -68,8 +76,12 @@ async fn wait_for_realm(
     let _ = timeout_at(until, wait_until(|| hub.next_registration(realm), holds)).await;
 }
 
-/// Waits until a page has registered anything, at most until this time.
+/// Waits until a page has registered anything, at most until this time. Some users have no page that could
+/// come back.
 pub(crate) async fn wait_for_any_page(hub: &Hub, realm: RealmId, until: Option<Instant>) {
+    if since_takeover(hub, realm).is_some_and(|age| age >= ANY_PAGE_RETURNS_WITHIN) {
+        return;
+    }
     wait_for_realm(hub, realm, until, Realm::has_registered_page).await;
 }
 
@@ -206,8 +218,16 @@ mod tests {
         let until = pages_awaited_until(&hub, realm, false);
         wait_for_tool(&hub, realm, until, "add").await;
         assert_eq!(begun.elapsed(), PAGES_AWAITED);
+        let until = pages_awaited_until(&hub, realm, false);
+        wait_for_any_page(&hub, realm, until).await;
+        assert_eq!(
+            begun.elapsed(),
+            PAGES_AWAITED,
+            "the first page would be back"
+        );
+        tokio::time::advance(PAGES_RETURN_WITHIN - PAGES_AWAITED - Duration::from_millis(1)).await;
         assert!(pages_awaited_until(&hub, realm, false).is_some());
-        tokio::time::advance(PAGES_RETURN_WITHIN).await;
+        tokio::time::advance(Duration::from_millis(1)).await;
         assert_eq!(pages_awaited_until(&hub, realm, false), None, "not later");
     }
 

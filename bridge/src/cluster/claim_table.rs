@@ -2,16 +2,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bridge_auth::RealmId;
 use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, RealmLoss, Verdict};
 use bridge_realm::fast_hash::FastHash;
 use dashmap::DashMap;
 use dashmap::mapref::one::RefMut;
-use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::time::{self, timeout_at};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
+
+use super::held_realms::MAX_HELD_PER_REALM;
 
 /// How many operations on the directory run at the same time: after its restart, all claims are checked.
 const MAX_OPERATIONS: usize = 64;
@@ -52,15 +55,15 @@ pub(super) struct ClaimEntry {
     pub(super) timer: Option<AbortOnDropHandle<()>>,
     /// How many requests of the realm have begun here. Each that runs has a [`RealmGuard`].
     requests: Arc<AtomicU64>,
-    /// Until when further requests wait. They end their wait earlier when this is dropped.
-    pub(super) pause: Option<(time::Instant, watch::Sender<()>)>,
+    pause: Option<Pause>,
 }
 
-/// A while in which the requests of a realm wait.
-#[derive(Debug)]
+/// A while in which the further requests of a realm wait.
+#[derive(Clone, Debug)]
 pub(super) struct Pause {
-    until: time::Instant,
-    ended: watch::Receiver<()>,
+    until: Instant,
+    /// Cancelled when it ends earlier. Each request that waits holds one.
+    ended: Arc<CancellationToken>,
 }
 
 /// A request that runs at the owner of its realm. Until it is dropped, the realm is only given away at the
@@ -76,6 +79,13 @@ pub(crate) struct RealmGuard {
 pub(super) struct IdleMark(u64);
 
 impl ClaimEntry {
+    fn begin_request(&self) -> RealmGuard {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        RealmGuard {
+            _requests: Arc::clone(&self.requests),
+        }
+    }
+
     /// Marks a realm that this node owns and of which no request runs.
     pub(super) fn idle_mark(&self) -> Option<IdleMark> {
         let is_idle = self.claim.is_settled() && Arc::strong_count(&self.requests) == 1;
@@ -84,9 +94,15 @@ impl ClaimEntry {
 }
 
 impl Pause {
-    pub(super) async fn wait(mut self) {
-        // It ends in time, or its sender is dropped.
-        let _ = timeout_at(self.until, self.ended.changed()).await;
+    pub(super) async fn wait(self) {
+        let _ = timeout_at(self.until, self.ended.cancelled()).await;
+    }
+
+    /// Whether one more request may wait.
+    fn admits(&self) -> bool {
+        let waiting = Arc::strong_count(&self.ended) - 1;
+        let is_over = self.ended.is_cancelled() || self.until <= Instant::now();
+        !is_over && waiting < MAX_HELD_PER_REALM
     }
 }
 
@@ -112,30 +128,27 @@ impl ClaimTable {
         *self.leaving() == Some(RealmLoss::Drained)
     }
 
-    /// Begins a request of a realm, if this node owns it.
-    pub(super) fn begin_request(&self, key: &RealmKey) -> Option<RealmGuard> {
+    /// Begins a request of a realm, if this node owns it. The error is the pause that it waits for before.
+    pub(super) fn begin_request(&self, key: &RealmKey) -> Option<Result<RealmGuard, Pause>> {
         let entry = self.claims.get(key).filter(|entry| entry.claim.owns())?;
-        entry.requests.fetch_add(1, Ordering::Relaxed);
-        Some(RealmGuard {
-            _requests: Arc::clone(&entry.requests),
-        })
+        let pause = entry.pause.as_ref().filter(|pause| pause.admits());
+        Some(pause.map_or_else(|| Ok(entry.begin_request()), |pause| Err(pause.clone())))
     }
 
-    /// Lets the further requests of a realm wait a moment.
-    pub(super) fn pause(&self, key: &RealmKey) {
-        if let Some(mut entry) = self.claims.get_mut(key) {
-            entry.pause = Some((time::Instant::now() + PAUSE, watch::Sender::new(())));
-        }
+    /// Begins a request of a realm, if this node owns it, also while the realm is paused.
+    pub(super) fn begin_request_at_once(&self, key: &RealmKey) -> Option<RealmGuard> {
+        let entry = self.claims.get(key).filter(|entry| entry.claim.owns())?;
+        Some(entry.begin_request())
     }
 
-    /// Returns for what a request of a realm waits before it begins, if it waits.
-    pub(super) fn pause_of(&self, key: &RealmKey) -> Option<Pause> {
-        let entry = self.claims.get(key)?;
-        let (until, sender) = entry.pause.as_ref()?;
-        (time::Instant::now() < *until).then(|| Pause {
-            until: *until,
-            ended: sender.subscribe(),
-        })
+    /// Lets the further requests of a realm wait for a moment, or until the guard is dropped.
+    pub(super) fn pause(&self, key: &RealmKey) -> Option<DropGuard> {
+        let ended = CancellationToken::new();
+        self.claims.get_mut(key)?.pause = Some(Pause {
+            until: Instant::now() + PAUSE,
+            ended: Arc::new(ended.clone()),
+        });
+        Some(ended.drop_guard())
     }
 
     /// Marks a realm that this node owns and of which no request runs.
@@ -161,7 +174,7 @@ impl ClaimTable {
     }
 
     /// When a realm that this node owns came from another node, if it did.
-    pub(super) fn taken_over(&self, key: &RealmKey) -> Option<Instant> {
+    pub(super) fn taken_over(&self, key: &RealmKey) -> Option<std::time::Instant> {
         self.claims.get(key)?.claim.taken_over()
     }
 

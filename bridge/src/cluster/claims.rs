@@ -193,9 +193,6 @@ impl ClusterNode {
                 }
             }
         }
-        if !entry.claim.owns() {
-            entry.pause = None;
-        }
         drop(entry);
         if is_forgotten {
             let is_unused =

@@ -2,7 +2,7 @@
 //!
 //! The turns of the realms are spread over a while. One without calls and queries leaves, and its pages
 //! connect to other nodes. One with calls is paused: its further requests wait a moment, so that it becomes
-//! quiet even if there are calls at all times. At the deadline all leave, and their calls end. Pages whose
+//! quiet although there are calls at all times, if these are short. At the deadline all leave, and their calls end. Pages whose
 //! realm is elsewhere connect to other nodes as well: their sockets end, spread over the same while.
 //!
 //! Meanwhile this node passes requests on as before, and newcomers go to the node that their realm would
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use bridge_auth::RealmId;
 use bridge_cluster::{ClaimEvent, Peer, RealmKey, RealmLoss};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::DropGuard;
 
 use super::claim_table::PAUSE;
 use super::cluster_counters::TunnelSide;
@@ -89,8 +90,11 @@ impl ClusterNode {
                 if drain.is_complete() {
                     return true;
                 }
-            } else if self.hub.upgrade().is_none_or(|hub| hub.is_quiet()) {
-                return false;
+            } else {
+                drain.end_pauses();
+                if self.hub.upgrade().is_none_or(|hub| hub.is_quiet()) {
+                    return false;
+                }
             }
             if deadline <= Instant::now() {
                 if can_give_away {
@@ -102,11 +106,10 @@ impl ClusterNode {
         }
     }
 
-    /// Lets the further requests of a realm wait a moment. A query takes longer than that.
-    fn pause(&self, key: &RealmKey, realm: RealmId) {
-        if !(self.hub.upgrade()).is_some_and(|hub| hub.has_query_in(realm)) {
-            self.claims.pause(key);
-        }
+    /// Lets the further requests of a realm wait for a moment, unless something of it needs them to end.
+    fn pause(&self, key: &RealmKey, realm: RealmId) -> Option<DropGuard> {
+        let hub = self.hub.upgrade()?;
+        (!hub.awaits_requests_in(realm)).then(|| self.claims.pause(key))?
     }
 
     /// Gives the realms away whose calls or queries still run, and ends those.
@@ -170,6 +173,7 @@ impl Turns {
 struct Busy {
     key: RealmKey,
     realm: RealmId,
+    pause: Option<DropGuard>,
     pause_at: Instant,
     interval: Duration,
 }
@@ -179,6 +183,7 @@ impl Busy {
         Self {
             key,
             realm,
+            pause: None,
             pause_at: Instant::now(),
             interval: PAUSE_INTERVAL,
         }
@@ -237,6 +242,13 @@ impl<'a> Drain<'a> {
         }
     }
 
+    /// The requests run here after all.
+    fn end_pauses(&mut self) {
+        for busy in &mut self.busy {
+            busy.pause = None;
+        }
+    }
+
     fn room(&self) -> usize {
         MAX_LEAVING.saturating_sub(self.leaving.len())
     }
@@ -251,8 +263,10 @@ impl<'a> Drain<'a> {
             return;
         }
         let now = Instant::now();
-        if busy.pause_at <= now {
-            self.cluster.pause(&busy.key, busy.realm);
+        if busy.pause_at <= now
+            && let Some(pause) = self.cluster.pause(&busy.key, busy.realm)
+        {
+            busy.pause = Some(pause);
             busy.pause_at = now + PAUSE + busy.interval;
             busy.interval *= 2;
         }

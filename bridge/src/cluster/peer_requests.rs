@@ -169,22 +169,31 @@ impl ClusterNode {
     }
 
     /// Checks that this node serves the realm of a request that another one passes on. The guard is absent
-    /// if no node owns the realm, and this one may claim it.
+    /// if no node owns the realm, and this one may claim it. A request that cannot be sent again does not
+    /// wait while the realm is about to be given away.
     pub(crate) async fn check_request(
         self: &Arc<Self>,
         key: RealmKey,
         realm: RealmId,
         peer: PeerRequest,
+        can_be_repeated: bool,
     ) -> Result<Option<RealmGuard>, NotOwner> {
         if key != self.key_of(realm) {
             return Err(NotOwner);
         }
-        let owned = self.begin_request_of(&key).await;
+        let owned = if can_be_repeated {
+            self.begin_request_of(&key).await
+        } else {
+            self.claims.begin_request_at_once(&key)
+        };
         if owned.is_some() {
             return Ok(owned);
         }
         match self.check_misdirected(key, realm).await {
-            Verdict::Owned => self.claims.begin_request(&key).map(Some).ok_or(NotOwner),
+            Verdict::Owned => {
+                let guard = self.claims.begin_request_at_once(&key);
+                guard.map(Some).ok_or(NotOwner)
+            }
             Verdict::Unowned | Verdict::OwnerDead if self.may_claim_for(peer) => {
                 self.owners.remove_any(&key);
                 Ok(None)

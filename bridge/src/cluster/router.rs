@@ -95,6 +95,7 @@ impl ClusterNode {
         let Some(id) = id.filter(|id| *id != self.own) else {
             return Ok(None);
         };
+        self.membership.wait_until_joined().await;
         // It may be cut off from the directory only.
         let known = self.peers().peer(&id).map(Peer::from);
         let living = known.filter(|_| self.is_alive(&id));
@@ -200,15 +201,18 @@ impl ClusterNode {
     }
 
     pub(super) async fn begin_request_of(&self, key: &RealmKey) -> Option<RealmGuard> {
-        if let Some(pause) = self.claims.pause_of(key) {
-            pause.wait().await;
+        match self.claims.begin_request(key)? {
+            Ok(guard) => Some(guard),
+            Err(pause) => {
+                self.stopping.run_until_cancelled(pause.wait()).await;
+                self.claims.begin_request_at_once(key)
+            }
         }
-        self.claims.begin_request(key)
     }
 
-    /// Begins a request of a realm that was just claimed for it.
-    pub(crate) fn begin_claiming_request(&self, realm: RealmId) -> Option<RealmGuard> {
-        self.claims.begin_request(&self.key_of(realm))
+    /// Begins a request of a realm that was claimed or found here just now. It does not wait.
+    pub(crate) fn begin_request_at_once(&self, realm: RealmId) -> Option<RealmGuard> {
+        self.claims.begin_request_at_once(&self.key_of(realm))
     }
 
     /// Returns the node to which the requests of a realm without an owner go, if this one drains.

@@ -275,6 +275,7 @@ async fn a_request_soon_after_the_start_waits_for_the_first_lease() {
     assert!(!node.cluster.was_announced());
     let route = node.cluster.route(realm).await;
     assert!(matches!(route, Ok(Route::Node(..))), "{route:?}");
+    assert!(node.cluster.was_announced());
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,18 +293,20 @@ async fn requests_of_a_paused_realm_wait_for_those_that_run() {
     };
     let (running, waited) = begin().await;
     assert_eq!(waited, Duration::ZERO);
-    node.cluster.claims.pause(&key);
+    let pause = node.cluster.claims.pause(&key).unwrap();
     let (too_long, waited) = begin().await;
     assert!(too_long.is_some());
     assert_eq!(waited, PAUSE);
     assert_eq!(begin().await.1, Duration::ZERO, "not longer");
 
-    node.cluster.claims.pause(&key);
+    drop(pause);
+    let pause = node.cluster.claims.pause(&key).unwrap();
     drop((running, too_long));
     let half = PAUSE / 2;
     let gives_away = async {
         tokio::time::sleep(half).await; // sleep: of paused time
         assert!(node.cluster.give_away_if_quiet(key, realm));
+        drop(pause);
     };
     let ((request, waited), ()) = tokio::join!(begin(), gives_away);
     assert!(request.is_none(), "it is sent to the next owner");

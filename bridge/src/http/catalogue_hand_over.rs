@@ -39,7 +39,7 @@ impl RequestHandler {
         let (Some(handed_over), Some(realm), Some(key)) = (handed_over, realm, peer.realm) else {
             return StatusCode::BAD_REQUEST.into_response();
         };
-        let _guard = match cluster.check_request(key, realm, peer).await {
+        let _guard = match cluster.check_request(key, realm, peer, false).await {
             Ok(guard) => guard,
             Err(not_owner) => return not_owner.into_response(),
         };

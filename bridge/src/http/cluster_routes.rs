@@ -419,7 +419,12 @@ impl RequestHandler {
             .verify(token.as_deref(), peer.client)
             .await
         {
-            Ok(principal) => cluster.check_request(key, principal.realm, peer).await,
+            Ok(principal) => {
+                let can_be_repeated = is_kept(request.body());
+                cluster
+                    .check_request(key, principal.realm, peer, can_be_repeated)
+                    .await
+            }
             // Refused as the request of a client here would be.
             Err(_) => Ok(None),
         }

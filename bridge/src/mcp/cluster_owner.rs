@@ -59,7 +59,7 @@ pub(super) async fn find_owner(
             }
         };
         let Some(owner) = owner else {
-            let guard = cluster.begin_claiming_request(realm);
+            let guard = cluster.begin_request_at_once(realm);
             let turn = mcp.state.hub.budgets.cpu_pool.scan_turn(realm, body.len());
             let turn = turn.await.map_err(CallFailure::from).map_err(rejected)?;
             return Ok(((body, turn), guard));

@@ -18,7 +18,7 @@ const LAST_REQUESTS: Duration = Duration::from_millis(500);
 const EDGE_TIME: Duration = Duration::from_secs(3);
 
 /// How long the last requests that it has passed on may take after that.
-const LAST_PASSED_ON: Duration = Duration::from_secs(5);
+const LAST_PASSED_ON: Duration = Duration::from_secs(4);
 
 /// The part of `drain_timeout` over which pages are spread that connect to other bridges.
 const SPREAD_PARTS: u32 = 3;
@@ -33,7 +33,7 @@ impl ServerHandle {
     /// after their next response, and new ones wait for the next process if it has the same socket.
     ///
     /// One of several bridges first gives its realms to the others, and serves new pages until then. That may
-    /// take up to 11 s longer than `drain_timeout`.
+    /// take up to 10 s longer than `drain_timeout`.
     pub async fn drain(&self) {
         let began = Instant::now();
         let (timeout, delay) = {
@@ -79,7 +79,7 @@ impl ServerHandle {
             tracing::warn!(
                 calls = usage.calls,
                 queries = usage.queries,
-                "`drain_timeout` is over: running calls and queries end now"
+                "`drain_timeout` is over: calls and queries that still run, here or elsewhere, end now"
             );
         }
     }
