@@ -401,7 +401,10 @@ impl RequestHandler {
         cluster: &Arc<ClusterNode>,
         request: &Request<B>,
         peer: PeerRequest,
-    ) -> Result<Option<RealmGuard>, NotOwner> {
+    ) -> Result<Option<RealmGuard>, NotOwner>
+    where
+        B: HttpBody<Data = Bytes>,
+    {
         let token = self
             .state
             .request_token(request.headers(), request.uri().query());
