@@ -105,6 +105,7 @@ pub(crate) async fn serve_on(
         tracing::warn!("{warning}");
     }
     let bind_error = |error| StartError::Bind {
+        setting: "bind",
         address: config.network.bind,
         error,
     };

@@ -90,7 +90,8 @@ pub enum PeerCompatibility {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsDifference {
     #[error(
-        "the bridges differ in how they read tokens, or in `state_key`: set both alike and restart"
+        "the bridges differ in `public_url`, `cluster_realm_secret`, `state_key` or how they read tokens: set \
+         both alike and restart"
     )]
     Strict,
     #[error(

@@ -103,7 +103,8 @@ impl Administration {
         // Those who connect from now on are refused, and who was just admitted is checked again.
         self.authenticator.reverify();
         let ended = self.close(realm).unwrap_or_else(|| {
-            "Nothing of this user is connected now, so check the spelling.".to_owned()
+            "Nothing of this user is connected to this bridge now, so check the spelling."
+                .to_owned()
         });
         let name = realm_name(realm);
         let date = date(until);

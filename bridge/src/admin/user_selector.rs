@@ -120,7 +120,8 @@ pub(super) fn only_one(realms: &[RealmId]) -> Result<RealmId, String> {
     match realms {
         [realm] => Ok(*realm),
         [] => Err(
-            "nothing fits: see the lists. A realm that is not in use needs all 64 digits of its hash"
+            "nothing fits: see the lists. A realm that is not in use at this bridge needs all 64 digits of its \
+             hash"
                 .to_owned(),
         ),
         several => {

@@ -165,7 +165,7 @@ impl ClusterNode {
         let mut is_forgotten = false;
         for effect in entry.claim.on(event, Instant::now()) {
             match effect {
-                ClaimEffect::Claimed(origin) => self.claimed(&key, origin),
+                ClaimEffect::Claimed(origin) => self.claimed(realm, origin),
                 ClaimEffect::Answer(verdict) => {
                     for waiting in entry.waiting.drain(..) {
                         // Whoever waited may be gone.
@@ -244,7 +244,7 @@ impl ClusterNode {
                 if loss == RealmLoss::Drained {
                     self.hand_catalogue_over(key, realm).await;
                 }
-                self.close_realm(&key, realm, loss);
+                self.close_realm(realm, loss);
                 ClaimEvent::RealmClosed
             }
             ClaimEffect::Claimed(_)
@@ -357,21 +357,21 @@ impl ClusterNode {
     }
 
     /// Reports that this node has become the owner of a realm.
-    fn claimed(&self, key: &RealmKey, origin: ClaimOrigin) {
+    fn claimed(&self, realm: RealmId, origin: ClaimOrigin) {
         self.counters.count_claim(origin);
         match origin {
             ClaimOrigin::Unowned => {}
             ClaimOrigin::Dead(node) => {
                 let is_lease_over = !self.is_alive(&node);
-                self.log_limits.log_takeover(key, &node, is_lease_over);
+                self.log_limits.log_takeover(realm, &node, is_lease_over);
             }
-            ClaimOrigin::Moved => self.log_limits.log_taken_when_moved(key),
+            ClaimOrigin::Moved => self.log_limits.log_taken_when_moved(realm),
         }
     }
 
-    fn close_realm(&self, key: &RealmKey, realm: RealmId, loss: RealmLoss) {
+    fn close_realm(&self, realm: RealmId, loss: RealmLoss) {
         self.counters.count_lost_realm(loss);
-        self.log_limits.log_loss(key, loss);
+        self.log_limits.log_loss(realm, loss);
         if let Some(hub) = self.hub.upgrade() {
             hub.close_realm(&realm, RealmEnd::ServedElsewhere);
         }

@@ -193,8 +193,8 @@ impl Candidate<'_> {
                     ));
                 } else if !is_misdirected(&answer) {
                     check.error(format!(
-                        "{name} answers with the status {}, so something else listens there: check \
-                         its `cluster_address`",
+                        "{name} answers with the status {}, so something else listens there, or only one \
+                         of the two encrypts: check its `cluster_address` and `cluster_tls_cert` of both",
                         answer.status()
                     ));
                 } else if difference >= MAX_CLOCK_DIFFERENCE {

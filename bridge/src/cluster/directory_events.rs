@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use bridge_cluster::{
-    DirectoryEvent, DirectoryObserver, NodeId, NodeRecord, NodeState, PeerCompatibility,
+    DirectoryEvent, DirectoryObserver, InvalidRecord, NodeId, NodeRecord, NodeState,
+    PeerCompatibility,
 };
 
 use super::node::ClusterNode;
@@ -83,7 +84,7 @@ impl ClusterNode {
     fn on_node_announced(&self, id: NodeId, record: &str) {
         let record = match NodeRecord::decode(record, &self.keys, id) {
             Ok(record) => record,
-            Err(error) => return self.report_record(error),
+            Err(error) => return self.on_unreadable_node(id, error),
         };
         let (node, address) = (id.short(), record.address.clone());
         let now = Instant::now();
@@ -120,6 +121,32 @@ impl ClusterNode {
             }
         }
         self.membership.state().incompatible.remove(&id);
+    }
+
+    fn on_unreadable_node(&self, id: NodeId, error: InvalidRecord) {
+        self.report_record(error);
+        if error == InvalidRecord::UnknownVersion {
+            return;
+        }
+        let is_new = self.membership.state().incompatible.insert(id);
+        if is_new {
+            let node = id.short();
+            tracing::error!(
+                node,
+                "another bridge has another `cluster_secret`, and the two do not know each other's users: \
+                 set the same for all"
+            );
+        }
+    }
+
+    /// Why this node must not serve beside the others, if its settings differ from those of all.
+    pub(super) fn difference_from_all(&self) -> Option<&'static str> {
+        let incompatible = self.membership.state().incompatible.clone();
+        let differs = |peer: &NodeRecord| incompatible.contains(&peer.id);
+        let differs_from_all = !incompatible.is_empty() && self.peers().known().all(differs);
+        differs_from_all.then_some(
+            "the settings of the bridge differ from those of all others: its log says which",
+        )
     }
 
     /// Whether a node has renewed its lease in time, as far as this one can know, or still answers this one:

@@ -141,7 +141,7 @@ impl ClusterNode {
                     Some(Route::Node(key, owner.clone()))
                 }
                 (Testimony::Gone, _) if Instant::now() >= remove_at => {
-                    let is_removed = self.remove_abandoned(&key, &abandoned).await;
+                    let is_removed = self.remove_abandoned((&key, realm), &abandoned).await;
                     is_removed.then_some(Route::Unowned)
                 }
                 _ => None,
@@ -170,10 +170,14 @@ impl ClusterNode {
     }
 
     /// Removes the record of a realm that no node has taken over. Returns whether it was removed.
-    async fn remove_abandoned(&self, key: &RealmKey, abandoned: &AbandonedRecord) -> bool {
+    async fn remove_abandoned(
+        &self,
+        (key, realm): (&RealmKey, RealmId),
+        abandoned: &AbandonedRecord,
+    ) -> bool {
         let removed = self.directory.remove(key, abandoned.revision).await;
         if removed.is_ok() {
-            self.log_limits.log_removed(key, abandoned.owner.as_ref());
+            self.log_limits.log_removed(realm, abandoned.owner.as_ref());
         }
         removed.is_ok()
     }

@@ -46,8 +46,30 @@ impl ClusterNode {
     }
 
     /// Whether this node is known to the others, or was: it serves also while the directory is away.
-    pub(crate) fn was_announced(&self) -> bool {
+    pub(super) fn was_announced(&self) -> bool {
         self.membership.was_announced()
+    }
+
+    /// Why this node is not ready, if it is not.
+    pub(crate) fn unready_reason(&self) -> Option<&'static str> {
+        if !self.was_announced() {
+            return Some(
+                "the bridge is not known to the others yet: its log says why, check `cluster`",
+            );
+        }
+        if self.is_isolated() {
+            return Some(
+                "the bridge is cut off from the others: its log says why, send requests to them",
+            );
+        }
+        // One that was ready stays so: else another one with wrong settings would end it.
+        if !self.membership.was_ready() {
+            if let Some(difference) = self.difference_from_all() {
+                return Some(difference);
+            }
+            self.membership.set_ready();
+        }
+        None
     }
 
     /// Whether the bridge is about to stop.

@@ -1,6 +1,7 @@
 //! Limits the lines about realms that move, and about what other nodes and the directory do wrong.
 
-use bridge_cluster::{NodeId, Peer, RealmKey, RealmLoss};
+use bridge_auth::RealmId;
+use bridge_cluster::{NodeId, Peer, RealmLoss};
 use tokio::time::Instant;
 
 use crate::lifecycle::LineLimit;
@@ -54,7 +55,7 @@ impl LogLimits {
     }
 
     /// Logs that this node has taken a realm over from a node that is gone.
-    pub(super) fn log_takeover(&self, realm: &RealmKey, from: &NodeId, is_lease_over: bool) {
+    pub(super) fn log_takeover(&self, realm: RealmId, from: &NodeId, is_lease_over: bool) {
         let from = from.short();
         let why = if is_lease_over {
             "its lease was over"
@@ -65,14 +66,14 @@ impl LogLimits {
     }
 
     /// Logs that this node has taken a realm that its last owner has given away.
-    pub(super) fn log_taken_when_moved(&self, realm: &RealmKey) {
+    pub(super) fn log_taken_when_moved(&self, realm: RealmId) {
         self.log_realm(realm, || {
             "taken over: its last bridge has given it away".to_owned()
         });
     }
 
     /// Logs that this node has given a realm up.
-    pub(super) fn log_loss(&self, realm: &RealmKey, loss: RealmLoss) {
+    pub(super) fn log_loss(&self, realm: RealmId, loss: RealmLoss) {
         self.log_realm(realm, || match loss {
             RealmLoss::Record(Some(owner)) => format!("lost: the record names {}", owner.short()),
             RealmLoss::Record(None) => "lost: another bridge had it and gave it away".to_owned(),
@@ -82,7 +83,7 @@ impl LogLimits {
     }
 
     /// Logs that the record of a realm was removed, because no node has taken the realm over.
-    pub(super) fn log_removed(&self, realm: &RealmKey, owner: Option<&Peer>) {
+    pub(super) fn log_removed(&self, realm: RealmId, owner: Option<&Peer>) {
         self.log_realm(realm, || match owner {
             Some(owner) => format!("removed: its bridge {} is gone", owner.id.short()),
             None => "removed: its last bridge has given it away".to_owned(),
@@ -90,10 +91,9 @@ impl LogLimits {
     }
 
     /// Logs what happens to a realm.
-    fn log_realm(&self, realm: &RealmKey, what: impl FnOnce() -> String) {
+    fn log_realm(&self, realm: RealmId, what: impl FnOnce() -> String) {
         if let Some(suppressed) = self.realms.next_line(Instant::now()) {
-            let (realm, what) = (realm.short(), what());
-            tracing::info!(suppressed, "realm {realm}: {what}");
+            tracing::info!(?realm, suppressed, "{}", what());
         }
     }
 
@@ -116,11 +116,16 @@ mod tests {
     async fn a_burst_of_realms_has_some_lines_and_a_count() {
         let (log, _guard) = CapturedLog::start();
         let limits = LogLimits::default();
-        let (realm, node) = (RealmKey::from_bytes([1; 20]), NodeId::from_bytes([2; 16]));
+        let (realm, node) = (RealmId::from_token("t"), NodeId::from_bytes([2; 16]));
         for _ in 0..100 {
-            limits.log_takeover(&realm, &node, true);
+            limits.log_takeover(realm, &node, true);
         }
-        let line = format!("realm 01010101: taken over from {}", node.short());
+        let line = format!("taken over from {}", node.short());
+        assert!(
+            log.text().contains(&format!("realm={realm:?}")),
+            "{}",
+            log.text()
+        );
         assert_eq!(log.text().matches(&line).count(), 20, "{}", log.text());
         assert!(log.text().contains("its lease was over"));
         limits.log_suppressed();

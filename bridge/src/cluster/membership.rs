@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,7 @@ pub(super) struct Membership {
     started: Instant,
     /// Cancelled when the first lease begins.
     joined: CancellationToken,
+    was_ready: AtomicBool,
     /// Notified when the connection to the directory was opened.
     pub(super) connected: Notify,
     /// Notified when the record has to be written before the next renewal.
@@ -52,6 +54,7 @@ impl Membership {
             }),
             started: Instant::now(),
             joined: CancellationToken::new(),
+            was_ready: AtomicBool::new(false),
             connected: Notify::new(),
             changed: Notify::new(),
         }
@@ -81,6 +84,14 @@ impl Membership {
     /// Whether this node has ever had a lease.
     pub(super) fn was_announced(&self) -> bool {
         self.joined.is_cancelled()
+    }
+
+    pub(super) fn was_ready(&self) -> bool {
+        self.was_ready.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_ready(&self) {
+        self.was_ready.store(true, Ordering::Relaxed);
     }
 
     /// Waits for the first lease soon after the start: before that, the owner of a realm cannot be found.

@@ -43,7 +43,7 @@ impl NoAnswer {
     /// Describes the last of the missed pings for the log.
     fn describe(self) -> String {
         match self {
-            Self::NotConnected => "it accepts no connection".to_owned(),
+            Self::NotConnected => "it accepts no connection, or not with these certificates: `--check-config` says which".to_owned(),
             Self::Lost => "it closes the connection".to_owned(),
             Self::Late => "it does not answer within a second".to_owned(),
             // It was killed, and started again.

@@ -25,16 +25,8 @@ pub(super) async fn readiness(State(state): State<AppState>) -> Result<&'static 
                        another bridge";
         return Err(Problem::new(ErrorCode::BridgeStopping, message));
     }
-    let cut_off = state.cluster.as_ref().and_then(|cluster| {
-        if !cluster.was_announced() {
-            Some("the bridge is not known to the others yet: its log says why, check `cluster`")
-        } else if cluster.is_isolated() {
-            Some("the bridge is cut off from the others: its log says why, send requests to them")
-        } else {
-            None
-        }
-    });
-    if let Some(message) = cut_off {
+    let cluster = state.cluster.as_ref();
+    if let Some(message) = cluster.and_then(|cluster| cluster.unready_reason()) {
         let problem = Problem::new(ErrorCode::ClusterUnavailable, message);
         return Err(problem.uncounted());
     }

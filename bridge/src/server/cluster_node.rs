@@ -34,6 +34,7 @@ impl PeerListener {
             return Ok(None);
         };
         let bind_error = |error| StartError::Bind {
+            setting: "cluster_bind",
             address: bind,
             error,
         };

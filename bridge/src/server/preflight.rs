@@ -102,9 +102,11 @@ pub enum StartError {
     Traces(String),
     /// The address is in use, or is not an address of this machine.
     #[error(
-        "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
+        "cannot listen on {address}: {error}. Is another bridge running? Choose another `{setting}`"
     )]
     Bind {
+        /// The setting with the address.
+        setting: &'static str,
         /// The configured address.
         address: SocketAddr,
         /// The error of the operating system.

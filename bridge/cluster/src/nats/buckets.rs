@@ -104,7 +104,13 @@ async fn open(
     if (config.max_age, config.num_replicas) == (max_age, replicas) {
         return Ok(store);
     }
-    tracing::info!(bucket, "the settings of a bucket are changed");
+    tracing::warn!(
+        bucket,
+        "the bucket has now the `cluster_replicas` {replicas} and the `cluster_lease` or age {max_age:?} of \
+         this bridge, and not {} and {:?}: set the same for all bridges",
+        config.num_replicas,
+        config.max_age
+    );
     (config.max_age, config.num_replicas) = (max_age, replicas);
     // The server chooses it anew: it must not be longer than the age.
     config.duplicate_window = Duration::ZERO;
@@ -177,7 +183,14 @@ fn is_not_found(kind: &GetStreamErrorKind) -> bool {
 }
 
 fn problem(bucket: &str, error: &impl Display) -> Problem {
+    let error = error.to_string();
+    let remedy = if error.contains("replicas") {
+        ": `cluster_replicas` is more than the servers of NATS that have joined as one, see `cluster` in \
+         nats.conf"
+    } else {
+        ""
+    };
     Problem::Failed(format!(
-        "the bucket {bucket} of NATS cannot be opened: {error}"
+        "the bucket {bucket} of NATS cannot be opened: {error}{remedy}"
     ))
 }

@@ -92,3 +92,42 @@ async fn no_call_fails_while_the_secret_is_changed() {
         assert_eq!(metrics["mcp_web_cluster_invalid_records_total"], 0.0);
     }
 }
+
+/// It would answer that no page is connected. The bridges that run stay ready.
+#[tokio::test]
+async fn a_bridge_whose_settings_differ_from_those_of_all_others_does_not_become_ready() {
+    type Change = fn(&mut bridge::Config);
+    let changes: [(&str, Change); 2] = [
+        ("cluster_secret", |config| {
+            config.cluster.cluster_secret = vec![secret(NEW)];
+        }),
+        ("cluster_realm_secret", |config| {
+            config.cluster.cluster_realm_secret = Some(secret(NEW));
+        }),
+    ];
+    let bridges = Bridges::start(2).await;
+    for (setting, change) in changes {
+        let mut config = node_config(&bridges.nats);
+        change(&mut config);
+        let other = start_bridge_with(config).await;
+        let url = format!("{}/readyz", other.url());
+        let differs = async {
+            loop {
+                let answer = http_client().get(&url).send().await.unwrap();
+                assert_eq!(answer.status(), 503, "{setting}");
+                if answer
+                    .text()
+                    .await
+                    .unwrap()
+                    .contains("differ from those of all others")
+                {
+                    return;
+                }
+            }
+        };
+        with_deadline(setting, differs).await;
+        for bridge in &bridges.nodes {
+            wait_until_ready(bridge).await;
+        }
+    }
+}

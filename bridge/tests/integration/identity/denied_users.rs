@@ -48,7 +48,9 @@ async fn a_denied_subject_is_refused_whatever_its_tokens() {
     assert!(error.contains("check the spelling"), "{error}");
     let answer = operator.run("deny typo").await;
     assert!(
-        answer.contains("Nothing of this user is connected now, so check the spelling."),
+        answer.contains(
+            "Nothing of this user is connected to this bridge now, so check the spelling."
+        ),
         "{answer}"
     );
     operator.run("allow typo").await;
