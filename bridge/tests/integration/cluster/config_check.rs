@@ -76,9 +76,9 @@ async fn settings_that_differ_from_those_of_other_bridges_are_named() {
     );
     let key = "0123456789abcdef0123456789abcdef";
     let checked = check(&bridges.nats, &["--state-key", key]).await;
-    checked.assert(2, &["`state_key`: set both alike and restart"]);
+    checked.assert(2, &["`state_key`", "set both alike and restart"]);
     let checked = check(&bridges.nats, &["--public-url", "https://other.example"]).await;
-    checked.assert(2, &["set both alike and restart"]);
+    checked.assert(2, &["`public_url`", "set both alike and restart"]);
     let other = "another-secret-of-the-cluster-0123456789";
     let checked = check_with(&bridges.nats.url(), other, &[]).await;
     checked.assert(2, &["was not written with `cluster_secret`"]);

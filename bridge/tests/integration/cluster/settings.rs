@@ -39,11 +39,34 @@ async fn bridges_with_other_tokens_warn_and_still_serve_each_other() {
     assert_eq!(warnings, 2, "{}", log.text());
 }
 
+/// Starts a bridge beside one that is ready. It does not become ready, because it would answer that no page
+/// is connected, and the other one stays ready.
+async fn start_with_a_difference(bridges: &mut Bridges, change: impl FnOnce(&mut Config)) {
+    let mut config = node_config(&bridges.nats);
+    change(&mut config);
+    let other = start_bridge_with(config).await;
+    let url = format!("{}/readyz", other.url());
+    let is_refused = async {
+        loop {
+            let answer = http_client().get(&url).send().await.unwrap();
+            assert_eq!(answer.status(), 503);
+            let text = answer.text().await.unwrap();
+            if text.contains("differ from those of all others") {
+                return;
+            }
+        }
+    };
+    with_deadline("the difference", is_refused).await;
+    wait_until_ready(&bridges.nodes[0]).await;
+    bridges.nodes.push(other);
+}
+
 #[tokio::test]
 async fn bridges_with_another_state_key_do_not_serve_each_other() {
     let (log, _guard) = CapturedLog::start();
-    let bridges = Bridges::start_with(2, |number, config| {
-        config.state.state_key = Some(secret(&number.to_string().repeat(32)));
+    let mut bridges = Bridges::start(1).await;
+    start_with_a_difference(&mut bridges, |config| {
+        config.state.state_key = Some(secret(&"1".repeat(32)));
     })
     .await;
     assert!(!is_routed(&bridges).await);
@@ -56,18 +79,17 @@ async fn bridges_with_another_state_key_do_not_serve_each_other() {
 async fn bridges_with_another_secret_are_strangers() {
     let (log, _guard) = CapturedLog::start();
     let mut bridges = Bridges::start(1).await;
-    let mut config = node_config(&bridges.nats);
-    config.cluster.cluster_secret = vec![secret(&"another secret".repeat(3))];
-    let stranger = start_bridge_with(config).await;
-    wait_until_ready(&stranger).await;
+    start_with_a_difference(&mut bridges, |config| {
+        config.cluster.cluster_secret = vec![secret(&"another secret".repeat(3))];
+    })
+    .await;
     let counter = "mcp_web_cluster_invalid_records_total";
-    for bridge in [&bridges.nodes[0], &stranger] {
+    for bridge in &bridges.nodes {
         wait_for_metrics(bridge, "the record of the other", |it| it[counter] > 0.0).await;
         let nodes = scrape(bridge).await["mcp_web_cluster_nodes{state=\"serving\"}"];
         assert_eq!(nodes, 0.0);
     }
     assert!(log.text().contains("was not written with `cluster_secret`"));
-    bridges.nodes.push(stranger);
 }
 
 /// The secret is changed on one bridge after another.
