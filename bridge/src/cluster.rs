@@ -15,7 +15,7 @@
 //! | `forward.rs`, `forwarded_body.rs` | passes a request on, and its response back |
 //! | `tunnel.rs` | passes a page socket on |
 //! | `peer_requests.rs` | checks what other nodes pass on |
-//! | `drain.rs` | gives all realms away, before this node stops |
+//! | `drain.rs`, `pause.rs` | gives all realms away, before this node stops |
 //! | `catalogue_hand_over.rs` | passes the closed apps of a realm that leaves to another node |
 //! | `cluster_check.rs` | checks for `--check-config` whether this machine could be a node |
 //!
@@ -42,6 +42,7 @@ mod log_limits;
 mod membership;
 mod node;
 mod owner_cache;
+mod pause;
 mod peer_reach;
 mod peer_requests;
 mod peer_watch;

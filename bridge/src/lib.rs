@@ -33,7 +33,6 @@ mod mcp;
 mod program;
 mod result_store;
 mod server;
-mod unix_seconds;
 mod web;
 mod websocket;
 

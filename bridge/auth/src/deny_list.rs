@@ -233,7 +233,8 @@ fn remove_expired(denials: &mut HashMap<RealmId, Denial>) {
     denials.retain(|_, denial| denial.until > now);
 }
 
-fn unix_seconds() -> u64 {
+/// Returns the seconds since 1970 of the system's clock.
+pub fn unix_seconds() -> u64 {
     since_epoch().as_secs()
 }
 

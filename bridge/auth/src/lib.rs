@@ -34,7 +34,7 @@ pub mod verification_key;
 pub mod verified_cache;
 
 pub use bearer::bearer_token;
-pub use deny_list::{Denial, DenyList, DenyListFull, MAX_DENIALS};
+pub use deny_list::{Denial, DenyList, DenyListFull, MAX_DENIALS, unix_seconds};
 pub use error::AuthError;
 pub use jwt::KeySetStatus;
 pub use jwt_settings::JwtSettings;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::Instant;
 
 use bridge_auth::RealmId;
 use bridge_cluster::{OwnerAnswer, RealmClaim, RealmKey, RealmLoss, Verdict};
@@ -10,20 +10,16 @@ use bridge_realm::fast_hash::FastHash;
 use dashmap::DashMap;
 use dashmap::mapref::one::RefMut;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::{Instant, timeout_at};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::held_realms::MAX_HELD_PER_REALM;
+use super::pause::Pause;
 
 /// How many operations on the directory run at the same time: after its restart, all claims are checked.
 const MAX_OPERATIONS: usize = 64;
 
 /// How many catalogues are handed over at the same time. Each may have megabytes.
 const MAX_HAND_OVERS: usize = 8;
-
-/// How long the requests of a realm wait at most for those that run, so that it can be given away.
-pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
 /// The claims of this node.
 #[derive(Debug)]
@@ -55,15 +51,8 @@ pub(super) struct ClaimEntry {
     pub(super) timer: Option<AbortOnDropHandle<()>>,
     /// How many requests of the realm have begun here. Each that runs has a [`RealmGuard`].
     requests: Arc<AtomicU64>,
+    /// The latest one, which may be over.
     pause: Option<Pause>,
-}
-
-/// A while in which the further requests of a realm wait.
-#[derive(Clone, Debug)]
-pub(super) struct Pause {
-    until: Instant,
-    /// Cancelled when it ends earlier. Each request that waits holds one.
-    ended: Arc<CancellationToken>,
 }
 
 /// A request that runs at the owner of its realm. Until it is dropped, the realm is only given away at the
@@ -90,19 +79,6 @@ impl ClaimEntry {
     pub(super) fn idle_mark(&self) -> Option<IdleMark> {
         let is_idle = self.claim.is_settled() && Arc::strong_count(&self.requests) == 1;
         is_idle.then(|| IdleMark(self.requests.load(Ordering::Relaxed)))
-    }
-}
-
-impl Pause {
-    pub(super) async fn wait(self) {
-        let _ = timeout_at(self.until, self.ended.cancelled()).await;
-    }
-
-    /// Whether one more request may wait.
-    fn admits(&self) -> bool {
-        let waiting = Arc::strong_count(&self.ended) - 1;
-        let is_over = self.ended.is_cancelled() || self.until <= Instant::now();
-        !is_over && waiting < MAX_HELD_PER_REALM
     }
 }
 
@@ -143,12 +119,9 @@ impl ClaimTable {
 
     /// Lets the further requests of a realm wait for a moment, or until the guard is dropped.
     pub(super) fn pause(&self, key: &RealmKey) -> Option<DropGuard> {
-        let ended = CancellationToken::new();
-        self.claims.get_mut(key)?.pause = Some(Pause {
-            until: Instant::now() + PAUSE,
-            ended: Arc::new(ended.clone()),
-        });
-        Some(ended.drop_guard())
+        let (pause, guard) = Pause::begin();
+        self.claims.get_mut(key)?.pause = Some(pause);
+        Some(guard)
     }
 
     /// Marks a realm that this node owns and of which no request runs.
@@ -174,7 +147,7 @@ impl ClaimTable {
     }
 
     /// When a realm that this node owns came from another node, if it did.
-    pub(super) fn taken_over(&self, key: &RealmKey) -> Option<std::time::Instant> {
+    pub(super) fn taken_over(&self, key: &RealmKey) -> Option<Instant> {
         self.claims.get(key)?.claim.taken_over()
     }
 

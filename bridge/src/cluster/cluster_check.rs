@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant, SystemTime};
 
+use bridge_auth::unix_seconds;
 use bridge_cluster::{
     ClusterKeys, InvalidRecord, NatsCheck, NatsSettings, NodeId, NodeRecord, Peer,
     PeerCompatibility, PeerHeader, Peers,
@@ -22,7 +23,6 @@ use super::link::{self, Link};
 use super::peer_requests::{NO_CLIENT, OWNS_PATH, visible};
 use super::start::NodeSettings;
 use crate::config;
-use crate::unix_seconds::unix_seconds;
 
 /// How long another node may take to accept a connection, and then to answer.
 const PEER_TIMEOUT: Duration = Duration::from_secs(2);

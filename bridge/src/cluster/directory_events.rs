@@ -123,27 +123,20 @@ impl ClusterNode {
         self.membership.state().incompatible.remove(&id);
     }
 
+    /// A node with another secret is as one with other settings.
     fn on_unreadable_node(&self, id: NodeId, error: InvalidRecord) {
         self.report_record(error);
-        if error == InvalidRecord::UnknownVersion {
-            return;
-        }
-        let is_new = self.membership.state().incompatible.insert(id);
-        if is_new {
-            let node = id.short();
-            tracing::error!(
-                node,
-                "another bridge has another `cluster_secret`, and the two do not know each other's users: \
-                 set the same for all"
-            );
+        if error == InvalidRecord::WrongMac {
+            self.membership.state().incompatible.insert(id);
         }
     }
 
     /// Why this node must not serve beside the others, if its settings differ from those of all.
     pub(super) fn difference_from_all(&self) -> Option<&'static str> {
-        let incompatible = self.membership.state().incompatible.clone();
-        let differs = |peer: &NodeRecord| incompatible.contains(&peer.id);
-        let differs_from_all = !incompatible.is_empty() && self.peers().known().all(differs);
+        let peers = self.peers();
+        let state = self.membership.state();
+        let differs = |peer: &NodeRecord| state.incompatible.contains(&peer.id);
+        let differs_from_all = !state.incompatible.is_empty() && peers.known().all(differs);
         differs_from_all.then_some(
             "the settings of the bridge differ from those of all others: its log says which",
         )

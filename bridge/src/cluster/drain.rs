@@ -2,8 +2,9 @@
 //!
 //! The turns of the realms are spread over a while. One without calls and queries leaves, and its pages
 //! connect to other nodes. One with calls is paused: its further requests wait a moment, so that it becomes
-//! quiet although there are calls at all times, if these are short. At the deadline all leave, and their calls end. Pages whose
-//! realm is elsewhere connect to other nodes as well: their sockets end, spread over the same while.
+//! quiet although there are calls at all times, if these are short. At the deadline all leave, and their
+//! calls end. Pages whose realm is elsewhere connect to other nodes as well: their sockets end, spread over
+//! the same while.
 //!
 //! Meanwhile this node passes requests on as before, and newcomers go to the node that their realm would
 //! have without this one. Without another node that could take realms, this one keeps them,
@@ -18,9 +19,9 @@ use bridge_cluster::{ClaimEvent, Peer, RealmKey, RealmLoss};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::DropGuard;
 
-use super::claim_table::PAUSE;
 use super::cluster_counters::TunnelSide;
 use super::node::ClusterNode;
+use super::pause::PAUSE_TIME;
 
 /// How often a node that drains looks which realms can leave.
 const STEP: Duration = Duration::from_millis(20);
@@ -170,15 +171,18 @@ impl Turns {
 }
 
 /// A realm whose turn has come.
-struct Busy {
+struct BusyRealm {
     key: RealmKey,
     realm: RealmId,
+    /// Ends its pause.
     pause: Option<DropGuard>,
+    /// When it is paused next.
     pause_at: Instant,
+    /// From the end of that pause to the one after it.
     interval: Duration,
 }
 
-impl Busy {
+impl BusyRealm {
     fn new((key, realm): (RealmKey, RealmId)) -> Self {
         Self {
             key,
@@ -197,7 +201,7 @@ struct Drain<'a> {
     untried: VecDeque<(RealmKey, RealmId)>,
     turns: Turns,
     /// The realms of which something ran.
-    busy: VecDeque<Busy>,
+    busy: VecDeque<BusyRealm>,
     leaving: Vec<RealmKey>,
     tunnels: Turns,
 }
@@ -233,12 +237,12 @@ impl<'a> Drain<'a> {
         for _ in 0..self.turns.due(progress).min(self.room()) {
             self.turns.taken += 1;
             let first = self.untried.pop_front();
-            self.try_realm(first.map(Busy::new));
+            self.try_realm(first.map(BusyRealm::new));
         }
         if self.untried.is_empty() && self.busy.is_empty() {
             // Those whose claim had begun before the drain.
             let owned = self.cluster.claims.owned();
-            self.busy.extend(owned.into_iter().map(Busy::new));
+            self.busy.extend(owned.into_iter().map(BusyRealm::new));
         }
     }
 
@@ -254,7 +258,7 @@ impl<'a> Drain<'a> {
     }
 
     /// Gives a realm away if it is quiet, and pauses it otherwise.
-    fn try_realm(&mut self, busy: Option<Busy>) {
+    fn try_realm(&mut self, busy: Option<BusyRealm>) {
         let Some(mut busy) = busy else {
             return;
         };
@@ -267,7 +271,7 @@ impl<'a> Drain<'a> {
             && let Some(pause) = self.cluster.pause(&busy.key, busy.realm)
         {
             busy.pause = Some(pause);
-            busy.pause_at = now + PAUSE + busy.interval;
+            busy.pause_at = now + PAUSE_TIME + busy.interval;
             busy.interval *= 2;
         }
         self.busy.push_back(busy);

@@ -50,7 +50,8 @@ impl ClusterNode {
         self.membership.was_announced()
     }
 
-    /// Why this node is not ready, if it is not.
+    /// Why this node is not ready, if it is not. Once it was found ready, others that differ from it do not
+    /// end that: it serves already.
     pub(crate) fn unready_reason(&self) -> Option<&'static str> {
         if !self.was_announced() {
             return Some(
@@ -62,7 +63,6 @@ impl ClusterNode {
                 "the bridge is cut off from the others: its log says why, send requests to them",
             );
         }
-        // One that was ready stays so: else another one with wrong settings would end it.
         if !self.membership.was_ready() {
             if let Some(difference) = self.difference_from_all() {
                 return Some(difference);

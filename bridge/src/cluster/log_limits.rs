@@ -34,10 +34,11 @@ impl LogLimits {
     /// Logs that a record was not written by a node of this cluster.
     pub(super) fn log_invalid_record(&self) {
         if let Some(suppressed) = self.invalid_records.next_line(Instant::now()) {
-            tracing::warn!(
+            tracing::error!(
                 suppressed,
-                "a record in NATS was not written with `cluster_secret`, and is ignored: check the \
-                 secrets of all bridges, and who else may write to their buckets"
+                "a record in NATS was not written with `cluster_secret`, and is ignored: bridges with \
+                 another one do not know the users of this one. Check the secrets of all bridges, and who \
+                 else may write to their buckets"
             );
         }
     }

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use bridge_auth::RealmId;
 use bridge_auth::query_token::issuing_node;
+use bridge_auth::{RealmId, unix_seconds};
 use bridge_cluster::{
     ClaimHolder, NodeId, OwnerAnswer, Peer, PeerHeader, PeerRefused, RealmKey, Verdict,
 };
@@ -14,7 +14,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use super::claim_table::RealmGuard;
 use super::link::PEER;
 use super::node::ClusterNode;
-use crate::unix_seconds::unix_seconds;
 
 /// The route by which a node asks another one whether it owns a realm.
 pub(super) const OWNS_PATH: &str = "/_cluster/owns";

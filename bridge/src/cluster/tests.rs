@@ -14,8 +14,8 @@ use bridge_cluster::{
 use bridge_settings::Secret;
 use tokio_util::sync::CancellationToken;
 
-use super::claim_table::PAUSE;
 use super::directory_events::DirectoryEvents;
+use super::pause::PAUSE_TIME;
 use super::*;
 use crate::agent_queries::AgentQueries;
 use crate::config::Config;
@@ -44,6 +44,13 @@ impl Node {
         while !node.cluster.has_lease() {
             tokio::task::yield_now().await;
         }
+        node
+    }
+
+    /// Starts a node that owns a realm.
+    async fn start_owning(number: u8, directory: &InMemoryDirectory, realm: RealmId) -> Self {
+        let node = Self::start(number, directory, SAME).await;
+        assert_eq!(node.cluster.claim(realm).await, Verdict::Owned);
         node
     }
 
@@ -243,11 +250,10 @@ async fn a_denial_is_ended_only_by_a_later_decision_of_a_node() {
 #[tokio::test]
 async fn a_realm_is_given_away_when_none_of_its_requests_runs() {
     let directory = InMemoryDirectory::default();
-    let first = Node::start(1, &directory, SAME).await;
-    let second = Node::start(2, &directory, SAME).await;
     let realm = RealmId::from_token("token");
+    let first = Node::start_owning(1, &directory, realm).await;
+    let second = Node::start(2, &directory, SAME).await;
     let key = first.cluster.key_of(realm);
-    assert_eq!(first.cluster.claim(realm).await, Verdict::Owned);
     let begin = || first.cluster.begin_request(realm);
     let requests = [begin().await.unwrap(), begin().await.unwrap()];
     for request in requests {
@@ -268,9 +274,8 @@ async fn a_realm_is_given_away_when_none_of_its_requests_runs() {
 #[tokio::test]
 async fn a_request_soon_after_the_start_waits_for_the_first_lease() {
     let directory = InMemoryDirectory::default();
-    let owner = Node::start(1, &directory, SAME).await;
     let realm = RealmId::from_token("token");
-    assert_eq!(owner.cluster.claim(realm).await, Verdict::Owned);
+    let _owner = Node::start_owning(1, &directory, realm).await;
     let node = Node::begin(2, &directory, SAME);
     assert!(!node.cluster.was_announced());
     let route = node.cluster.route(realm).await;
@@ -281,11 +286,10 @@ async fn a_request_soon_after_the_start_waits_for_the_first_lease() {
 #[tokio::test(start_paused = true)]
 async fn requests_of_a_paused_realm_wait_for_those_that_run() {
     let directory = InMemoryDirectory::default();
-    let node = Node::start(1, &directory, SAME).await;
-    let _other = Node::start(2, &directory, SAME).await;
     let realm = RealmId::from_token("token");
+    let node = Node::start_owning(1, &directory, realm).await;
+    let _other = Node::start(2, &directory, SAME).await;
     let key = node.cluster.key_of(realm);
-    assert_eq!(node.cluster.claim(realm).await, Verdict::Owned);
     let begin = async || {
         let begun = tokio::time::Instant::now();
         let request = node.cluster.begin_request(realm).await;
@@ -296,13 +300,13 @@ async fn requests_of_a_paused_realm_wait_for_those_that_run() {
     let pause = node.cluster.claims.pause(&key).unwrap();
     let (too_long, waited) = begin().await;
     assert!(too_long.is_some());
-    assert_eq!(waited, PAUSE);
+    assert_eq!(waited, PAUSE_TIME);
     assert_eq!(begin().await.1, Duration::ZERO, "not longer");
 
     drop(pause);
     let pause = node.cluster.claims.pause(&key).unwrap();
     drop((running, too_long));
-    let half = PAUSE / 2;
+    let half = PAUSE_TIME / 2;
     let gives_away = async {
         tokio::time::sleep(half).await; // sleep: of paused time
         assert!(node.cluster.give_away_if_quiet(key, realm));

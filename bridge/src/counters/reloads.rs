@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::unix_seconds::unix_seconds;
+use bridge_auth::unix_seconds;
 
 /// The outcome of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

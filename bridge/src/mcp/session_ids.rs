@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use bridge_auth::RealmId;
+use bridge_auth::{RealmId, unix_seconds};
 use bridge_edge::{StateFolder, StateFolderError, derive_key};
 use bridge_settings::Secret;
 use rmcp::model::{
@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use super::ended_ids::{EndedIds, UniqueId};
 use super::rmcp_conversions;
-use crate::unix_seconds::unix_seconds;
 
 /// The purpose of the key.
 const PURPOSE: &str = "id of an MCP session";

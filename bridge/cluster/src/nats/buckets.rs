@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::jetstream::context::{
-    CreateStreamErrorKind, GetStreamError, GetStreamErrorKind, KeyValueError,
+    CreateStreamError, CreateStreamErrorKind, GetStreamError, GetStreamErrorKind, KeyValueError,
 };
 use async_nats::jetstream::kv::Store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
@@ -115,7 +115,7 @@ async fn open(
     // The server chooses it anew: it must not be longer than the age.
     config.duplicate_window = Duration::ZERO;
     let updated = context.update_stream(config).await;
-    updated.map_err(|error| problem(bucket, &error))?;
+    updated.map_err(|error| stream_problem(bucket, &error))?;
     Ok(store)
 }
 
@@ -155,7 +155,7 @@ async fn create(
             if error.error_code() == ErrorCode::STREAM_NAME_EXIST)
     };
     match context.create_stream(config).await {
-        Err(error) if !is_taken(&error.kind()) => return Err(problem(bucket, &error)),
+        Err(error) if !is_taken(&error.kind()) => return Err(stream_problem(bucket, &error)),
         Ok(_) | Err(_) => {}
     }
     let created = context.get_key_value(bucket).await;
@@ -182,15 +182,29 @@ fn is_not_found(kind: &GetStreamErrorKind) -> bool {
     matches!(kind, GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }
 
+/// Returns why a bucket cannot be created or changed.
+fn stream_problem(bucket: &str, error: &CreateStreamError) -> Problem {
+    match error.kind() {
+        CreateStreamErrorKind::JetStream(cause) if is_short_of_servers(cause.error_code()) => {
+            Problem::Refused(format!(
+                "the bucket {bucket} cannot be on as many servers as `cluster_replicas` says: join the \
+                 servers with `cluster` in nats.conf, or set fewer ({error})"
+            ))
+        }
+        _ => problem(bucket, error),
+    }
+}
+
+fn is_short_of_servers(code: ErrorCode) -> bool {
+    [
+        ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED,
+        ErrorCode::CLUSTER_NO_PEERS,
+    ]
+    .contains(&code)
+}
+
 fn problem(bucket: &str, error: &impl Display) -> Problem {
-    let error = error.to_string();
-    let remedy = if error.contains("replicas") {
-        ": `cluster_replicas` is more than the servers of NATS that have joined as one, see `cluster` in \
-         nats.conf"
-    } else {
-        ""
-    };
     Problem::Failed(format!(
-        "the bucket {bucket} of NATS cannot be opened: {error}{remedy}"
+        "the bucket {bucket} of NATS cannot be opened: {error}"
     ))
 }

@@ -17,13 +17,12 @@ const HOLD_TIME: Duration = Duration::from_secs(3);
 /// Two nodes without the realm, and their directory. Another node has owned the realm, and is gone.
 async fn nodes_without_owner() -> (InMemoryDirectory, [Node; 2], RealmId) {
     let directory = InMemoryDirectory::default();
-    let owner = Node::start(1, &directory, SAME).await;
+    let realm = RealmId::from_token("token");
+    let owner = Node::start_owning(1, &directory, realm).await;
     let nodes = [
         Node::start(2, &directory, SAME).await,
         Node::start(3, &directory, SAME).await,
     ];
-    let realm = RealmId::from_token("token");
-    assert_eq!(owner.cluster.claim(realm).await, Verdict::Owned);
     owner.stopping.cancel();
     owner.cluster.leave().await;
     (directory, nodes, realm)
@@ -129,10 +128,9 @@ async fn a_realm_that_was_given_away_waits_for_a_new_owner() {
 #[tokio::test(start_paused = true)]
 async fn a_living_owner_that_cannot_be_reached_is_waited_for() {
     let directory = InMemoryDirectory::default();
-    let owner = Node::start(1, &directory, SAME).await;
-    let node = Node::start(2, &directory, SAME).await;
     let realm = RealmId::from_token("token");
-    assert_eq!(owner.cluster.claim(realm).await, Verdict::Owned);
+    let owner = Node::start_owning(1, &directory, realm).await;
+    let node = Node::start(2, &directory, SAME).await;
     node.cluster.connection_failed(&owner.cluster.own);
     let begun = Instant::now();
     assert_eq!(hold(&node, realm).await, Err(OwnerAway::Gone));
@@ -151,10 +149,9 @@ async fn a_living_owner_that_cannot_be_reached_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn an_owner_that_has_refused_a_request_gets_it_again_after_half_a_second() {
     let directory = InMemoryDirectory::default();
-    let owner = Node::start(1, &directory, SAME).await;
-    let node = Node::start(2, &directory, SAME).await;
     let realm = RealmId::from_token("token");
-    assert_eq!(owner.cluster.claim(realm).await, Verdict::Owned);
+    let _owner = Node::start_owning(1, &directory, realm).await;
+    let node = Node::start(2, &directory, SAME).await;
     let Ok(Route::Node(key, peer)) = node.cluster.route(realm).await else {
         panic!("not routed");
     };

@@ -9,7 +9,7 @@ use futures_util::TryStreamExt;
 use futures_util::future::join_all;
 
 use super::rights::{configuration, login, rights};
-use super::{admin, announce, connect, create, settings_of};
+use super::{admin, announce, connect, create, refusal, settings_of, start};
 
 /// Checks NATS as a new node.
 async fn check(settings: &NatsSettings) -> NatsCheck {
@@ -134,4 +134,22 @@ async fn another_number_of_replicas_is_a_warning() {
     assert!(warning.contains("`cluster_replicas` is 3"), "{warning}");
     let nodes = admin(&server).await.get_stream("KV_test-nodes").await;
     assert_eq!(nodes.unwrap().cached_info().config.num_replicas, 1);
+}
+
+#[tokio::test]
+async fn more_replicas_than_servers_are_refused_with_the_setting() {
+    let server = NatsServer::start();
+    let three = NatsSettings {
+        replicas: 3,
+        ..settings_of(&server)
+    };
+    // Once to create the buckets, and once to change them.
+    for number in [1, 2] {
+        let mut node = start(three.clone());
+        let text = refusal(&mut node).await;
+        assert!(text.contains("`cluster_replicas`"), "{text}");
+        if number == 1 {
+            let _node = connect(settings_of(&server)).await;
+        }
+    }
 }

@@ -108,10 +108,12 @@ impl Harness {
 #[test]
 fn a_request_goes_to_the_caller_once_and_its_response_to_the_page() {
     let mut scene = Harness::with_client(r#"{"elicitation":{}}"#);
+    assert!(!scene.realm.awaits_requests());
     scene.ask(vec![elicitation("a"), elicitation("b")]);
     assert!(scene.has_client_requests());
     assert_eq!(scene.realm.take_client_requests(&"c".into()).len(), 2);
     assert!(scene.realm.take_client_requests(&"c".into()).is_empty());
+    assert!(scene.realm.awaits_requests());
     scene.client_answers(accept_response("b"));
     assert_eq!(scene.client_responses(), [("b".to_owned(), None)]);
     scene.client_answers(accept_response("b"));
