@@ -38,7 +38,7 @@ pub use crate::connection_slots::ConnectionSlots;
 pub use listener::Listener;
 pub use observer::{ConnectionObserver, ConnectionRefusal};
 pub use server_stop::ServerStop;
-pub use tls::{TlsAcceptor, TlsError, TlsFiles};
+pub use tls::{TlsAcceptor, TlsAuthority, TlsError, TlsFiles};
 pub use traffic::Traffic;
 
 /// The maximum size of the head of a request in bytes, and of the buffer in which a body is read.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use bridge_auth::Authenticator;
-use bridge_edge::connections::{TlsAcceptor, TlsError, TlsFiles};
+use bridge_edge::connections::{TlsAcceptor, TlsAuthority, TlsError, TlsFiles};
 use bridge_edge::credential_file::CredentialFileError;
 use bridge_edge::{HostOriginPolicy, PrivateSocketError, StateFolder, StateFolderError};
 use bridge_protocol::limits;
@@ -258,7 +258,13 @@ fn load_cluster_tls(config: &config::Cluster) -> Result<Option<TlsAcceptor>, Sta
         certificate: certificate.clone(),
         key: key.clone(),
     };
-    let loaded = TlsAcceptor::load_mutual(files, authority.clone());
+    let loaded = TlsAcceptor::load_mutual(
+        files,
+        TlsAuthority {
+            file: authority.clone(),
+            name: config.cluster_tls_name.clone(),
+        },
+    );
     loaded.map(Some).map_err(StartError::ClusterTls)
 }
 

@@ -1,5 +1,7 @@
 //! TLS of a server: its certificate and key, which can be replaced while it runs, and its handshakes.
 
+mod own_handshake;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,15 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
+/// What servers that are clients of one another have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsAuthority {
+    /// The certificates of the authority that has signed those of all, in PEM.
+    pub file: PathBuf,
+    /// The name in the certificates of all.
+    pub name: String,
+}
+
 /// Why a certificate and its key cannot be used. No message contains the key.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
@@ -72,6 +83,12 @@ pub enum TlsError {
     /// The file of the authority has no certificate that can be one.
     #[error("{} has no certificate of an authority in PEM", .0.display())]
     NoAuthority(PathBuf),
+    /// Servers that are clients of one another would refuse the certificate.
+    #[error(
+        "the others would refuse {} as the certificate of `{}`: {}. Write a valid one of the authority \
+         in {}, with this name", .0.certificate.display(), .1.name, .2, .1.file.display()
+    )]
+    Refused(TlsFiles, TlsAuthority, rustls::Error),
     /// A certificate or the key is of a kind that is not supported.
     #[error("{} cannot be used with {}: {}", .0.certificate.display(), .0.key.display(), .1)]
     Unsupported(TlsFiles, String),
@@ -84,7 +101,7 @@ pub struct TlsAcceptor(Arc<Shared>);
 struct Shared {
     files: TlsFiles,
     /// The authority that must have signed the certificates of clients, if they need one.
-    authority: Option<PathBuf>,
+    authority: Option<TlsAuthority>,
     current: RwLock<Loaded>,
 }
 
@@ -131,17 +148,21 @@ impl TlsAcceptor {
     }
 
     /// Loads a certificate and its key for servers that are clients of one another: each needs a
-    /// certificate of this authority, whose file is in PEM.
+    /// certificate of this authority.
     ///
     /// # Errors
     ///
-    /// [`TlsError`] when a file cannot be read, or when they do not belong together.
-    pub fn load_mutual(files: TlsFiles, authority: PathBuf) -> Result<Self, TlsError> {
+    /// [`TlsError`] when a file cannot be read, when they do not belong together, or when the others would
+    /// refuse the certificate.
+    pub fn load_mutual(files: TlsFiles, authority: TlsAuthority) -> Result<Self, TlsError> {
         Self::load_with_authority(files, Some(authority))
     }
 
-    fn load_with_authority(files: TlsFiles, authority: Option<PathBuf>) -> Result<Self, TlsError> {
-        let loaded = Loaded::load(&files, authority.as_deref())?;
+    fn load_with_authority(
+        files: TlsFiles,
+        authority: Option<TlsAuthority>,
+    ) -> Result<Self, TlsError> {
+        let loaded = Loaded::load(&files, authority.as_ref())?;
         loaded.log_expiry(&files);
         Ok(Self(Arc::new(Shared {
             files,
@@ -163,7 +184,7 @@ impl TlsAcceptor {
     /// [`TlsError`] when the files cannot be used, for example because only one of them is new. The
     /// former certificate and key stay in use.
     pub fn reload(&self) -> Result<bool, TlsError> {
-        let loaded = Loaded::load(&self.0.files, self.0.authority.as_deref())?;
+        let loaded = Loaded::load(&self.0.files, self.0.authority.as_ref())?;
         let current = self.0.current.write();
         let mut current = current.unwrap_or_else(PoisonError::into_inner);
         if current.certificates == loaded.certificates && current.authorities == loaded.authorities
@@ -228,7 +249,7 @@ fn refuse_plain_http(stream: &TcpStream) {
 }
 
 impl Loaded {
-    fn load(files: &TlsFiles, authority: Option<&Path>) -> Result<Self, TlsError> {
+    fn load(files: &TlsFiles, authority: Option<&TlsAuthority>) -> Result<Self, TlsError> {
         let no_certificate = || TlsError::NoCertificate(files.certificate.clone());
         // Both are read before either is judged: a file that is missing is the first to mend.
         let (certificates, key) = (load_certificates(&files.certificate)?, read(&files.key)?);
@@ -239,14 +260,14 @@ impl Loaded {
         let key = key.map_err(|_| TlsError::NoKey(files.key.clone()))?;
         let authorities = match authority {
             None => Vec::new(),
-            Some(path) => load_certificates(path)?
+            Some(authority) => load_certificates(&authority.file)?
                 .filter(|authorities| !authorities.is_empty())
-                .ok_or_else(|| TlsError::NoAuthority(path.to_owned()))?,
+                .ok_or_else(|| TlsError::NoAuthority(authority.file.clone()))?,
         };
-        let configs = if let Some(path) = authority {
+        let configs = if let Some(authority) = authority {
             let mut roots = RootCertStore::empty();
             if roots.add_parsable_certificates(authorities.clone()).0 == 0 {
-                return Err(TlsError::NoAuthority(path.to_owned()));
+                return Err(TlsError::NoAuthority(authority.file.clone()));
             }
             mutual_configs(&certificates, key, Arc::new(roots))
                 .map(|(server, client)| (server, Some(Arc::new(client))))
@@ -257,8 +278,13 @@ impl Loaded {
             rustls::Error::InconsistentKeys(_) => TlsError::Mismatch(files.clone()),
             error => TlsError::Unsupported(files.clone(), error.to_string()),
         })?;
+        let server = Arc::new(server);
+        if let (Some(authority), Some(client)) = (authority, &client) {
+            own_handshake::complete(Arc::clone(&server), Arc::clone(client), &authority.name)
+                .map_err(|error| TlsError::Refused(files.clone(), authority.clone(), error))?;
+        }
         Ok(Self {
-            config: Arc::new(server),
+            config: server,
             client,
             certificates,
             authorities,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bridge::Config;
+use bridge_cluster::NatsServer;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
 use tempfile::TempDir;
@@ -13,6 +14,8 @@ use crate::running_program::RunningBridge;
 
 /// The name that the certificates of all bridges have, by default.
 const NAME: &str = "mcp-web";
+
+const OTHER_NAME: &str = "another-name";
 
 /// An authority of the certificates of bridges.
 struct PeerAuthority(CertifiedIssuer<'static, KeyPair>);
@@ -104,23 +107,42 @@ async fn status_of_unreachable_owner(bridges: &Bridges) -> u16 {
 async fn a_bridge_of_another_authority_is_not_trusted() {
     let (ours, other) = (PeerAuthority::new(), PeerAuthority::new());
     let right = PeerFiles::new(&ours, &[&ours]);
-    for (kind, wrong) in [
-        ("trusts another authority", PeerFiles::new(&ours, &[&other])),
-        (
-            "is certified by another authority",
-            PeerFiles::new(&other, &[&ours]),
-        ),
-        ("is of another cluster", PeerFiles::new(&other, &[&other])),
-    ] {
-        let (bridges, _page) = start_with_files([&right, &wrong]).await;
-        let status = status_of_unreachable_owner(&bridges).await;
-        assert!([502, 503].contains(&status), "{kind}: {status}");
-    }
+    let foreign = PeerFiles::new(&other, &[&other]);
+    let (bridges, _page) = start_with_files([&right, &foreign]).await;
+    let status = status_of_unreachable_owner(&bridges).await;
+    assert!([502, 503].contains(&status), "{status}");
     // The name is checked as well.
     let named = PeerFiles::new(&ours, &[&ours]);
-    named.renew(&ours, "another-name", &[&ours]);
-    let (bridges, _page) = start_with_files([&named, &right]).await;
+    named.renew(&ours, OTHER_NAME, &[&ours]);
+    let files = [&named, &right];
+    let bridges = Bridges::start_with(2, |number, config| {
+        files[number].configure(config);
+        if number == 0 {
+            config.cluster.cluster_tls_name = OTHER_NAME.to_owned();
+        }
+    })
+    .await;
+    let _page = Page::with_tools(&bridges.nodes[0], "s", &[echo_tool()]).await;
     assert_eq!(status_of_unreachable_owner(&bridges).await, 503);
+}
+
+#[tokio::test]
+async fn a_bridge_whose_certificate_all_others_would_refuse_does_not_start() {
+    let (ours, other) = (PeerAuthority::new(), PeerAuthority::new());
+    let named = PeerFiles::new(&ours, &[&ours]);
+    named.renew(&ours, OTHER_NAME, &[&ours]);
+    let nats = NatsServer::start();
+    for (files, reason) in [
+        (PeerFiles::new(&ours, &[&other]), "UnknownIssuer"),
+        (PeerFiles::new(&other, &[&ours]), "UnknownIssuer"),
+        (named, "not valid for name \"mcp-web\""),
+    ] {
+        let mut config = node_config(&nats);
+        files.configure(&mut config);
+        let error = start_error(config).await.to_string();
+        assert!(error.contains("`cluster_tls_cert`"), "{error}");
+        assert!(error.contains(reason), "{error}");
+    }
 }
 
 #[tokio::test]
