@@ -1,4 +1,4 @@
-//! Embeds the page SDK, if it has been built: `cargo xtask sdk` puts it into `target/sdk`.
+//! Embeds the page SDK, compressed, if it has been built: `cargo xtask sdk` puts it into `target/sdk`.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -26,12 +26,14 @@ fn main() -> io::Result<()> {
     // The folder must exist for Cargo to notice when files appear in it.
     fs::create_dir_all(&folder)?;
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut code = String::from("static SDK_FILES: &[SdkFile] = &[\n");
     let out = PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?);
+    let mut names = Vec::new();
     if REQUIRED.iter().all(|name| folder.join(name).is_file()) {
-        for name in file_names(&folder)? {
-            embed(&mut code, &name, &folder.join(&name).canonicalize()?, &out)?;
-        }
+        names = file_names(&folder)?;
+    }
+    let mut code = format!("static SDK_FILES: [SdkFile; {}] = [\n", names.len());
+    for name in &names {
+        embed(&mut code, name, &folder.join(name), &out)?;
     }
     code.push_str("];\n");
     fs::write(out.join("sdk_files.rs"), code)
@@ -66,8 +68,9 @@ fn embed(code: &mut String, name: &str, path: &Path, out: &Path) -> io::Result<(
     fs::write(&compressed, compress(&content)?)?;
     writeln!(
         code,
-        "SdkFile {{ name: {name:?}, etag: {etag:?}, body: include_bytes!({path:?}), \
-         brotli: include_bytes!({compressed:?}) }},"
+        "SdkFile {{ name: {name:?}, etag: {etag:?}, bytes: {}, \
+         brotli: include_bytes!({compressed:?}), content: OnceLock::new() }},",
+        content.len()
     )
     .map_err(io::Error::other)
 }

@@ -1,10 +1,14 @@
 //! The routes `/sdk/…`: the JavaScript and wasm that a page imports, embedded when the bridge is
 //! built.
 
+use std::sync::OnceLock;
+
 use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bridge_protocol::ErrorCode;
+use brotli_decompressor::BrotliDecompress;
+use bytes::Bytes;
 use http::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE,
     ETAG, HeaderName, IF_NONE_MATCH, VARY,
@@ -20,15 +24,32 @@ include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 struct SdkFile {
     name: &'static str,
     etag: &'static str,
-    body: &'static [u8],
-    /// The body, compressed with brotli at the best level.
+    /// The size of the content.
+    bytes: usize,
+    /// The content, compressed with brotli at the best level.
     brotli: &'static [u8],
+    /// The content, once a client without brotli has requested it.
+    content: OnceLock<Bytes>,
+}
+
+impl SdkFile {
+    /// Returns the content for a client that does not accept brotli. It is decompressed once, because
+    /// anyone may request it without a token.
+    fn content(&self) -> Bytes {
+        let decompress = || {
+            let mut content = Vec::with_capacity(self.bytes);
+            // It cannot fail: the build script has compressed the content, and both are in memory.
+            let _ = BrotliDecompress(&mut &*self.brotli, &mut content);
+            content.into()
+        };
+        self.content.get_or_init(decompress).clone()
+    }
 }
 
 /// Returns the routes of the embedded files.
 ///
-/// Files are stored compressed with brotli. For clients that do not accept it, they are compressed
-/// with gzip when they are requested.
+/// Files are embedded only as brotli. For clients that do not accept it, they are decompressed once,
+/// and compressed with gzip when they are requested.
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/{file}", get(serve_file))
@@ -62,7 +83,7 @@ async fn serve_file(PathSegment(name): PathSegment, headers: HeaderMap) -> Respo
         let encoding = [(CONTENT_ENCODING, "br"), (VARY, "accept-encoding")];
         return (common, encoding, file.brotli).into_response();
     }
-    (common, file.body).into_response()
+    (common, file.content()).into_response()
 }
 
 /// Returns whether `Accept-Encoding` names brotli, and not with a weight of zero (RFC 9110,
