@@ -10,7 +10,7 @@
 //! - [`shared_credential`] stores the secret that a bridge and an agent of one user share, and
 //!   [`credential_file`] loads those that an operator has written.
 //!   [`TokenHash`] is what is stored instead of a token, and [`state_folder`] has what survives a
-//!   restart.
+//!   restart. [`user_folders`] finds the folders of the user.
 //! - [`FileWatch`] reports changes of the files of settings, and [`service_manager`] the state of the
 //!   process to its service manager.
 //! - [`raise_open_file_limit`] prepares the process for many connections, and
@@ -43,6 +43,7 @@ pub mod shutdown_signal;
 pub mod state_folder;
 mod thread_priority;
 mod token_hash;
+pub mod user_folders;
 
 pub use client_address::{ClientAddress, ForwardedHeader, TrustedProxies, TrustedProxy};
 pub use connection_slots::{open_file_limit, raise_open_file_limit};

@@ -10,6 +10,7 @@ use bridge_settings::file_permissions::has_mode_bits;
 use bridge_settings::{Secret, parse_credential};
 
 use crate::private_file;
+use crate::user_folders::config_folder;
 
 /// The name of the file, in the user's configuration directory.
 const CREDENTIAL_FILE: &str = "mcp-web/agent-token";
@@ -52,7 +53,7 @@ pub enum SharedCredentialError {
 /// [`SharedCredentialError`] when the file cannot be used, or when other users can read or replace
 /// it.
 pub fn load_or_create() -> Result<Secret, SharedCredentialError> {
-    let folder = config_directory().ok_or(SharedCredentialError::NoDirectory)?;
+    let folder = config_folder().ok_or(SharedCredentialError::NoDirectory)?;
     load_or_create_at(&folder.join(CREDENTIAL_FILE))
 }
 
@@ -61,19 +62,6 @@ pub fn load_or_create() -> Result<Secret, SharedCredentialError> {
 pub fn parse_long_credential(text: &str) -> Option<Secret> {
     let secret = parse_credential(text).ok()?;
     (text.len() >= MIN_TOKEN_CHARS).then_some(secret)
-}
-
-/// The directory for the configuration of the user's programs (XDG Base Directory Specification).
-fn config_directory() -> Option<PathBuf> {
-    let from_env = |name: &str| {
-        let path = PathBuf::from(std::env::var_os(name)?);
-        path.is_absolute().then_some(path)
-    };
-    if cfg!(windows) {
-        from_env("APPDATA")
-    } else {
-        from_env("XDG_CONFIG_HOME").or_else(|| Some(from_env("HOME")?.join(".config")))
-    }
 }
 
 /// Loads the file, and creates it if there is none. Several processes may do this at the same time.
