@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use agent_sources::{READ_ARGUMENT, read_for_agent};
 use agent_tools::mcp::GUARD_ARGUMENT;
 use agent_tools::mcp::server_guard;
+use clap::Command;
 
 pub(crate) use config_check::check_config;
 
@@ -23,8 +24,8 @@ use crate::logging::log_for_agent;
 /// Runs the command that the arguments of this process name, if they name one with which an agent
 /// starts its own program: to run an MCP server, or to read a database of SQLite.
 ///
-/// A program with an agent calls it before anything else, ends with the exit code if there is one, and
-/// sets [`Config::own_program`](crate::Config::own_program) to its own path.
+/// A program with an agent calls it before anything else with all arguments after its own name, ends
+/// with the exit code if there is one, and sets [`Config::own_program`](crate::Config::own_program) to its own path.
 ///
 /// # Examples
 ///
@@ -32,7 +33,8 @@ use crate::logging::log_for_agent;
 /// use std::process::ExitCode;
 ///
 /// fn main() -> ExitCode {
-///     if let Some(exit_code) = agent::run_hidden_command() {
+///     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+///     if let Some(exit_code) = agent::run_hidden_command(&arguments) {
 ///         return exit_code;
 ///     }
 ///     let config = agent::Config {
@@ -44,8 +46,7 @@ use crate::logging::log_for_agent;
 ///     ExitCode::SUCCESS
 /// }
 /// ```
-pub fn run_hidden_command() -> Option<ExitCode> {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+pub fn run_hidden_command(arguments: &[OsString]) -> Option<ExitCode> {
     let (command, arguments) = arguments.split_first()?;
     match command.to_str()? {
         GUARD_ARGUMENT => Some(server_guard::run(arguments.to_vec())),
@@ -58,12 +59,17 @@ pub fn run_hidden_command() -> Option<ExitCode> {
 }
 
 /// Runs the command that the arguments of the program name, if they name one that people use.
-pub(crate) async fn run(arguments: Vec<OsString>) -> Option<ExitCode> {
-    let command = arguments.get(1)?.to_str()?;
+pub(crate) async fn run(arguments: &[OsString]) -> Option<ExitCode> {
+    let command = arguments.first()?.to_str()?;
     match command {
-        "secrets" => Some(secrets::run(arguments[1..].to_vec())),
-        "mcp" => Some(mcp::run(arguments[1..].to_vec()).await),
-        "plugin" => Some(plugin::run(arguments[1..].to_vec()).await),
+        "secrets" => Some(secrets::run(arguments.to_vec())),
+        "mcp" => Some(mcp::run(arguments.to_vec()).await),
+        "plugin" => Some(plugin::run(arguments.to_vec()).await),
         _ => None,
     }
+}
+
+/// Returns the command lines of the commands that people use.
+pub(crate) fn command_lines() -> [Command; 3] {
+    [mcp::command(), plugin::command(), secrets::command()]
 }

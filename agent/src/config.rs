@@ -174,7 +174,7 @@ pub struct Config {
     /// running one. With it, MCP servers of `tools_file` end when the agent was killed, and each
     /// call of a database of SQLite runs in a separate process. Without it, such a call runs in
     /// this process: some statements continue after their time, and their memory is shared with
-    /// conversations. `mcp-web-agent` uses itself.
+    /// conversations. `mcp-web agent` uses itself.
     #[arg(skip)]
     pub own_program: Option<PathBuf>,
 

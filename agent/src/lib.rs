@@ -42,5 +42,5 @@ pub use config::{
 pub use credential::CredentialError;
 pub use logging::logs_content;
 pub use model::{ModelSettings, OpenaiApi, Pictures, Provider, Thinking};
-pub use program::run;
+pub use program::{command, main};
 pub use service::{BoundServer, ServerHandle, StartError, bind};

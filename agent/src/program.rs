@@ -4,6 +4,7 @@
 mod arguments;
 mod reload;
 
+use std::ffi::OsString;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,12 +17,14 @@ use bridge_edge::{
 use bridge_output::{announce, print, print_error};
 use bridge_settings::{LoadError, LoadedSettings};
 use futures_util::future::OptionFuture;
+use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::commands;
 use crate::config::{BridgeEntry, BridgeTables, Config};
 use crate::logging::log_to_stderr;
 use crate::service::{ServerHandle, StartError, bind_on, load_system_prompts, load_tools_file};
+pub use arguments::command;
 use arguments::{Arguments, load_arguments};
 use reload::Reloader;
 
@@ -32,8 +35,13 @@ const EXIT_INVALID_SETTINGS: u8 = 2;
 /// again.
 const EXIT_RETRY: u8 = 75;
 
-/// Runs the program until it is asked to stop. A program calls [`run_hidden_command`](crate::run_hidden_command) first. If it cannot start, it prints the reason on stderr,
-/// and its exit code is 75 if its port is in use, and otherwise 2.
+/// How long blocking threads may continue after the agent has ended: a write to a file that hangs,
+/// for example, cannot be cancelled.
+const BLOCKING_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Runs `mcp-web agent` with the arguments after it until it is asked to stop. A program calls
+/// [`run_hidden_command`](crate::run_hidden_command) first. If the agent cannot start, it prints the reason
+/// on stderr, and its exit code is 75 if its port is in use, and otherwise 2.
 ///
 /// SIGHUP, and a change of a file of the settings, load the settings again. SIGTERM lets running queries end
 /// first, for at most `drain_timeout`; Ctrl-C and a second SIGTERM end them at once.
@@ -41,11 +49,25 @@ const EXIT_RETRY: u8 = 75;
 /// # Panics
 ///
 /// Panics when the process has a global tracing subscriber already.
-pub async fn run() -> ExitCode {
-    if let Some(exit_code) = commands::run(std::env::args_os().collect()).await {
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            print_error(format_args!("no threads can be started: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let exit_code = runtime.block_on(run(arguments));
+    runtime.shutdown_timeout(BLOCKING_TIMEOUT);
+    exit_code
+}
+
+async fn run(given: Vec<OsString>) -> ExitCode {
+    if let Some(exit_code) = commands::run(&given).await {
         return exit_code;
     }
-    let (arguments, loaded) = parse_arguments();
+    let (arguments, loaded) = parse_arguments(&given);
     let Arguments {
         mut settings,
         log,
@@ -90,7 +112,7 @@ pub async fn run() -> ExitCode {
     };
     tracing::info!("{} answers", running.model_label());
     let drain_timeout = config.drain_timeout;
-    let reloader = Reloader::start(loaded, config, &running);
+    let reloader = Reloader::start(given, loaded, config, &running);
     announce(&format!("listening on {}", running.url()), &log);
     notify_service_manager(ServiceState::Ready);
     let _watchdog = start_watchdog();
@@ -137,8 +159,8 @@ async fn serve_until_stopped(
     }
 }
 
-fn parse_arguments() -> (Arguments, LoadedSettings<BridgeTables>) {
-    let (arguments, loaded) = match load_arguments() {
+fn parse_arguments(given: &[OsString]) -> (Arguments, LoadedSettings<BridgeTables>) {
+    let (arguments, loaded) = match load_arguments(given) {
         Ok(parsed) => parsed,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {

@@ -1,7 +1,7 @@
 //! Administration of a running bridge: the operator lists and ends what there is, and denies access to
 //! users and tokens.
 //!
-//! `mcp-web-bridge admin` is the client ([`command`], `table` prints its answers). It sends one line of
+//! `mcp-web admin` is the client ([`command`], `table` prints its answers). It sends one line of
 //! JSON to the Unix socket of the bridge and receives one (`messages`). `socket` has both ends of the
 //! connection, `requests` executes a request and logs it, `listing` has the lists, `user_selector`
 //! finds users, and `denials` stores who is denied. `administration` is what all of them use.

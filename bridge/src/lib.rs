@@ -17,6 +17,7 @@ mod agent_queries;
 mod budget;
 mod calls;
 mod cluster;
+mod command_line;
 mod compat;
 mod config;
 mod counters;
@@ -42,6 +43,7 @@ pub use bridge_edge::{ForwardedHeader, TrustedProxy};
 pub use bridge_output::LogFormat;
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub use bridge_settings::Secret;
+pub use command_line::{admin_command, admin_main, command, main};
 pub use config::{
     AdminSettings, Agent, AgentUrl, Audit, BridgeInfo, BridgeTraces, CallSettings, ClientProfile,
     Cluster, Compat, Compatibility, Config, HttpTimeouts, Identity, McpSessionLimits, Memory,

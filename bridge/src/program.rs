@@ -5,6 +5,7 @@ mod config_check;
 mod reload;
 mod startup_summary;
 
+use std::ffi::OsString;
 use std::future::pending;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -104,7 +105,8 @@ impl ProgramSettings {
 }
 
 /// Parses a program's settings from its arguments, its environment and its configuration file, in
-/// this order of precedence.
+/// this order of precedence. The first of `arguments` is the name of the program, unless its command
+/// line has `no_binary_name`.
 ///
 /// Ends the process with `--help`, `--version` and `--print-config` after printing, and with the exit
 /// code 2 and an error on stderr when a setting is wrong.
@@ -119,15 +121,19 @@ impl ProgramSettings {
 /// }
 ///
 /// # async fn start() -> std::process::ExitCode {
-/// let Arguments { settings } = bridge::parse_arguments(|it: &mut Arguments| &mut it.settings);
+/// let arguments = std::env::args_os();
+/// let Arguments { settings } =
+///     bridge::parse_arguments(arguments, |it: &mut Arguments| &mut it.settings);
 /// let listening = |server: &bridge::ServerHandle| format!("listening on {}", server.url());
 /// bridge::run(settings, bridge::MountedApp::default(), listening).await
 /// # }
 /// ```
 pub fn parse_arguments<A: Parser + 'static>(
+    arguments: impl IntoIterator<Item = OsString>,
     settings: impl Fn(&mut A) -> &mut ProgramSettings + Send + Sync + 'static,
 ) -> A {
-    let (mut arguments, loaded) = match load_arguments(&settings) {
+    let given: Vec<_> = arguments.into_iter().collect();
+    let (mut arguments, loaded) = match load_arguments(&given, &settings) {
         Ok(parsed) => parsed,
         Err(LoadError::Arguments(error)) => error.exit(),
         Err(LoadError::File(error)) => {
@@ -146,7 +152,7 @@ pub fn parse_arguments<A: Parser + 'static>(
     let settings = Arc::new(settings);
     let settings_of = Arc::clone(&settings);
     let load_again = move || {
-        let loaded = load_arguments(&*settings_of);
+        let loaded = load_arguments(&given, &*settings_of);
         let (mut arguments, loaded) = loaded.map_err(|error| error.to_string())?;
         let program = settings_of(&mut arguments);
         Ok(ProgramLoad {
@@ -163,9 +169,10 @@ pub fn parse_arguments<A: Parser + 'static>(
 }
 
 fn load_arguments<A: Parser>(
+    given: &[OsString],
     settings: &impl Fn(&mut A) -> &mut ProgramSettings,
 ) -> Result<(A, LoadedSettings<BridgeFileTables>), LoadError> {
-    let loaded = LoadedSettings::<BridgeFileTables>::load(A::command(), std::env::args_os())?;
+    let loaded = LoadedSettings::<BridgeFileTables>::load(A::command(), given.iter().cloned())?;
     let mut arguments = A::from_arg_matches(&loaded.matches).map_err(LoadError::Arguments)?;
     settings(&mut arguments).bridge.add_tables(&loaded);
     Ok((arguments, loaded))

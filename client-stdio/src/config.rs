@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use http::HeaderValue;
 use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
 use crate::bearer_token::{BearerToken, header_value};
+use crate::connection_flags::{ConnectionFlags, DEFAULT_TOKEN_COMMAND_TIMEOUT};
 use crate::loopback::is_loopback_host;
 use crate::token_command::TokenCommand;
 use crate::token_redactor::TokenRedactor;
@@ -22,12 +23,7 @@ on one line. It runs at the start, before a signed token expires, and when the b
 It runs without a shell: write a pipe as \"sh -c 'login | jq -r .access_token'\".
 
 The certificate of an https:// bridge must be signed by an authority that the system trusts or,
-except on macOS and Windows, by one in the PEM file that SSL_CERT_FILE names.
-
-Add this to the configuration of MCP servers in your AI client:
-  { \"mcpServers\": { \"web-page\": {
-      \"command\": \"mcp-web-stdio\",
-      \"env\": { \"MCP_SERVER_URL\": \"http://localhost:3001/mcp\", \"AUTH_TOKEN\": \"...\" } } } }";
+except on macOS and Windows, by one in the PEM file that SSL_CERT_FILE names.";
 
 /// The default of `--max-message-bytes`. It is larger than what a bridge with default settings sends to
 /// a client without a profile. It bounds the memory for other bridges, for requests and for profiles.
@@ -39,9 +35,6 @@ const MIN_MESSAGE_BYTES: usize = 64 * 1024;
 /// The default of `--max-silence`: the strictest proxies drop a silent connection after 30 seconds.
 const DEFAULT_MAX_SILENCE: &str = "30s";
 
-/// The default of `--token-command-timeout`.
-const DEFAULT_TOKEN_COMMAND_TIMEOUT: &str = "30s";
-
 /// The lowest value of `--max-silence`. The bridge sends something every four seconds.
 const MIN_SILENCE_SECONDS: u64 = 10;
 
@@ -49,43 +42,16 @@ const MIN_SILENCE_SECONDS: u64 = 10;
 /// contain a secret.
 #[derive(Parser)]
 #[command(
-    name = "mcp-web-stdio",
     version,
-    about = "MCP server over stdin and stdout that forwards everything to the MCP-Web bridge",
-    after_help = AFTER_HELP
+    no_binary_name = true,
+    about = "MCP server over stdin and stdout that forwards everything to the MCP-Web bridge"
 )]
 struct Flags {
-    /// The bridge: http://HOST:PORT or https://HOST with or without /mcp; credentials are ignored
-    #[arg(
-        long,
-        env = "MCP_SERVER_URL",
-        value_name = "URL",
-        default_value = "http://localhost:3001/mcp"
-    )]
-    url: String,
+    #[command(flatten)]
+    connection: ConnectionFlags,
     /// The token of the page, copied from its configuration panel
     #[arg(long, env = "AUTH_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// A command that prints the token, instead of --token; it runs again before the token expires, and
-    /// when the bridge refuses it
-    #[arg(
-        long,
-        env = "MCP_WEB_TOKEN_COMMAND",
-        value_name = "COMMAND",
-        hide_env_values = true
-    )]
-    token_command: Option<String>,
-    /// How long the token command may run, in seconds
-    #[arg(
-        long,
-        env = "MCP_WEB_TOKEN_COMMAND_TIMEOUT",
-        value_name = "TIME",
-        default_value = DEFAULT_TOKEN_COMMAND_TIMEOUT
-    )]
-    token_command_timeout: String,
-    /// Use only this session (browser tab); list_active_sessions lists the ids
-    #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
-    session: Option<String>,
     /// The maximum size of a message in either direction, in bytes; the bridge itself sends at most its
     /// max_stdio_message_bytes (by default 10 MiB), or what a profile allows if that is more
     #[arg(
@@ -144,7 +110,7 @@ pub struct Config {
 pub enum ConfigError {
     /// The URL of the bridge is invalid or does not use HTTP.
     #[error(
-        "--url (MCP_SERVER_URL) must be http://HOST:PORT or https://HOST with or without a path, for example http://localhost:3001/mcp"
+        "--url (MCP_SERVER_URL) must be http://HOST:PORT or https://HOST with or without a path, for example http://127.0.0.1:3001/mcp"
     )]
     Url,
     /// The token contains characters that are not allowed in an HTTP header.
@@ -187,30 +153,68 @@ pub enum ConfigError {
     Log,
 }
 
+/// Returns the command line of the program with this name, such as `mcp-web stdio`.
+pub fn command(name: &'static str) -> Command {
+    Flags::command()
+        .name(name)
+        .bin_name(name)
+        .after_help(format!("{AFTER_HELP}\n\n{}", client_entry(name)))
+}
+
+/// Returns the example of an entry in the configuration of an AI client.
+fn client_entry(name: &str) -> String {
+    let command = match name.split_once(' ') {
+        None => format!("\"command\": \"{name}\","),
+        Some((program, argument)) => {
+            format!("\"command\": \"{program}\", \"args\": [\"{argument}\"],")
+        }
+    };
+    format!(
+        "Add this to the configuration of MCP servers in your AI client:\n  \
+         {{ \"mcpServers\": {{ \"web-page\": {{\n      {command}\n      \
+         \"env\": {{ \"MCP_SERVER_URL\": \"http://127.0.0.1:3001/mcp\", \"AUTH_TOKEN\": \"...\" }} }} }} }}"
+    )
+}
+
 impl Config {
-    /// Parses the flags and the environment. `--help` prints to stdout and exits with 0; an unknown
-    /// flag prints a usage error to stderr and exits with 2.
+    /// Parses the flags and the environment of the program with this name. `--help` prints to stdout and
+    /// exits with 0; an unknown flag prints a usage error to stderr and exits with 2.
     ///
     /// # Errors
     /// Returns an error when a value is invalid.
     pub fn from_command_line(
-        arguments: impl Iterator<Item = OsString>,
+        name: &'static str,
+        arguments: Vec<OsString>,
     ) -> Result<Self, ConfigError> {
-        let matches = Flags::command().get_matches_from(arguments);
+        let matches = command(name).get_matches_from(arguments);
         let flags = Flags::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         Self::from_flags(&flags)
     }
 
     fn from_flags(flags: &Flags) -> Result<Self, ConfigError> {
-        let (url, token_in_url) = parse_endpoint(&flags.url)?;
-        let own_token = non_empty(flags.token.as_deref()).map(str::to_owned);
-        let token_command = parse_token_command(flags)?;
+        let config = Self::new(&flags.connection, flags.token.as_deref())?;
+        Ok(Self {
+            max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
+            max_silence: parse_silence(&flags.max_silence)?,
+            log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
+            ..config
+        })
+    }
+
+    /// Creates a configuration with default limits. A token in the URL is used when there is no other.
+    ///
+    /// # Errors
+    /// Returns an error when a value is invalid.
+    pub fn new(connection: &ConnectionFlags, token: Option<&str>) -> Result<Self, ConfigError> {
+        let (url, token_in_url) = parse_endpoint(&connection.url)?;
+        let own_token = non_empty(token).map(str::to_owned);
+        let token_command = parse_token_command(connection)?;
         if own_token.is_some() && token_command.is_some() {
             return Err(ConfigError::TwoTokens);
         }
         let token = own_token.or(token_in_url.filter(|_| token_command.is_none()));
         let token = token.as_deref().map(parse_token).transpose()?;
-        let session = non_empty(flags.session.as_deref())
+        let session = non_empty(connection.session.as_deref())
             .map(header_value)
             .transpose();
         Ok(Self {
@@ -222,9 +226,9 @@ impl Config {
             token,
             token_command,
             session: session.map_err(|_| ConfigError::Session)?,
-            max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
-            max_silence: parse_silence(&flags.max_silence)?,
-            log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
+            max_message_bytes: DEFAULT_MAX_MESSAGE_BYTES,
+            max_silence: parse_silence(DEFAULT_MAX_SILENCE)?,
+            log: LevelFilter::WARN,
         })
     }
 
@@ -234,10 +238,15 @@ impl Config {
         self.redactor.clone()
     }
 
-    /// Whether the token crosses the network without encryption.
-    pub(crate) fn exposes_token(&self) -> bool {
+    /// Returns whether a bridge can be asked: a token is set, or a command prints one.
+    pub fn has_token(&self) -> bool {
+        self.token.is_some() || self.token_command.is_some()
+    }
+
+    /// Returns whether the token crosses the network without encryption.
+    pub fn exposes_token(&self) -> bool {
         let is_plain = self.url.scheme() == "http" && !is_loopback_host(self.url.host_str());
-        is_plain && (self.token.is_some() || self.token_command.is_some())
+        is_plain && self.has_token()
     }
 }
 
@@ -290,7 +299,7 @@ fn parse_seconds(text: &str, default: &str, min: u64) -> Option<Duration> {
     (seconds >= min).then(|| Duration::from_secs(seconds.min(MAX_SECONDS)))
 }
 
-fn parse_token_command(flags: &Flags) -> Result<Option<TokenCommand>, ConfigError> {
+fn parse_token_command(flags: &ConnectionFlags) -> Result<Option<TokenCommand>, ConfigError> {
     let timeout = &flags.token_command_timeout;
     let timeout = parse_seconds(timeout, DEFAULT_TOKEN_COMMAND_TIMEOUT, 1);
     let timeout = timeout.ok_or(ConfigError::TokenCommandTimeout)?;
@@ -305,12 +314,12 @@ fn parse_token(text: &str) -> Result<BearerToken, ConfigError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn config(arguments: &[&str]) -> Result<Config, ConfigError> {
-        let arguments = ["mcp-web-stdio", "--token", "sixteen-characters"]
-            .iter()
-            .chain(arguments);
+        let arguments = ["--token", "sixteen-characters"].iter().chain(arguments);
         let flags = Flags::try_parse_from(arguments).expect("flags are known");
         Config::from_flags(&flags)
     }
@@ -332,6 +341,26 @@ mod tests {
                 config(&["--url", given]).map(|config| config.url.to_string()),
                 Ok(expected.into())
             );
+        }
+    }
+
+    #[test]
+    fn the_help_has_an_entry_for_clients_with_the_name_of_the_program() {
+        for (name, expected) in [
+            ("mcp-web-stdio", json!({ "command": "mcp-web-stdio" })),
+            (
+                "mcp-web stdio",
+                json!({ "command": "mcp-web", "args": ["stdio"] }),
+            ),
+        ] {
+            let help = command(name).render_long_help().to_string();
+            assert!(help.contains(&format!("Usage: {name} ")), "{help}");
+            let (_, entry) = help.split_once("in your AI client:\n").unwrap();
+            let mut entry: Value = serde_json::from_str(entry).unwrap();
+            let mut entry = entry["mcpServers"]["web-page"].take();
+            assert!(entry["env"].take()["AUTH_TOKEN"].is_string());
+            entry.as_object_mut().unwrap().remove("env");
+            assert_eq!(entry, expected);
         }
     }
 
@@ -373,13 +402,7 @@ mod tests {
     #[test]
     fn a_token_in_the_url_is_used_when_there_is_no_other() {
         let token = |token: &str| {
-            let arguments = [
-                "x",
-                "--token",
-                token,
-                "--url",
-                "http://host/?token=from-the-url",
-            ];
+            let arguments = ["--token", token, "--url", "http://host/?token=from-the-url"];
             let flags = Flags::try_parse_from(arguments).expect("flags are known");
             Config::from_flags(&flags)
                 .map(|config| config.token.map(|token| token.expose().to_owned()))
@@ -390,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_token_command_takes_the_place_of_other_tokens() {
-        let arguments = ["x", "--token", " ", "--token-command", "login --user 'a b'"];
+        let arguments = ["--token", " ", "--token-command", "login --user 'a b'"];
         let arguments = arguments
             .iter()
             .chain(&["--url", "http://host/?token=from-the-url"]);
@@ -445,8 +468,7 @@ mod tests {
             assert!(text.contains(flag) && text.contains(variable), "{text}");
             assert!(!text.contains("s3cret"), "{text}");
         }
-        let flags =
-            Flags::try_parse_from(["x", "--token", "with a space"]).expect("flags are known");
+        let flags = Flags::try_parse_from(["--token", "with a space"]).expect("flags are known");
         assert_eq!(Config::from_flags(&flags).err(), Some(ConfigError::Token));
     }
 }

@@ -105,7 +105,7 @@ impl BridgeError {
                  expired"
             ),
             Self::Unreachable => {
-                format!("no bridge at {url}: start it with `mcp-web-bridge` and retry")
+                format!("no bridge at {url}: start it with `mcp-web bridge` and retry")
             }
             Self::UntrustedCertificate(rejection) => {
                 format!("the certificate of the bridge at {url} was not accepted: {rejection}")

@@ -1,5 +1,6 @@
-//! `mcp-web-stdio`: an MCP server over stdin and stdout for AI clients that do not support HTTP. It
-//! forwards every message to the bridge and back unchanged, and runs as long as its client.
+//! `mcp-web stdio`: an MCP server over stdin and stdout for AI clients that do not support HTTP. It
+//! forwards every message to the bridge and back unchanged, and runs as long as its client. The program
+//! `mcp-web-stdio` is this alone.
 //!
 //! How a message flows:
 //! 1. `input` reads a line from stdin and passes it as a `message` to the loop in `proxy`. A
@@ -23,7 +24,7 @@
 //!    `change_notifications`. It notices nothing of a `bridge_restart` that takes a moment.
 //!
 //! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever contains the
-//! token: `token_redactor` replaces it in text from other sources.
+//! token: `token_redactor` replaces it in text from other sources (`log_writer` in the log).
 
 mod bearer_token;
 mod bridge_http;
@@ -34,6 +35,7 @@ mod change_notifications;
 mod config;
 mod connect_error;
 mod connection;
+mod connection_flags;
 mod event_stream;
 mod exchange;
 #[cfg(feature = "fuzz")]
@@ -43,12 +45,14 @@ mod handshake;
 mod headers;
 mod in_flight;
 mod input;
+mod log_writer;
 mod loopback;
 mod message;
 mod offline;
 mod output;
 mod oversized;
 mod param_headers;
+mod program;
 mod progress_gap;
 mod protocol_version;
 mod proxy;
@@ -67,7 +71,8 @@ mod token_source;
 mod www_authenticate;
 
 pub use bearer_token::BearerToken;
-pub use config::{Config, ConfigError};
-pub use proxy::run;
+pub use config::{Config, ConfigError, command};
+pub use connection_flags::ConnectionFlags;
+pub use program::main;
 pub use token_command::TokenCommand;
 pub use token_redactor::TokenRedactor;

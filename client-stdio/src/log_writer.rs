@@ -4,7 +4,8 @@
 use std::io::{self, Write};
 
 use bridge_protocol::invisible::visible_line;
-use client_stdio::TokenRedactor;
+
+use crate::token_redactor::TokenRedactor;
 
 /// Writes events of the log with visible escapes for invisible characters: text of the bridge and
 /// the client cannot begin a new line or control the terminal.

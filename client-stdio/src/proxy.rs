@@ -35,7 +35,7 @@ use crate::token_source::TokenSource;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. Then it cancels the requests in flight, which takes at most a few seconds.
-pub async fn run<R, W>(config: Config, input: R, output: W, stop: impl Future<Output = ()>)
+pub(crate) async fn run<R, W>(config: Config, input: R, output: W, stop: impl Future<Output = ()>)
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,

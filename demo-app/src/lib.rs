@@ -13,12 +13,14 @@
 mod agent_host;
 mod agent_settings;
 mod assets;
+mod command_line;
 mod page;
 
 use axum::routing::get;
 
 pub use agent_host::{AgentHost, AgentInfo, bind_agent};
 pub use agent_settings::AgentSettings;
+pub use command_line::{command, main};
 
 /// Returns the page and its files, which [`bridge::serve`] serves.
 ///

@@ -1,4 +1,4 @@
-//! The actions of `mcp-web-agent secrets …`. Each function returns the text for stdout, which never
+//! The actions of `mcp-web agent secrets …`. Each function returns the text for stdout, which never
 //! contains a value.
 
 use std::fmt::Write;

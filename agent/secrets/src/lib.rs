@@ -8,7 +8,7 @@
 //! 5. [`store`] finds and changes secrets, also while other processes change them.
 //! 6. [`redactor`] replaces the values in texts, in each of their [`encoded_forms`].
 //!    [`checks`] validates names, users and values.
-//! 7. [`commands`] has the actions of `mcp-web-agent secrets …`.
+//! 7. [`commands`] has the actions of `mcp-web agent secrets …`.
 #![warn(missing_docs)]
 
 mod checks;

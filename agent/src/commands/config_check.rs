@@ -1,4 +1,4 @@
-//! `mcp-web-agent --check-config`: checks a start without starting.
+//! `mcp-web agent --check-config`: checks a start without starting.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `mcp-web-agent mcp`: the file of MCP servers, their tools, and what is wrong with them.
+//! `mcp-web agent mcp`: the file of MCP servers, their tools, and what is wrong with them.
 
 mod arguments;
 mod call;
@@ -17,7 +17,7 @@ use agent_tools::{
     AgentFailure, PinDifference, Pins, ServerEntry, ServerTool, ServersFile, ToolSource,
 };
 use bridge_protocol::invisible::visible_line;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use futures_util::future::join_all;
 
 use super::console::{CommandError, Console, EXIT_FAILED};
@@ -25,6 +25,11 @@ use super::server_listing::{count, describe_difference, describe_tools};
 use super::server_summary::summarize;
 use crate::config::SecretSettings;
 use arguments::{Addition, Arguments, Command};
+
+/// Returns the command line of the command.
+pub(super) fn command() -> clap::Command {
+    Arguments::command()
+}
 
 /// Runs the command. `arguments` begins with `mcp`.
 pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -73,7 +78,7 @@ impl Files {
             let path = path.display();
             return Err(format!(
                 "{path} does not exist: write the path of the file with the servers after `--file`, \
-                 or add a first server with `mcp-web-agent mcp add`"
+                 or add a first server with `mcp-web agent mcp add`"
             ));
         }
         Ok(Self {
@@ -130,7 +135,7 @@ impl Files {
             }
             Some((_, Err(error))) => Err(CommandError::Failed(format!(
                 "`{name}` does not work yet: {}\nIts entry stays in {path}. Correct it there if \
-                 it is wrong, and try again with `mcp-web-agent mcp sync {name}`",
+                 it is wrong, and try again with `mcp-web agent mcp sync {name}`",
                 indented(&error)
             ))),
             _ => Ok(true),
@@ -256,7 +261,7 @@ impl Files {
             None => {
                 console.print(format!(
                     "{name}: nothing was pinned, as there is no terminal to ask on: pin what you \
-                     have looked at with `mcp-web-agent mcp sync {name} --yes`"
+                     have looked at with `mcp-web agent mcp sync {name} --yes`"
                 ))?;
                 Ok(false)
             }
@@ -362,7 +367,7 @@ impl Files {
         }
         let Some(pinned) = self.pins.tools(name) else {
             console.print(format!(
-                "  its tools are not pinned: look at them with `mcp-web-agent mcp sync {name}`"
+                "  its tools are not pinned: look at them with `mcp-web agent mcp sync {name}`"
             ))?;
             return Ok(is_fine);
         };
@@ -370,7 +375,7 @@ impl Files {
         if !difference.is_empty() {
             console.print(describe_difference(name, &difference, tools))?;
             console.print(format!(
-                "  these are off until `mcp-web-agent mcp sync {name}`"
+                "  these are off until `mcp-web agent mcp sync {name}`"
             ))?;
             return Ok(false);
         }

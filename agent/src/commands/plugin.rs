@@ -1,4 +1,4 @@
-//! `mcp-web-agent plugin`: sources of the agent as MCP servers for other programs.
+//! `mcp-web agent plugin`: sources of the agent as MCP servers for other programs.
 
 mod arguments;
 mod source_flags;
@@ -14,12 +14,17 @@ use agent_tools::closed_stdin::closed_stdin;
 use agent_tools::mcp::serve_plugin;
 use bridge_edge::shutdown_signal;
 use bridge_output::LogFormat;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use tokio::io::{stdin, stdout};
 
 use super::console::CommandError;
 use crate::logging::log_to_stderr;
 use arguments::{Arguments, Command, ServeArguments, ServedType};
+
+/// Returns the command line of the command.
+pub(super) fn command() -> clap::Command {
+    Arguments::command()
+}
 
 /// Runs the command. `arguments` begins with `plugin`.
 pub(super) async fn run(arguments: Vec<OsString>) -> ExitCode {

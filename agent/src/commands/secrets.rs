@@ -1,4 +1,4 @@
-//! `mcp-web-agent secrets`: the stored secrets of tools.
+//! `mcp-web agent secrets`: the stored secrets of tools.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdin};
@@ -7,14 +7,14 @@ use std::process::ExitCode;
 
 use agent_secrets::{generate_key, list_secrets, remove_secret, rotate_key, set_secret};
 use bridge_output::print_to_stderr;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use super::console::{CommandError, Console};
 use crate::config::SecretSettings;
 
 /// Stores the secrets that tools of the agent need, encrypted.
 #[derive(Debug, Parser)]
-#[command(name = "secrets", bin_name = "mcp-web-agent secrets", after_long_help = EXAMPLES)]
+#[command(name = "secrets", bin_name = "mcp-web agent secrets", after_long_help = EXAMPLES)]
 struct Arguments {
     #[command(flatten)]
     settings: SecretSettings,
@@ -25,9 +25,9 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-web-agent secrets generate-key master.key
+  mcp-web agent secrets generate-key master.key
   export MCP_WEB_AGENT_SECRETS_FILE=secrets.json MCP_WEB_AGENT_MASTER_KEY_FILE=master.key
-  mcp-web-agent secrets set issues < token.txt";
+  mcp-web agent secrets set issues < token.txt";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -59,6 +59,11 @@ enum Command {
         /// The file, which must not exist.
         path: PathBuf,
     },
+}
+
+/// Returns the command line of the command.
+pub(super) fn command() -> clap::Command {
+    Arguments::command()
 }
 
 /// Runs the command. `arguments` begins with `secrets`.

@@ -10,7 +10,7 @@ use clap::Args;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Secrets")]
 pub struct SecretSettings {
-    /// File with the encrypted secrets for tools of the agent, which `mcp-web-agent secrets` writes.
+    /// File with the encrypted secrets for tools of the agent, which `mcp-web agent secrets` writes.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_SECRETS_FILE",

@@ -1,11 +1,13 @@
 //! The arguments of the program, and the environment and file that its settings are loaded from with them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use bridge_output::{LogFilter, LogFormat, log_filter};
 use bridge_settings::{LoadError, LoadedSettings};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
+use crate::commands;
 use crate::config::{BridgeTables, Config};
 
 /// Answers the queries of web pages with a language model that uses the page's own tools.
@@ -14,7 +16,13 @@ use crate::config::{BridgeTables, Config};
 /// answers each with a stream of events. Once it listens, it prints one line on stdout:
 /// `listening on http://127.0.0.1:3003/query`.
 #[derive(Debug, Parser)]
-#[command(name = "mcp-web-agent", version, after_long_help = EXAMPLES)]
+#[command(
+    name = "mcp-web agent",
+    bin_name = "mcp-web agent",
+    version,
+    no_binary_name = true,
+    after_long_help = EXAMPLES
+)]
 pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) settings: Config,
@@ -72,23 +80,31 @@ pub(super) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  ANTHROPIC_API_KEY=… mcp-web-agent
-  OPENAI_API_KEY=… mcp-web-agent --model gpt-6.1-sol
-  GEMINI_API_KEY=… mcp-web-agent
-  mcp-web-agent --provider ollama --model qwen3
-  mcp-web-agent --base-url http://127.0.0.1:8000/v1 --model NAME
-  mcp-web-agent --provider commands        # no language model, no key: runs `/tool {json}` lines
+  ANTHROPIC_API_KEY=… mcp-web agent
+  OPENAI_API_KEY=… mcp-web agent --model gpt-6.1-sol
+  GEMINI_API_KEY=… mcp-web agent
+  mcp-web agent --provider ollama --model qwen3
+  mcp-web agent --base-url http://127.0.0.1:8000/v1 --model NAME
+  mcp-web agent --provider commands        # no language model, no key: runs `/tool {json}` lines
 
 Other commands:
-  mcp-web-agent mcp --help                 # the MCP servers whose tools the agent has
-  mcp-web-agent secrets --help             # the secrets that tools need
-  mcp-web-agent plugin --help              # sources of tools for other programs
+  mcp-web agent mcp --help                 # the MCP servers whose tools the agent has
+  mcp-web agent secrets --help             # the secrets that tools need
+  mcp-web agent plugin --help              # sources of tools for other programs
 
-The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
+The bridge beside it: mcp-web bridge --agent-url http://127.0.0.1:3003";
+
+/// Returns the command line of `mcp-web agent`.
+pub fn command() -> clap::Command {
+    Arguments::command().subcommands(commands::command_lines())
+}
 
 /// Loads the arguments, the environment and the file of the settings.
-pub(super) fn load_arguments() -> Result<(Arguments, LoadedSettings<BridgeTables>), LoadError> {
-    let loaded = LoadedSettings::<BridgeTables>::load(Arguments::command(), std::env::args_os())?;
+pub(super) fn load_arguments(
+    given: &[OsString],
+) -> Result<(Arguments, LoadedSettings<BridgeTables>), LoadError> {
+    let given = given.iter().cloned();
+    let loaded = LoadedSettings::<BridgeTables>::load(Arguments::command(), given)?;
     let arguments = Arguments::from_arg_matches(&loaded.matches);
     let mut arguments = arguments.map_err(LoadError::Arguments)?;
     let bridges = loaded.tables().map(|it| it.entries().to_vec());

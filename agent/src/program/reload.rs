@@ -1,5 +1,6 @@
 //! Loads the settings of the running program again: after SIGHUP, and when one of their files has changed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ fn reloadable(name: &str) -> Option<Replace> {
 
 /// Loads settings again, and replaces those of a running agent.
 pub(super) struct Reloader {
+    /// The arguments of the program.
+    arguments: Vec<OsString>,
     /// The settings of the start, which apply until a restart if they cannot be replaced.
     started: LoadedSettings<BridgeTables>,
     /// The settings in use.
@@ -68,12 +71,14 @@ impl Reloader {
     /// Watches the files of the settings of an agent, which was started with this configuration. What has
     /// changed since it loaded them is loaded again.
     pub(super) fn start(
+        arguments: Vec<OsString>,
         started: LoadedSettings<BridgeTables>,
         mut config: Config,
         server: &ServerHandle,
     ) -> Self {
         config.bind = server.local_addr();
         let mut reloader = Self {
+            arguments,
             files: FileWatch::start(watched_files(&started, server)),
             started,
             config,
@@ -133,7 +138,7 @@ impl Reloader {
     }
 
     fn reload_settings(&mut self, is_requested: bool, server: &ServerHandle) -> Result<(), String> {
-        let loaded = load_arguments().map_err(|error| error.to_string())?;
+        let loaded = load_arguments(&self.arguments).map_err(|error| error.to_string())?;
         let (Arguments { settings, log, .. }, loaded) = loaded;
         let mut config = self.config.clone();
         for (_, replace) in RELOADABLE {

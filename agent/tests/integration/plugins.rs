@@ -387,12 +387,12 @@ async fn the_help_has_an_example_for_each_type() {
         let entry: Value = serde_json::from_str(example).unwrap();
         let servers = entry["mcpServers"].as_object().unwrap();
         let server = servers.values().next().unwrap();
-        assert_eq!(server["command"], "mcp-web-agent");
+        assert_eq!(server["command"], "mcp-web");
         let arguments = server["args"].as_array().unwrap();
         let arguments: Vec<_> = arguments.iter().map(|it| it.as_str().unwrap()).collect();
-        assert_eq!(arguments[..3], ["plugin", "serve", kind]);
+        assert_eq!(arguments[..4], ["agent", "plugin", "serve", kind]);
         // All arguments are known: a file of the example may be missing.
-        let mut command = command(&arguments[2..]);
+        let mut command = command(&arguments[3..]);
         command.env("TAVILY_API_KEY", "key-of-the-test");
         let output = command.stdin(Stdio::null()).output().await.unwrap();
         assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");

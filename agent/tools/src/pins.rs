@@ -97,7 +97,7 @@ impl Pins {
         };
         let document: Document = serde_json::from_slice(&text).map_err(|error| {
             let path = path.display();
-            format!("{path} is not what `mcp-web-agent mcp sync` writes: {error}")
+            format!("{path} is not what `mcp-web agent mcp sync` writes: {error}")
         })?;
         let mut servers = document.servers;
         // A definition that was edited by hand is not the one that was reviewed.

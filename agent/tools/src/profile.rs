@@ -200,7 +200,7 @@ impl ToolProfile {
         let warnings = patterns.map(|(key, pattern)| {
             format!(
                 "the profile `{name}` has `{pattern}` in `{key}`, which matches no tool: names are \
-                 SOURCE-TOOL, or mcp-SERVER-TOOL; `mcp-web-agent --check-config` lists them"
+                 SOURCE-TOOL, or mcp-SERVER-TOOL; `mcp-web agent --check-config` lists them"
             )
         });
         warnings.collect()

@@ -21,7 +21,8 @@ use crate::agent_queries::agent_client::{AgentAddress, AgentClient};
 use bridge_edge::http_client;
 use bridge_edge::service_manager::SERVICE_MANAGER_VARIABLES;
 
-const PROGRAM: &str = "mcp-web-agent";
+/// The programs that can run the agent, with the arguments before its own, in the order of preference.
+const PROGRAMS: [(&str, &[&str]); 2] = [("mcp-web", &["agent"]), ("mcp-web-agent", &[])];
 
 /// The variable with the format of the agent's log.
 const LOG_FORMAT_VARIABLE: &str = "MCP_WEB_AGENT_LOG_FORMAT";
@@ -51,7 +52,8 @@ pub(super) async fn supervise(
         agent,
         log_format,
         bridge: url.unwrap_or_else(|| format!("http://{}", reachable_address(bridge))),
-        program: find_program().unwrap_or_else(program_file_name),
+        // It was found before the bridge started.
+        program: AgentProgram::find().unwrap_or_else(AgentProgram::in_search_path),
     };
     let mut delay = Duration::ZERO;
     loop {
@@ -67,7 +69,7 @@ pub(super) async fn supervise(
                 process.agent.set_address(AgentAddress::Starting);
             }
             Err(error) => {
-                let program = process.program.display();
+                let program = process.program.path.display();
                 tracing::error!("the agent {program} cannot be started: {error}");
                 process.agent.set_address(AgentAddress::Failed);
             }
@@ -90,7 +92,14 @@ struct AgentProcess {
     log_format: LogFormat,
     /// The URL of the bridge.
     bridge: String,
-    program: PathBuf,
+    program: AgentProgram,
+}
+
+/// A program that can run the agent.
+pub(crate) struct AgentProgram {
+    path: PathBuf,
+    /// The arguments before those of the agent.
+    arguments: &'static [&'static str],
 }
 
 impl AgentProcess {
@@ -106,7 +115,8 @@ impl AgentProcess {
     }
 
     fn spawn(&self) -> io::Result<Child> {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(&self.program.path);
+        command.args(self.program.arguments);
         for variable in SERVICE_MANAGER_VARIABLES {
             command.env_remove(variable);
         }
@@ -147,22 +157,37 @@ impl AgentProcess {
     }
 }
 
-/// Finds the agent program in the directory of this program, or else in the search path.
-pub(crate) fn find_program() -> Option<PathBuf> {
-    let current_exe = std::env::current_exe().ok();
-    let own_directory =
-        current_exe.and_then(|current_exe| current_exe.parent().map(Path::to_owned));
-    let path_variable = std::env::var_os("PATH").unwrap_or_default();
-    let mut directories = own_directory
-        .into_iter()
-        .chain(std::env::split_paths(&path_variable));
-    directories.find_map(|directory| {
-        Some(directory.join(program_file_name())).filter(|path| path.is_file())
-    })
+impl AgentProgram {
+    /// Finds a program in the directory of this program, or else in the search path.
+    pub(crate) fn find() -> Option<Self> {
+        let current_exe = std::env::current_exe().ok();
+        let own_directory =
+            current_exe.and_then(|current_exe| current_exe.parent().map(Path::to_owned));
+        let path_variable = std::env::var_os("PATH").unwrap_or_default();
+        let mut directories = own_directory
+            .into_iter()
+            .chain(std::env::split_paths(&path_variable));
+        directories.find_map(|directory| {
+            let mut programs = PROGRAMS.into_iter().map(|(name, arguments)| Self {
+                path: directory.join(file_name(name)),
+                arguments,
+            });
+            programs.find(|program| program.path.is_file())
+        })
+    }
+
+    /// Returns the preferred program, which the system looks for.
+    fn in_search_path() -> Self {
+        let [(name, arguments), _] = PROGRAMS;
+        Self {
+            path: file_name(name).into(),
+            arguments,
+        }
+    }
 }
 
-fn program_file_name() -> PathBuf {
-    format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX).into()
+fn file_name(program: &str) -> String {
+    format!("{program}{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// Returns the address at which a local process reaches the bridge, which may listen on all

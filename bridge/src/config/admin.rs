@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Administration")]
 pub struct AdminSettings {
-    /// Unix socket for `mcp-web-bridge admin`, such as /run/mcp-web/admin.sock. Only root and the user
+    /// Unix socket for `mcp-web admin`, such as /run/mcp-web/admin.sock. Only root and the user
     /// who runs the bridge can use it. Without it, a running bridge cannot be administered. Not on
     /// Windows.
     #[arg(long, env = "MCP_WEB_ADMIN_SOCKET", value_name = "PATH")]

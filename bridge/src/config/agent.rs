@@ -26,7 +26,7 @@ pub struct Agent {
     )]
     pub agent_url: Vec<AgentUrl>,
 
-    /// Run the agent, `mcp-web-agent`, for as long as the bridge runs: the program in the same
+    /// Run the agent, `mcp-web agent`, for as long as the bridge runs: the program in the same
     /// folder or in the search path. It gets a new credential at each start, and takes its settings
     /// from the environment (`ANTHROPIC_API_KEY`, `MCP_WEB_AGENT_…`).
     #[arg(long, env = "MCP_WEB_RUN_AGENT")]

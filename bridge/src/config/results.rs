@@ -40,7 +40,7 @@ pub struct Results {
         default_value_t = DEFAULT_MAX_CLIENT_RESULT_BYTES, value_parser = values::parse_count)]
     pub max_client_result_bytes: usize,
 
-    /// Largest message to a client of `mcp-web-stdio` whose profile allows no larger result, in
+    /// Largest message to a client of `mcp-web stdio` whose profile allows no larger result, in
     /// bytes, at least 262,144. A larger result is truncated, a longer list has several pages, and
     /// others fail.
     #[arg(long, env = "MCP_WEB_MAX_STDIO_MESSAGE_BYTES", value_name = "BYTES",

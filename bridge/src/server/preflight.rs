@@ -11,7 +11,7 @@ use bridge_protocol::limits;
 use bridge_settings::Secret;
 
 use crate::admin::{self, DenialsError, StoredDenials};
-use crate::agent_queries::agent_program;
+use crate::agent_queries::AgentProgram;
 use crate::config::{self, Config, HostResources};
 use crate::mcp::ENDED_IDS_FILE;
 use crate::web::ProtectedResource;
@@ -54,7 +54,7 @@ pub enum StartError {
     TwoAgents,
     /// The configuration starts an agent, and its program was not found.
     #[error(
-        "`run_agent` runs `mcp-web-agent`, which is neither in the folder of this program nor in \
+        "`run_agent` runs `mcp-web agent`, and `mcp-web` is neither in the folder of this program nor in \
          the search path: install it, or set `agent_url`"
     )]
     NoAgent,
@@ -200,7 +200,7 @@ impl CheckedConfig {
         if config.agent.run_agent && !config.agent.agent_url.is_empty() {
             return Err(StartError::TwoAgents);
         }
-        if config.agent.run_agent && agent_program().is_none() {
+        if config.agent.run_agent && AgentProgram::find().is_none() {
             return Err(StartError::NoAgent);
         }
         let agent_credential = config.agent.load_credential();

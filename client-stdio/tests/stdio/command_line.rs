@@ -21,7 +21,7 @@ async fn help_names_each_flag_and_variable() {
     for expected in [
         "--url",
         "MCP_SERVER_URL",
-        "http://localhost:3001/mcp",
+        "http://127.0.0.1:3001/mcp",
         "https://HOST",
         "SSL_CERT_FILE",
         "--token",

@@ -62,7 +62,7 @@ async fn a_session_client_gets_an_answer_to_every_method() {
         );
     }
     let result = client.call("get_connection_status", json!({})).await;
-    let expected = format!("no bridge at {url}: start it with `mcp-web-bridge` and retry");
+    let expected = format!("no bridge at {url}: start it with `mcp-web bridge` and retry");
     assert_eq!(error_text(&result), expected);
     assert_eq!(result.get("resultType"), None, "older clients are strict");
     for (method, params) in [

@@ -103,7 +103,7 @@ fn parse_postgres(url: &str) -> Result<DatabaseUrl, String> {
 #[cfg(not(feature = "postgres"))]
 fn parse_postgres(_: &str) -> Result<DatabaseUrl, String> {
     Err(
-        "`url` is one of PostgreSQL, for which this program was not built: use `mcp-web-agent`, \
+        "`url` is one of PostgreSQL, for which this program was not built: use `mcp-web agent`, \
          built with its feature `postgres`"
             .to_owned(),
     )

@@ -1,4 +1,4 @@
-//! The arguments of `mcp-web-agent mcp`.
+//! The arguments of `mcp-web agent mcp`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::config::SecretSettings;
 
 /// Adds, looks at and tries the MCP servers whose tools an agent has.
 #[derive(Debug, Parser)]
-#[command(name = "mcp", bin_name = "mcp-web-agent mcp", after_long_help = EXAMPLES)]
+#[command(name = "mcp", bin_name = "mcp-web agent mcp", after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
     /// The file with the servers: `file` of the table `[mcp]` in the agent's `tools_file`. Its pins are
     /// beside it, in a file that ends with `.pins.json`.
@@ -32,11 +32,11 @@ pub(super) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-web-agent mcp add time uvx mcp-server-time
-  mcp-web-agent mcp add --header 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
-  mcp-web-agent mcp tools time
-  mcp-web-agent mcp sync
-  mcp-web-agent mcp call time get_current_time '{\"timezone\": \"Europe/Berlin\"}'";
+  mcp-web agent mcp add time uvx mcp-server-time
+  mcp-web agent mcp add --header 'Authorization: Bearer ${TOKEN}' issues https://mcp.example.com/mcp
+  mcp-web agent mcp tools time
+  mcp-web agent mcp sync
+  mcp-web agent mcp call time get_current_time '{\"timezone\": \"Europe/Berlin\"}'";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

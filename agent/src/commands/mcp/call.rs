@@ -1,4 +1,4 @@
-//! `mcp-web-agent mcp call`: a call of a tool, and why there is none.
+//! `mcp-web agent mcp call`: a call of a tool, and why there is none.
 
 use agent_tools::mcp::Upstream;
 use agent_tools::{CallStatus, ServerTool, SourceContext, ToolSource, offered_name};
@@ -122,7 +122,7 @@ fn off_reason(server: &str, tool: &ServerTool, pinned: Option<Vec<ServerTool>>) 
     if pinned.is_some_and(|pinned| !pinned.contains(tool)) {
         return format!(
             "`{name}` is off, because it differs from its pin: look at it, and pin it with \
-             `mcp-web-agent mcp sync {server}`"
+             `mcp-web agent mcp sync {server}`"
         );
     }
     match tool.to_source_tool(None) {

@@ -1,4 +1,4 @@
-//! The arguments of `mcp-web-agent plugin`.
+//! The arguments of `mcp-web agent plugin`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::config::SecretSettings;
 
 /// Serves sources of tools of the agent to other programs, each as a separate MCP server.
 #[derive(Debug, Parser)]
-#[command(name = "plugin", bin_name = "mcp-web-agent plugin", after_long_help = EXAMPLES)]
+#[command(name = "plugin", bin_name = "mcp-web agent plugin", after_long_help = EXAMPLES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -66,19 +66,19 @@ pub(super) enum ServedType {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-web-agent plugin serve filesystem --root notes=/srv/notes --read-only
-  mcp-web-agent plugin serve database --url sqlite:/srv/shop.db --table orders
-  mcp-web-agent plugin serve websearch --engine searxng --url http://127.0.0.1:8888
-  mcp-web-agent plugin serve github --repository 'owner/*' --token-file /run/secrets/github
-  mcp-web-agent plugin serve source notes --tools-file /etc/agent/tools.toml
+  mcp-web agent plugin serve filesystem --root notes=/srv/notes --read-only
+  mcp-web agent plugin serve database --url sqlite:/srv/shop.db --table orders
+  mcp-web agent plugin serve websearch --engine searxng --url http://127.0.0.1:8888
+  mcp-web agent plugin serve github --repository 'owner/*' --token-file /run/secrets/github
+  mcp-web agent plugin serve source notes --tools-file /etc/agent/tools.toml
 
 In the file of a client, such as claude_desktop_config.json or ~/.cursor/mcp.json:
-  { \"mcpServers\": { \"notes\": { \"command\": \"mcp-web-agent\",
-    \"args\": [\"plugin\", \"serve\", \"filesystem\", \"--root\", \"notes=/srv/notes\"] } } }
+  { \"mcpServers\": { \"notes\": { \"command\": \"mcp-web\",
+    \"args\": [\"agent\", \"plugin\", \"serve\", \"filesystem\", \"--root\", \"notes=/srv/notes\"] } } }
 
-For another agent: mcp-web-agent mcp add notes -- mcp-web-agent plugin serve filesystem --root notes";
+For another agent: mcp-web agent mcp add notes -- mcp-web agent plugin serve filesystem --root notes";
 
 const SOURCE_EXAMPLE: &str = "\
 Example, in the file of a client:
-  { \"mcpServers\": { \"notes\": { \"command\": \"mcp-web-agent\",
-    \"args\": [\"plugin\", \"serve\", \"source\", \"notes\", \"--tools-file\", \"/etc/agent/tools.toml\"] } } }";
+  { \"mcpServers\": { \"notes\": { \"command\": \"mcp-web\",
+    \"args\": [\"agent\", \"plugin\", \"serve\", \"source\", \"notes\", \"--tools-file\", \"/etc/agent/tools.toml\"] } } }";

@@ -113,26 +113,26 @@ pub(super) struct GithubFlags {
 
 const FILESYSTEM_EXAMPLE: &str = "\
 Example, in the file of a client:
-  { \"mcpServers\": { \"notes\": { \"command\": \"mcp-web-agent\",
-    \"args\": [\"plugin\", \"serve\", \"filesystem\", \"--root\", \"notes=/srv/notes\", \"--read-only\"] } } }";
+  { \"mcpServers\": { \"notes\": { \"command\": \"mcp-web\",
+    \"args\": [\"agent\", \"plugin\", \"serve\", \"filesystem\", \"--root\", \"notes=/srv/notes\", \"--read-only\"] } } }";
 
 const DATABASE_EXAMPLE: &str = "\
 Example, in the file of a client:
-  { \"mcpServers\": { \"shop\": { \"command\": \"mcp-web-agent\",
-    \"args\": [\"plugin\", \"serve\", \"database\", \"--url\", \"sqlite:/srv/shop.db\",
+  { \"mcpServers\": { \"shop\": { \"command\": \"mcp-web\",
+    \"args\": [\"agent\", \"plugin\", \"serve\", \"database\", \"--url\", \"sqlite:/srv/shop.db\",
              \"--table\", \"orders\", \"--table\", \"customers\"] } } }";
 
 const WEBSEARCH_EXAMPLE: &str = "\
 Example, in the file of a client:
-  { \"mcpServers\": { \"web\": { \"command\": \"mcp-web-agent\",
-    \"args\": [\"plugin\", \"serve\", \"websearch\", \"--engine\", \"tavily\",
+  { \"mcpServers\": { \"web\": { \"command\": \"mcp-web\",
+    \"args\": [\"agent\", \"plugin\", \"serve\", \"websearch\", \"--engine\", \"tavily\",
              \"--api-key-variable\", \"TAVILY_API_KEY\"],
     \"env\": { \"TAVILY_API_KEY\": \"…\" } } } }";
 
 const GITHUB_EXAMPLE: &str = "\
 Example, in the file of a client:
-  { \"mcpServers\": { \"code\": { \"command\": \"mcp-web-agent\",
-    \"args\": [\"plugin\", \"serve\", \"github\", \"--repository\", \"owner/*\",
+  { \"mcpServers\": { \"code\": { \"command\": \"mcp-web\",
+    \"args\": [\"agent\", \"plugin\", \"serve\", \"github\", \"--repository\", \"owner/*\",
              \"--token-file\", \"/run/secrets/github\"] } } }";
 
 impl SourceFlags {

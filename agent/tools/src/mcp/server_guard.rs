@@ -16,7 +16,7 @@ const EXIT_NOT_STARTED: u8 = 127;
 /// Runs a command until it ends, or until the other end of stdin is closed.
 pub fn run(command: Vec<OsString>) -> ExitCode {
     let Some((program, arguments)) = command.split_first() else {
-        print_to_stderr("usage: mcp-web-agent run-server COMMAND [ARGUMENT …]");
+        print_to_stderr("usage: mcp-web run-server COMMAND [ARGUMENT …]");
         return ExitCode::from(EXIT_NOT_STARTED);
     };
     #[cfg(target_os = "linux")]

@@ -30,7 +30,7 @@ pub fn load_servers(
         let path = path.display();
         return Err(format!(
             "`file` of the table `mcp`: {path} does not exist. Add a first server with \
-             `mcp-web-agent mcp --file {path} add NAME COMMAND`, or remove the table from `tools_file`"
+             `mcp-web agent mcp --file {path} add NAME COMMAND`, or remove the table from `tools_file`"
         ));
     }
     let pins = Pins::load(Pins::path_for(path))?;
@@ -48,7 +48,7 @@ pub fn load_servers(
                     tracing::warn!(
                         server,
                         "the tools of this server are not pinned: look at them with \
-                         `mcp-web-agent mcp sync`"
+                         `mcp-web agent mcp sync`"
                     );
                 }
                 servers.sources.push(Arc::new(source));
@@ -100,7 +100,7 @@ mod tests {
         assert!(
             error.contains("/no/such/servers.json does not exist. Add a first server with")
                 && error
-                    .contains("`mcp-web-agent mcp --file /no/such/servers.json add NAME COMMAND`"),
+                    .contains("`mcp-web agent mcp --file /no/such/servers.json add NAME COMMAND`"),
             "{error}"
         );
     }

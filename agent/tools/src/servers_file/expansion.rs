@@ -36,7 +36,7 @@ pub(crate) enum ExpansionProblem {
     )]
     UnusableFile(PathBuf, String),
     /// No secret has this name.
-    #[error("needs the secret `{0}`, which is not stored: `mcp-web-agent secrets set {0}`")]
+    #[error("needs the secret `{0}`, which is not stored: `mcp-web agent secrets set {0}`")]
     MissingSecret(String),
     /// A secret cannot be used, for the reason in the second field.
     #[error("needs the secret `{0}`, which cannot be used: {1}")]

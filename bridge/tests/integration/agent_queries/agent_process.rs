@@ -176,7 +176,7 @@ async fn run_agent_without_an_installed_agent_prevents_startup() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(
-        error.contains("mcp-web-agent") && error.contains("install it"),
+        error.contains("mcp-web agent") && error.contains("install it"),
         "{error}"
     );
 }

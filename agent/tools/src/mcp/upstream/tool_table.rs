@@ -151,7 +151,7 @@ impl ToolTable {
                 server = self.server,
                 tools = short_list(&names),
                 problem = first.problem,
-                "tools of a server are off: see `mcp-web-agent mcp doctor`"
+                "tools of a server are off: see `mcp-web agent mcp doctor`"
             );
         }
         state.logged_unusable = unusable.to_vec();
@@ -172,7 +172,7 @@ impl ToolTable {
                 removed = short_list(&difference.removed),
                 changed = short_list(&changed),
                 "tools of a server are not those that were looked at, and are off: see \
-                 `mcp-web-agent mcp sync --check`"
+                 `mcp-web agent mcp sync --check`"
             );
         }
         state.logged = Some(difference);

@@ -114,11 +114,12 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/config/tokens.rs",
             "bridge/src/config/traces.rs",
             "bridge/src/fuzz.rs",
-            "bridge/src/main.rs",
+            "bridge/src/command_line.rs",
             "bridge/src/program.rs",
             "client-stdio/src/config.rs",
+            "client-stdio/src/connection_flags.rs",
             "demo-app/src/agent_settings.rs",
-            "demo-app/src/main.rs",
+            "demo-app/src/command_line.rs",
             "e2e/demo-nodes/src/main.rs",
             "e2e/lab/src/main.rs",
             "e2e/lab/src/proxy.rs",
@@ -303,7 +304,7 @@ pub(super) const RULES: &[Rule] = &[
         importers: &[
             "agent/src/logging.rs",
             "bridge/output/src",
-            "client-stdio/src/main.rs",
+            "client-stdio/src/program.rs",
         ],
     },
 ];

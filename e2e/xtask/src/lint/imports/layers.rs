@@ -20,6 +20,7 @@ pub(super) const LAYERS: &[&[&str]] = &[
     &["http", "admin"],
     &["server", "in_memory"],
     &["program", "fuzz"],
+    &["command_line"],
 ];
 
 /// Describes each import from a layer to a higher one.
