@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
@@ -47,7 +47,10 @@ pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pro
 
 /// By this header the bridge knows that messages become lines on stdout, which clients read only up
 /// to some length.
-const USER_AGENT: &str = concat!("mcp-web-stdio/", env!("CARGO_PKG_VERSION"));
+const STDIO_USER_AGENT: &str = concat!("mcp-web-stdio/", env!("CARGO_PKG_VERSION"));
+
+/// The name of commands, which is the name of the client in the page.
+const COMMAND_USER_AGENT: &str = concat!("mcp-web/", env!("CARGO_PKG_VERSION"));
 
 /// The HTTP client of one MCP session, or of stateless requests, at one bridge.
 pub(crate) struct BridgeHttp {
@@ -180,6 +183,38 @@ impl BridgeHttp {
                 status: StatusCode::METHOD_NOT_ALLOWED.as_u16(),
                 message: None,
             }),
+        }
+    }
+
+    /// Requests a route beside the MCP endpoint, by POST if there is a body, and returns the JSON of the
+    /// response.
+    pub(crate) async fn request_route(
+        &self,
+        route: &str,
+        body: Option<String>,
+    ) -> Result<String, BridgeError> {
+        let url = self.url.join(route);
+        let url = url.map_err(|error| BridgeError::InvalidResponse(error.to_string()))?;
+        let request = match body {
+            None => self.http.get(url),
+            Some(body) => {
+                let request = self.http.post(url).body(body);
+                request.header(CONTENT_TYPE, "application/json")
+            }
+        };
+        let request = request
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, COMMAND_USER_AGENT);
+        let response = self.send(request, self.silence.limit()).await?;
+        if !response.status().is_success() {
+            let (error, _) = read_error(response, &self.silence).await;
+            return Err(self.tokens.explain(error));
+        }
+        match content_type(&response) {
+            "application/json" => read_body(response, self.max_message_bytes, &self.silence).await,
+            _ => Err(BridgeError::InvalidResponse(
+                "its answer is not JSON".to_owned(),
+            )),
         }
     }
 
@@ -351,7 +386,7 @@ async fn read_body(
 
 fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
     let mut builder = reqwest::Client::builder()
-        .user_agent(USER_AGENT)
+        .user_agent(STDIO_USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_keepalive(Duration::from_secs(30))
         .tls_backend_preconfigured(tls::client_config(url.scheme() == "https")?)

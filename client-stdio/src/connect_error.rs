@@ -85,6 +85,39 @@ impl BridgeError {
         )
     }
 
+    /// Describes the failure and what to do next, for the person who runs a command.
+    ///
+    /// `url` is part of the text and must not contain credentials.
+    pub(crate) fn command_message(&self, url: &str) -> String {
+        const PANEL: &str = "the one in the page's configuration panel";
+        match self {
+            Self::NoToken => format!("no token is set: set AUTH_TOKEN to {PANEL}"),
+            Self::Unreachable => format!(
+                "no bridge at {url}: start one with `mcp-web demo` or `mcp-web bridge`, or name \
+                 another with --url"
+            ),
+            Self::TokenRefused => {
+                format!("the bridge at {url} refused the token: set AUTH_TOKEN to {PANEL}")
+            }
+            Self::TokenExpired => format!(
+                "the bridge at {url} refused the token, which has expired: set AUTH_TOKEN to a \
+                 fresh one"
+            ),
+            Self::ScopeMissing(scope) => {
+                let scope = scope.as_deref().unwrap_or("that this needs");
+                format!(
+                    "the bridge at {url} refused: the token lacks the scope {scope}: set AUTH_TOKEN \
+                     to one that has it"
+                )
+            }
+            Self::Refused {
+                message: Some(message),
+                ..
+            } => message.clone(),
+            _ => self.user_message(url),
+        }
+    }
+
     /// Describes the failure and what to do next, for people and for models.
     ///
     /// `url` is part of the text and must not contain credentials.

@@ -25,6 +25,8 @@
 //!
 //! Only messages of MCP are written to stdout; the log goes to stderr. Neither ever contains the
 //! token: `token_redactor` replaces it in text from other sources (`log_writer` in the log).
+//!
+//! [`ToolRoutes`] asks a bridge by plain HTTP, for the commands `mcp-web tools` and `mcp-web call`.
 
 mod bearer_token;
 mod bridge_http;
@@ -68,6 +70,7 @@ mod tls;
 mod token_command;
 mod token_redactor;
 mod token_source;
+mod tool_routes;
 mod www_authenticate;
 
 pub use bearer_token::BearerToken;
@@ -76,3 +79,4 @@ pub use connection_flags::ConnectionFlags;
 pub use program::main;
 pub use token_command::TokenCommand;
 pub use token_redactor::TokenRedactor;
+pub use tool_routes::{RouteError, ToolRoutes};

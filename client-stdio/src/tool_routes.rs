@@ -1,0 +1,95 @@
+//! The routes of plain HTTP that list and call tools, for commands that people run.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::bridge_http::BridgeHttp;
+use crate::config::Config;
+use crate::connect_error::BridgeError;
+use crate::silence::SilenceLimit;
+use crate::token_source::TokenSource;
+
+/// A client of the routes `/tools` and `/tool-call` of a bridge.
+pub struct ToolRoutes {
+    http: BridgeHttp,
+    /// The URL of the bridge, without credentials.
+    url: String,
+    /// The page to use, if it is not chosen by the bridge.
+    session: Option<String>,
+}
+
+/// Why a bridge has not answered. The text says what happened and what to do next.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .error.command_message(.url))]
+pub struct RouteError {
+    error: BridgeError,
+    url: String,
+}
+
+/// The body of `/tool-call`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolCallRequest<'a> {
+    tool_name: &'a str,
+    tool_input: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<&'a str>,
+}
+
+impl ToolRoutes {
+    /// Creates a client without connecting. If a command prints the token, it starts now, on the runtime of
+    /// the caller.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no certificate of an https:// bridge could be checked.
+    pub fn new(config: &Config) -> Result<Self, RouteError> {
+        let url = config.url.to_string();
+        let tokens = TokenSource::start(config);
+        let silence = SilenceLimit::new(config.max_silence);
+        let session = config.session.as_ref();
+        let session = session.and_then(|session| session.to_str().ok());
+        match BridgeHttp::new(config, tokens, silence, false) {
+            Ok(http) => Ok(Self {
+                http,
+                url,
+                session: session.map(str::to_owned),
+            }),
+            Err(error) => Err(RouteError { error, url }),
+        }
+    }
+
+    /// Returns the JSON of the list of tools, `{"tools": [...]}`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bridge does not answer, or refuses the request.
+    pub async fn list(&self) -> Result<String, RouteError> {
+        self.request("tools", None).await
+    }
+
+    /// Calls a tool with a JSON object, and returns the JSON of the result, as MCP defines it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bridge does not answer, or refuses the request. A tool that fails is a result
+    /// with `isError`.
+    pub async fn call(&self, name: &str, arguments: &RawValue) -> Result<String, RouteError> {
+        let request = ToolCallRequest {
+            tool_name: name,
+            tool_input: arguments,
+            session_id: self.session.as_deref(),
+        };
+        // It has only texts and JSON.
+        let body = serde_json::to_string(&request).unwrap_or_default();
+        self.request("tool-call", Some(body)).await
+    }
+
+    async fn request(&self, route: &str, body: Option<String>) -> Result<String, RouteError> {
+        let answer = self.http.request_route(route, body).await;
+        answer.map_err(|error| RouteError {
+            error,
+            url: self.url.clone(),
+        })
+    }
+}
