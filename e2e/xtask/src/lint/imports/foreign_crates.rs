@@ -116,6 +116,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/fuzz.rs",
             "bridge/src/command_line.rs",
             "bridge/src/program.rs",
+            "client-stdio/cli/src",
             "client-stdio/src/config.rs",
             "client-stdio/src/connection_flags.rs",
             "demo-app/src/agent_settings.rs",

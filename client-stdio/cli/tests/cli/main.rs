@@ -1,0 +1,11 @@
+//! The program `mcp-web` from outside: each command starts as its library does, and says its own name.
+#![allow(clippy::unwrap_used)]
+
+mod call;
+mod completions;
+mod hidden_commands;
+mod kit;
+mod names;
+mod programs;
+mod stdio;
+mod tools;
