@@ -50,11 +50,12 @@ enum BridgeCommand {
     mut_args = hide_unused_setting
 )]
 struct AdminCommandLine {
-    #[command(flatten)]
-    settings: ProgramSettings,
-
+    // First, because the settings have headings, which arguments after them would get as well.
     #[command(flatten)]
     admin: AdminArguments,
+
+    #[command(flatten)]
+    settings: ProgramSettings,
 }
 
 /// Runs `mcp-web bridge` with the arguments after it, and returns its exit code.
@@ -109,7 +110,8 @@ mod tests {
     fn the_help_of_admin_shows_only_the_settings_that_find_the_bridge() {
         let help = admin_command().render_long_help().to_string();
         for flag in ["--admin-socket", "--config", "--socket", "--json"] {
-            assert!(help.contains(flag), "{flag} is missing in:\n{help}");
+            let entry = format!("\n      {flag}");
+            assert!(help.contains(&entry), "{flag} is missing in:\n{help}");
         }
         assert!(!help.contains("--bind"), "{help}");
         assert!(help.contains("Usage: mcp-web admin"), "{help}");

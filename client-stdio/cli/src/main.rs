@@ -1,8 +1,8 @@
 //! `mcp-web`: the bridge, the agent, the stdio client and the demo as one program, with commands for
 //! people.
 //!
-//! `command_line` finds the command that the arguments name. Four commands are libraries, which parse
-//! their own arguments. `tools` and `call` are here: `bridge_request` connects to the bridge, and
+//! `command_line` finds the command that the arguments name. Most commands are those of libraries, which
+//! parse their own arguments. `tools` and `call` are here: `bridge_request` connects to the bridge, and
 //! `token_input` reads the token.
 
 mod bridge_request;
