@@ -20,7 +20,7 @@ mod table;
 mod user_selector;
 
 pub(crate) use administration::Administration;
-pub use command::AdminArguments;
+pub(crate) use command::AdminArguments;
 pub(crate) use denials::{DenialsError, StoredDenials};
 #[cfg(not(unix))]
 pub(crate) use no_socket::{NoAdminServer as AdminServer, check};

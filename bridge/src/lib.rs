@@ -37,7 +37,6 @@ mod server;
 mod web;
 mod websocket;
 
-pub use admin::AdminArguments;
 pub use bridge_edge::connections::{TlsAcceptor, TlsError};
 pub use bridge_edge::{ForwardedHeader, TrustedProxy};
 pub use bridge_output::LogFormat;
@@ -51,6 +50,6 @@ pub use config::{
     TlsSettings, Tokens,
 };
 pub use http::MountedApp;
-pub use program::{ProgramSettings, administer, parse_arguments, run};
+pub use program::{ProgramSettings, parse_arguments, run};
 pub use server::{ServerHandle, StartError, serve};
 pub use web::current_request_id;

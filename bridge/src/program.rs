@@ -303,7 +303,7 @@ async fn file_changed(reloader: &mut Option<Reloader>) -> ReloadCause {
 
 /// Runs the command `admin` against the running bridge whose socket the settings or the arguments name.
 /// It prints the answer to stdout. The exit code is 1 if the bridge does not do what was requested.
-pub async fn administer(settings: ProgramSettings, arguments: AdminArguments) -> ExitCode {
+pub(crate) async fn administer(settings: ProgramSettings, arguments: AdminArguments) -> ExitCode {
     let socket = settings.bridge.admin.admin_socket;
     admin::command::run(arguments, socket.as_deref()).await
 }

@@ -52,6 +52,9 @@ struct Flags {
     /// The token of the page, copied from its configuration panel
     #[arg(long, env = "AUTH_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// Use only this session (browser tab); list_active_sessions lists the ids
+    #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
+    session: Option<String>,
     /// The maximum size of a message in either direction, in bytes; the bridge itself sends at most its
     /// max_stdio_message_bytes (by default 10 MiB), or what a profile allows if that is more
     #[arg(
@@ -193,7 +196,11 @@ impl Config {
 
     fn from_flags(flags: &Flags) -> Result<Self, ConfigError> {
         let config = Self::new(&flags.connection, flags.token.as_deref())?;
+        let session = non_empty(flags.session.as_deref())
+            .map(header_value)
+            .transpose();
         Ok(Self {
+            session: session.map_err(|_| ConfigError::Session)?,
             max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
             max_silence: parse_silence(&flags.max_silence)?,
             log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
@@ -201,7 +208,7 @@ impl Config {
         })
     }
 
-    /// Creates a configuration with default limits. A token in the URL is used when there is no other.
+    /// Creates a configuration without a session and with default limits. A token in the URL is used when there is no other.
     ///
     /// # Errors
     /// Returns an error when a value is invalid.
@@ -214,9 +221,6 @@ impl Config {
         }
         let token = own_token.or(token_in_url.filter(|_| token_command.is_none()));
         let token = token.as_deref().map(parse_token).transpose()?;
-        let session = non_empty(connection.session.as_deref())
-            .map(header_value)
-            .transpose();
         Ok(Self {
             url,
             redactor: match &token_command {
@@ -225,7 +229,7 @@ impl Config {
             },
             token,
             token_command,
-            session: session.map_err(|_| ConfigError::Session)?,
+            session: None,
             max_message_bytes: DEFAULT_MAX_MESSAGE_BYTES,
             max_silence: parse_silence(DEFAULT_MAX_SILENCE)?,
             log: LevelFilter::WARN,

@@ -34,7 +34,4 @@ pub struct ConnectionFlags {
         default_value = DEFAULT_TOKEN_COMMAND_TIMEOUT
     )]
     pub(crate) token_command_timeout: String,
-    /// Use only this session (browser tab); list_active_sessions lists the ids
-    #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
-    pub(crate) session: Option<String>,
 }

@@ -14,8 +14,6 @@ pub struct ToolRoutes {
     http: BridgeHttp,
     /// The URL of the bridge, without credentials.
     url: String,
-    /// The page to use, if it is not chosen by the bridge.
-    session: Option<String>,
 }
 
 /// Why a bridge has not answered. The text says what happened and what to do next.
@@ -47,14 +45,8 @@ impl ToolRoutes {
         let url = config.url.to_string();
         let tokens = TokenSource::start(config);
         let silence = SilenceLimit::new(config.max_silence);
-        let session = config.session.as_ref();
-        let session = session.and_then(|session| session.to_str().ok());
         match BridgeHttp::new(config, tokens, silence, false) {
-            Ok(http) => Ok(Self {
-                http,
-                url,
-                session: session.map(str::to_owned),
-            }),
+            Ok(http) => Ok(Self { http, url }),
             Err(error) => Err(RouteError { error, url }),
         }
     }
@@ -68,17 +60,23 @@ impl ToolRoutes {
         self.request("tools", None).await
     }
 
-    /// Calls a tool with a JSON object, and returns the JSON of the result, as MCP defines it.
+    /// Calls a tool with a JSON object, in the page with this session if there is one, and returns the JSON
+    /// of the result, as MCP defines it.
     ///
     /// # Errors
     ///
     /// Returns an error if the bridge does not answer, or refuses the request. A tool that fails is a result
     /// with `isError`.
-    pub async fn call(&self, name: &str, arguments: &RawValue) -> Result<String, RouteError> {
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: &RawValue,
+        session: Option<&str>,
+    ) -> Result<String, RouteError> {
         let request = ToolCallRequest {
             tool_name: name,
             tool_input: arguments,
-            session_id: self.session.as_deref(),
+            session_id: session,
         };
         // It has only texts and JSON.
         let body = serde_json::to_string(&request).unwrap_or_default();

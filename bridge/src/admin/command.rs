@@ -22,7 +22,7 @@ use super::table;
 
 /// Arguments of the command `admin`.
 #[derive(Debug, Args)]
-pub struct AdminArguments {
+pub(crate) struct AdminArguments {
     /// Socket of the bridge. Without it, `admin_socket` of the settings is used.
     #[arg(long, value_name = "PATH", global = true)]
     socket: Option<PathBuf>,

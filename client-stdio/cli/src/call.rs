@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use bridge_output::print;
 use bridge_protocol::invisible::{escape_in_json, visible_text};
 use clap::Args;
-use client_stdio::ConnectionFlags;
+use client_stdio::{ConnectionFlags, ToolRoutes};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -24,6 +24,10 @@ pub(crate) struct CallCommand {
 
     #[command(flatten)]
     connection: ConnectionFlags,
+
+    /// Use only this session (browser tab); the tool list_active_sessions lists the ids
+    #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
+    session: Option<String>,
 
     /// Print the complete result as JSON
     #[arg(long)]
@@ -47,9 +51,12 @@ pub(crate) fn run(arguments: &CallCommand) -> ExitCode {
         name,
         arguments: input,
         connection,
+        session,
         json: prints_json,
     } = arguments;
-    let json = match request(connection, async |routes| routes.call(name, input).await) {
+    let session = session.as_deref().filter(|session| !session.is_empty());
+    let call = async |routes: ToolRoutes| routes.call(name, input, session).await;
+    let json = match request(connection, call) {
         Ok(json) => json,
         Err(error) => return fail(&error),
     };
