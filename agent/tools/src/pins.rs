@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use bridge_shared_files::{FileMode, read_file, replace_file};
 use serde::{Deserialize, Serialize};
 
 use crate::server_tool::ServerTool;
-use crate::servers_file::{read_file, replace_file};
 
 /// The maximum size of the file, in bytes: more than the definitions of all servers that a file may
 /// have.
@@ -157,6 +157,7 @@ impl Pins {
             self.content.as_deref(),
             text.as_bytes(),
             MAX_PINS_BYTES,
+            FileMode::Keep,
         ) {
             Ok(true) => {
                 self.content = Some(text.into_bytes());

@@ -4,7 +4,7 @@
 //! Cursor) or `servers` (VS Code), it has `command` and `args`, or `url`. Our own settings of a
 //! server are in its [`ServerPolicy`].
 //!
-//! 1. [`ServersFile::load`] parses the JSON, which may have comments and trailing commas ([`jsonc`]).
+//! 1. [`ServersFile::load`] parses the JSON, which may have comments and trailing commas.
 //! 2. [`ServersFile::servers`] parses the entries. An invalid one does not affect the others.
 //! 3. [`ServerDefinition::expand`] replaces variables such as `${TOKEN}` by the values that
 //!    [`Variables`] have. A missing one does not affect other servers.
@@ -14,12 +14,9 @@
 mod definition;
 mod error;
 mod expansion;
-mod jsonc;
 mod limits;
 mod names;
 mod policy;
-mod read_file;
-mod replace_file;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -30,6 +27,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use bridge_shared_files::jsonc::{parse, with_member, without_member};
+use bridge_shared_files::{FileMode, read_file, replace_file};
 use serde_json::{Map, Value};
 
 pub use definition::ServerDefinition;
@@ -40,8 +39,6 @@ pub use transport::ServerTransport;
 pub(crate) use variables::{ProcessVariables, Variables};
 
 use names::server_location;
-pub(super) use read_file::read_file;
-pub(super) use replace_file::replace_file;
 
 /// The key for servers in the files of Claude Desktop and Cursor, and in new files.
 const MCP_SERVERS: &str = "mcpServers";
@@ -163,7 +160,7 @@ impl ServersFile {
         if entries.map_or(0, Map::len) >= MAX_SERVERS {
             return Err(EditError::TooManyServers(self.path.clone()));
         }
-        let text = jsonc::with_server(&self.text, self.key, name, entry);
+        let text = with_member(&self.text, &[self.key, name], &entry);
         self.change(text)
     }
 
@@ -176,7 +173,7 @@ impl ServersFile {
         if !self.entries().is_some_and(|it| it.contains_key(name)) {
             return Err(EditError::Missing(server_location(&self.path, name)));
         }
-        let text = jsonc::without_server(&self.text, self.key, name);
+        let text = without_member(&self.text, &[self.key, name]);
         self.change(text)
     }
 
@@ -203,6 +200,7 @@ impl ServersFile {
             self.content.as_deref(),
             self.text.as_bytes(),
             MAX_FILE_BYTES,
+            FileMode::Keep,
         ) {
             Ok(true) => {
                 self.content = Some(self.text.clone().into_bytes());
@@ -237,12 +235,13 @@ fn load_error(path: &Path, problem: impl Into<String>) -> ServersFileError {
 }
 
 fn parse_document(text: &str) -> Result<(Map<String, Value>, &'static str), String> {
-    match jsonc::parse(text)? {
-        Value::Object(document) => {
+    match parse(text)? {
+        Some(Value::Object(document)) => {
             let key = find_key(&document)?;
             Ok((document, key))
         }
-        _ => Err("it is not an object: write {\"mcpServers\": {…}}".to_owned()),
+        Some(_) => Err("it is not an object: write {\"mcpServers\": {…}}".to_owned()),
+        None => Err("it is empty: write {\"mcpServers\": {}}".to_owned()),
     }
 }
 

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use bridge_protocol::invisible::visible_line;
+use bridge_shared_files::excerpt;
 
 use super::limits::MAX_NAME_CHARS;
-
-/// The maximum length of a name in a message.
-const MAX_EXCERPT_CHARS: usize = 40;
 
 /// Checks the name of a server. The error describes valid names.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
@@ -27,17 +24,6 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 /// Returns the words with which messages refer to a server.
 pub(super) fn server_location(path: &Path, name: &str) -> String {
     format!("the server `{}` in {}", excerpt(name), path.display())
-}
-
-/// Returns the start of a name on one line, with its invisible characters shown.
-pub(super) fn excerpt(name: &str) -> String {
-    let mut chars = name.chars();
-    let start: String = chars.by_ref().take(MAX_EXCERPT_CHARS).collect();
-    let mut excerpt = visible_line(&start).into_owned();
-    if chars.next().is_some() {
-        excerpt.push('…');
-    }
-    excerpt
 }
 
 #[cfg(test)]

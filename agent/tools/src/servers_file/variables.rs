@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 use std::path::Path;
 
+use bridge_shared_files::read_file;
+
 use super::limits::MAX_SECRET_BYTES;
-use super::read_file::read_file;
 
 /// The values of variables in the definitions of servers.
 pub(crate) trait Variables: Debug + Send + Sync {

@@ -184,6 +184,11 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        crates: &["jsonc_parser"],
+        reason: "Files of other programs are changed by one module for each format, so that the rest of them stays.",
+        importers: &["bridge/shared-files/src/jsonc"],
+    },
+    Rule {
         crates: &["jsonwebtoken"],
         reason: "Signed tokens are verified in one module, so that no other decides which signatures are valid.",
         importers: &[

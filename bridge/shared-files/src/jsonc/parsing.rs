@@ -1,17 +1,16 @@
-//! JSON with comments and trailing commas, as VS Code writes it: parsing, and changes of servers
-//! that leave the rest of the text unchanged. Only this module uses the crate `jsonc-parser`.
+//! Parsing of JSON with comments and trailing commas into values.
 
 use jsonc_parser::ast::{ObjectProp, ObjectPropName, Value as AstValue};
 use jsonc_parser::common::Ranged;
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
 
-use super::names::excerpt;
+use crate::excerpt::excerpt;
+use crate::text_lines::error_at;
 
 /// The extensions of JSON that a file may use: comments and trailing commas.
-const OPTIONS: ParseOptions = ParseOptions {
+pub(super) const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -24,17 +23,28 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Parses a text. The error has the line and the column, and quotes no values. An object with two
+/// Parses a text. A text without a value, which may have comments, is `None`. An object with two
 /// values of one key is an error: one of two servers with the same name would not be used.
-pub(super) fn parse(text: &str) -> Result<Value, String> {
+///
+/// # Examples
+///
+/// ```
+/// use bridge_shared_files::jsonc::parse;
+///
+/// let servers = parse("{ \"servers\": {}, /* empty */ }").unwrap();
+/// assert_eq!(servers, Some(serde_json::json!({ "servers": {} })));
+/// ```
+///
+/// # Errors
+///
+/// The error has the line and the column, and quotes no values.
+pub fn parse(text: &str) -> Result<Option<Value>, String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS);
-    match parsed.map_err(|error| parse_error(&error))?.value {
-        Some(value) => to_value(text, value),
-        None => Err("it is empty: write {\"mcpServers\": {}}".to_owned()),
-    }
+    let value = parsed.map_err(|error| parse_error(&error))?.value;
+    value.map(|value| to_value(text, value)).transpose()
 }
 
-fn parse_error(error: &ParseError) -> String {
+pub(super) fn parse_error(error: &ParseError) -> String {
     let problem = match error.kind() {
         ParseErrorKind::NestingDepthExceeded => "it is nested too deeply".to_owned(),
         kind => format!("this is not JSON: {kind}"),
@@ -88,52 +98,6 @@ fn insert_unique(
     Ok(())
 }
 
-/// Returns an error with the line and the column of an offset. Columns are characters.
-fn error_at(text: &str, offset: usize, problem: &str) -> String {
-    let before = &text[..offset];
-    let line = before.matches('\n').count() + 1;
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    let column = before[line_start..].chars().count() + 1;
-    format!("line {line}, column {column}: {problem}")
-}
-
-/// Returns the text with another server below a key, after those that are there.
-pub(super) fn with_server(
-    text: &str,
-    key: &str,
-    name: &str,
-    entry: Value,
-) -> Result<String, String> {
-    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| parse_error(&error))?;
-    let servers = root.object_value_or_set().object_value_or_set(key);
-    servers.append(name, input_value(entry));
-    Ok(root.to_string())
-}
-
-/// Returns the text without a server. Comments within its entry are also removed.
-pub(super) fn without_server(text: &str, key: &str, name: &str) -> Result<String, String> {
-    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| parse_error(&error))?;
-    let servers = root.object_value().and_then(|it| it.object_value(key));
-    if let Some(server) = servers.and_then(|servers| servers.get(name)) {
-        server.remove();
-    }
-    Ok(root.to_string())
-}
-
-fn input_value(value: Value) -> CstInputValue {
-    match value {
-        Value::Null => CstInputValue::Null,
-        Value::Bool(value) => CstInputValue::Bool(value),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::String(text) => CstInputValue::String(text),
-        Value::Array(items) => CstInputValue::Array(items.into_iter().map(input_value).collect()),
-        Value::Object(entries) => {
-            let entries = entries.into_iter();
-            CstInputValue::Object(entries.map(|(key, it)| (key, input_value(it))).collect())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -159,12 +123,12 @@ mod tests {
             "{\"a\": [1],}",
             "/* a */ {\"a\": /* b */ [1] /* c */} // d",
         ] {
-            assert_eq!(parse(text), Ok(json!({ "a": [1] })), "{text}");
+            assert_eq!(parse(text), Ok(Some(json!({ "a": [1] }))), "{text}");
         }
         let text = r#"{"a": "http://a/*,}", "b": [-1.5e3, 0.25, null, "ä\n\u00e4"]}"#;
         assert_eq!(
             parse(text).unwrap(),
-            serde_json::from_str::<Value>(text).unwrap()
+            Some(serde_json::from_str::<Value>(text).unwrap())
         );
     }
 
@@ -190,35 +154,10 @@ mod tests {
             assert!(!error.contains("hush"), "{error}");
         }
         for text in ["", "// hush\n"] {
-            assert!(parse(text).unwrap_err().starts_with("it is empty: write"));
+            assert_eq!(parse(text), Ok(None));
         }
         let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let error = parse(&nested).unwrap_err();
         assert!(error.ends_with("it is nested too deeply"), "{error}");
-    }
-
-    #[test]
-    fn a_change_keeps_comments_and_the_style_of_the_text() {
-        let text = "{\n\t// our servers\n\t\"servers\": {\n\t\t/* the first */\n\t\t\"a\": { \
-                    \"command\": \"a\" }, // for a\n\t\t\"b\": { \"command\": \"b\", }, // for b\n\t},\n}\n";
-        let entry = json!({ "command": "c", "args": ["x"] });
-        let added = with_server(text, "servers", "c", entry.clone()).unwrap();
-        let mut expected = parse(text).unwrap();
-        expected["servers"]["c"] = entry;
-        assert_eq!(parse(&added).unwrap(), expected);
-        for comment in ["// our servers", "/* the first */", "// for a", "// for b"] {
-            assert!(added.contains(comment), "{added}");
-        }
-        assert!(
-            added.contains("\n\t\t\"c\": {\n\t\t\t\"command\": \"c\""),
-            "{added}"
-        );
-        assert_eq!(without_server(&added, "servers", "c").unwrap(), text);
-        let removed = without_server(text, "servers", "a").unwrap();
-        let without_a = json!({ "servers": { "b": { "command": "b" } } });
-        assert_eq!(parse(&removed).unwrap(), without_a);
-        assert!(removed.contains("// our servers") && removed.contains("// for b"));
-        let all_gone = without_server(&removed, "servers", "b").unwrap();
-        assert_eq!(parse(&all_gone).unwrap(), json!({ "servers": {} }));
     }
 }

@@ -1,28 +1,46 @@
 //! Replacement of a whole file, so that its readers see the old content or the new one.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::read_file::read_file;
+use crate::read_file::read_file;
+
+/// The bits of a Unix mode for others than the owner of a file.
+#[cfg(unix)]
+const MODE_OF_OTHERS: u32 = 0o077;
+
+/// The mode of an existing file after it was replaced. Systems other than Unix have no modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileMode {
+    /// The mode stays.
+    Keep,
+    /// The owner keeps the permissions, and others lose theirs.
+    OwnerOnly,
+}
 
 /// Replaces a file if it has the expected content, or creates it if it is expected to be absent.
-/// Returns whether it did. A new file is readable for its user only; an existing one keeps its mode,
-/// and its owner where possible. A file with more than `max_bytes` does not have the expected content.
-pub(crate) fn replace_file(
+/// Returns whether it did. A new file is readable for its user only; an existing one keeps its owner
+/// where possible. A file with more than `max_bytes` does not have the expected content.
+///
+/// # Errors
+///
+/// The folder does not exist, or the file or its folder cannot be read or written.
+pub fn replace_file(
     path: &Path,
     expected: Option<&[u8]>,
     content: &[u8],
     max_bytes: usize,
+    mode: FileMode,
 ) -> io::Result<bool> {
     let path = resolved(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     #[cfg(unix)]
     let locked_folder = lock(folder)?;
-    let temporary = folder.join(format!(".mcp-servers.{}.tmp", Uuid::new_v4().simple()));
-    let replaced = write_copy(&temporary, &path, content)
+    let temporary = folder.join(format!(".mcp-web.{}.tmp", Uuid::new_v4().simple()));
+    let replaced = write_copy(&temporary, &path, content, mode)
         .and_then(|()| rename_if_unchanged(&temporary, &path, expected, max_bytes));
     if !matches!(replaced, Ok(true)) {
         let _ = std::fs::remove_file(&temporary);
@@ -34,10 +52,13 @@ pub(crate) fn replace_file(
 }
 
 /// Returns the absolute path of the file. A symbolic link stays one: the file that it refers to is
-/// replaced.
+/// replaced, or created.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
-        Err(error) if error.kind() == ErrorKind::NotFound => std::path::absolute(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => match path.read_link() {
+            Ok(target) => resolved(&path.parent().unwrap_or(Path::new(".")).join(target)),
+            Err(_) => std::path::absolute(path),
+        },
         resolved => resolved,
     }
 }
@@ -53,7 +74,7 @@ fn lock(folder: &Path) -> io::Result<File> {
 }
 
 /// Writes the new content next to the file, with the permissions of the file.
-fn write_copy(temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_copy(temporary: &Path, path: &Path, content: &[u8], mode: FileMode) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -63,9 +84,23 @@ fn write_copy(temporary: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
     if let Ok(metadata) = path.metadata() {
         #[cfg(unix)]
         copy_owner(&file, &metadata);
-        file.set_permissions(metadata.permissions())?;
+        file.set_permissions(permissions(metadata.permissions(), mode))?;
     }
     file.sync_all()
+}
+
+#[cfg(unix)]
+fn permissions(permissions: Permissions, mode: FileMode) -> Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    match mode {
+        FileMode::Keep => permissions,
+        FileMode::OwnerOnly => Permissions::from_mode(permissions.mode() & !MODE_OF_OTHERS),
+    }
+}
+
+#[cfg(not(unix))]
+fn permissions(permissions: Permissions, _: FileMode) -> Permissions {
+    permissions
 }
 
 /// Gives a file the owner and the group of another one, so that a service can still read a file that

@@ -4,9 +4,13 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Reads a file of at most `max_bytes`. A larger one is an error of the kind
-/// [`ErrorKind::FileTooLarge`].
-pub(crate) fn read_file(path: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
+/// Reads a file of at most `max_bytes`.
+///
+/// # Errors
+///
+/// A larger file is an error of the kind [`ErrorKind::FileTooLarge`]. A folder, a named pipe and
+/// everything else that is not a regular file is also an error.
+pub fn read_file(path: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
     // To open a named pipe could block until another program writes to it.
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
