@@ -117,6 +117,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/command_line.rs",
             "bridge/src/program.rs",
             "client-stdio/cli/src",
+            "client-stdio/install/src/arguments.rs",
             "client-stdio/src/config.rs",
             "client-stdio/src/connection_flags.rs",
             "demo-app/src/agent_settings.rs",
@@ -184,9 +185,12 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
-        crates: &["jsonc_parser"],
+        crates: &["jsonc_parser", "toml_edit"],
         reason: "Files of other programs are changed by one module for each format, so that the rest of them stays.",
-        importers: &["bridge/shared-files/src/jsonc"],
+        importers: &[
+            "bridge/shared-files/src/jsonc",
+            "client-stdio/install/src/toml_text.rs",
+        ],
     },
     Rule {
         crates: &["jsonwebtoken"],
