@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use bridge_output::{print, print_error};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
+use client_install::{InstallArguments, UninstallArguments, run_install, run_uninstall};
 
 use crate::bridge_request;
 use crate::call::{self, CallCommand};
@@ -67,6 +68,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Install(InstallArguments),
+    Uninstall(UninstallArguments),
     /// List the tools of the pages that are connected to a bridge.
     #[command(after_help = bridge_request::AFTER_HELP)]
     Tools(ToolsCommand),
@@ -93,6 +96,8 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     let matches = command_line().get_matches_from(arguments);
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match arguments.command {
+        Command::Install(arguments) => ExitCode::from(run_install(&arguments)),
+        Command::Uninstall(arguments) => ExitCode::from(run_uninstall(&arguments)),
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
         Command::Completions { shell } => ExitCode::from(print(&completions(shell))),

@@ -4,6 +4,7 @@
 mod call;
 mod completions;
 mod hidden_commands;
+mod install;
 mod kit;
 mod names;
 mod programs;

@@ -17,12 +17,14 @@ use tokio::task::spawn_blocking;
 
 use crate::kit::*;
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 10] = [
     "demo",
     "bridge",
     "agent",
     "stdio",
     "admin",
+    "install",
+    "uninstall",
     "tools",
     "call",
     "completions",
@@ -71,7 +73,6 @@ async fn commands_of_commands_have_the_whole_name() {
         &["agent", "mcp", "add"],
         &["agent", "secrets"],
         &["agent", "plugin", "serve", "filesystem"],
-        &["bridge", "admin"],
         &["admin", "deny"],
     ] {
         let ended = run(program(&[arguments, &["--help"]].concat())).await;
@@ -98,7 +99,9 @@ async fn the_version_of_each_program_has_its_name() {
 
 #[tokio::test]
 async fn an_unknown_flag_is_an_error_with_the_usage_of_its_command() {
-    for name in ["bridge", "agent", "demo", "stdio", "admin", "tools"] {
+    for name in [
+        "bridge", "agent", "demo", "stdio", "admin", "install", "tools",
+    ] {
         let ended = run(program(&[name, "--no-such-flag"])).await;
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{name}");
         let usage = format!("Usage: mcp-web {name}");
