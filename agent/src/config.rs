@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn the_defaults_of_the_flags_are_those_of_the_library() {
         // clap reads the environment variables of the machine: none of these is set in tests.
-        let Program { config } = Program::try_parse_from(["mcp-web-agent"]).unwrap();
+        let Program { config } = Program::try_parse_from(["agent"]).unwrap();
         assert_eq!(format!("{config:?}"), format!("{:?}", Config::default()));
     }
 }

@@ -24,7 +24,6 @@ mod report;
 
 pub(crate) use active_queries::AgentQueries;
 pub(crate) use agent_event::foreign_calls;
-pub(crate) use agent_process::AgentProgram;
 pub(crate) use conversations::{ConversationAnswer, ConversationRequest};
 pub(crate) use credential::{fill_in_credential, warn_of_exposed_credential};
 pub(crate) use query_lifetime::QueryLifetime;

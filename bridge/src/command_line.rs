@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
 
 use crate::admin::AdminArguments;
 use crate::http::MountedApp;
@@ -25,16 +25,6 @@ use crate::server::ServerHandle;
 struct BridgeArguments {
     #[command(flatten)]
     settings: ProgramSettings,
-
-    #[command(subcommand)]
-    command: Option<BridgeCommand>,
-}
-
-#[derive(Subcommand)]
-enum BridgeCommand {
-    /// Administer the running bridge that has `admin_socket` set: list users, pages, clients and calls,
-    /// end them, and deny access. Not on Windows.
-    Admin(AdminArguments),
 }
 
 /// Administer the running bridge that has `admin_socket` set: list users, pages, clients and calls,
@@ -65,11 +55,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 #[tokio::main]
 async fn run(arguments: Vec<OsString>) -> ExitCode {
-    let BridgeArguments { settings, command } =
+    let BridgeArguments { settings } =
         parse_arguments(arguments, |it: &mut BridgeArguments| &mut it.settings);
-    if let Some(BridgeCommand::Admin(arguments)) = command {
-        return administer(settings, arguments).await;
-    }
     let listening = |server: &ServerHandle| format!("listening on {}", server.url());
     program::run(settings, MountedApp::default(), listening).await
 }

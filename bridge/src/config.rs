@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn flag_defaults_equal_config_default() {
         // clap reads environment variables too: tests run without any of them.
-        let parsed = Config::try_parse_from(["mcp-web-bridge"]).unwrap();
+        let parsed = Config::try_parse_from(["bridge"]).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", Config::default()));
     }
 
@@ -261,7 +261,7 @@ mod tests {
             (["--icon", &long_icon], "at most 65536 bytes"),
         ];
         for (arguments, allowed) in cases {
-            let error = Config::try_parse_from(std::iter::once("mcp-web-bridge").chain(arguments))
+            let error = Config::try_parse_from(std::iter::once("bridge").chain(arguments))
                 .unwrap_err()
                 .to_string();
             assert!(

@@ -174,12 +174,14 @@ fn load_arguments<A: Parser>(
 ) -> Result<(A, LoadedSettings<BridgeFileTables>), LoadError> {
     let loaded = LoadedSettings::<BridgeFileTables>::load(A::command(), given.iter().cloned())?;
     let mut arguments = A::from_arg_matches(&loaded.matches).map_err(LoadError::Arguments)?;
-    settings(&mut arguments).bridge.add_tables(&loaded);
+    let bridge = &mut settings(&mut arguments).bridge;
+    bridge.add_tables(&loaded);
+    bridge.agent.own_program = std::env::current_exe().ok();
     Ok((arguments, loaded))
 }
 
-/// Serves until the process is requested to stop. Once it listens, it prints the announcement as the only
-/// line on stdout, for people and for scripts that wait for it.
+/// Serves until the process is requested to stop. Once it listens, it prints the announcement on stdout, and nothing
+/// else, for people and for scripts that wait for it.
 ///
 /// - SIGHUP, and a change of a file of the settings, load the settings again.
 /// - SIGTERM lets running calls end first, see [`ServerHandle::drain`]. Ctrl-C, a second SIGTERM and the end

@@ -210,10 +210,11 @@ pub(crate) async fn serve_on(
             .map_err(StartError::AdminSocket)?,
         None => None,
     };
-    if hub.config.agent.run_agent {
+    let agent = &hub.config.agent;
+    if let Some(program) = agent.own_program.clone().filter(|_| agent.run_agent) {
         let tls = checked.tls.as_ref();
         let url = tls.and(hub.config.identity.public_url.clone());
-        agent_queries.start_agent(address, url);
+        agent_queries.start_agent(program, address, url);
     }
     let handler = http::request_handler(state, mcp, compat, &limits, app);
     let handler = Arc::new(handler);

@@ -1,4 +1,4 @@
-//! The agent's settings as settings of the demo: `--model` of `mcp-web-agent` is `--agent-model`
+//! The agent's settings as settings of the demo: `--model` of `mcp-web agent` is `--agent-model`
 //! here, and `agent_model` in a configuration file. The environment variables have the same names.
 
 use std::ffi::OsString;
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_agents_flags_have_the_prefix_agent() {
-        let arguments = ["demo-app", "--agent-model", "m1", "--agent-max-rounds", "3"];
+        let arguments = ["demo", "--agent-model", "m1", "--agent-max-rounds", "3"];
         let program = Program::try_parse_from(arguments).unwrap();
         let agent = program.agent.0;
         assert_eq!(agent.model.model.as_deref(), Some("m1"));
@@ -114,7 +114,7 @@ mod tests {
             agent.limits.max_calls,
             agent::Config::default().limits.max_calls
         );
-        let invalid = Program::try_parse_from(["demo-app", "--agent-max-rounds", "0"]);
+        let invalid = Program::try_parse_from(["demo", "--agent-max-rounds", "0"]);
         assert!(invalid.is_err_and(|error| error.to_string().contains("--agent-max-rounds")));
     }
 
@@ -124,10 +124,7 @@ mod tests {
             "--agent-bind=127.0.0.1:1",
             "--agent-allowed-origins=loopback",
         ] {
-            assert!(
-                Program::try_parse_from(["demo-app", flag]).is_err(),
-                "{flag}"
-            );
+            assert!(Program::try_parse_from(["demo", flag]).is_err(), "{flag}");
         }
     }
 

@@ -172,33 +172,6 @@ async fn the_page_is_not_served_under_a_foreign_host() {
     demo.shutdown().await;
 }
 
-#[test]
-fn the_program_checks_and_prints_the_settings_of_bridge_and_agent() {
-    let demo = |arguments: &[&str]| {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_demo-app"));
-        let output = program.env_clear().args(arguments).output().unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        (output.status.code(), stdout)
-    };
-    let (code, stdout) = demo(&["--max-calls", "5", "--print-config"]);
-    assert_eq!(code, Some(0));
-    assert!(
-        stdout.contains("max_calls = 5 # from --max-calls"),
-        "{stdout}"
-    );
-    let (code, stdout) = demo(&["--agent-max-rounds", "3", "--print-config"]);
-    assert_eq!(code, Some(0));
-    let expected = "agent_max_rounds = 3 # from --agent-max-rounds";
-    assert!(stdout.contains(expected), "{stdout}");
-    let (code, stdout) = demo(&["--check-config"]);
-    assert_eq!(code, Some(0));
-    assert!(stdout.starts_with("configuration is good\n"), "{stdout}");
-    let (code, stdout) = demo(&["--bind", "0.0.0.0:3001", "--check-config"]);
-    assert_eq!((code, stdout.as_str()), (Some(2), ""));
-    let (code, stdout) = demo(&["--agent-provider", "anthropic", "--check-config"]);
-    assert_eq!((code, stdout.as_str()), (Some(2), ""), "there is no key");
-}
-
 /// The page's state, tools and log do not depend on a browser, so Node runs their tests.
 #[test]
 fn the_scripts_of_the_page_pass_their_own_tests() {

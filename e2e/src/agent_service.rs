@@ -21,7 +21,7 @@ pub struct AgentEndpoint {
     token: String,
 }
 
-/// A running `mcp-web-agent`. It stops when this is dropped.
+/// A running `mcp-web agent`. It stops when this is dropped.
 #[derive(Debug)]
 pub struct AgentService {
     process: ProcessGroup,
@@ -109,6 +109,7 @@ impl AgentService {
         arguments: &[&str],
     ) -> Self {
         let mut command = Command::new(program_paths::agent());
+        command.arg("agent");
         if !arguments.contains(&"--provider") {
             command.args(["--provider", format.provider()]);
         }
@@ -137,7 +138,7 @@ impl AgentService {
         for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             command.env_remove(proxy);
         }
-        let mut process = ProcessGroup::start("mcp-web-agent", command);
+        let mut process = ProcessGroup::start("agent", command);
         process.wait_for_line("http://").await;
         Self {
             process,

@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+pub use raw_page::built_program as built;
+
 /// Returns the folder of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -10,22 +12,14 @@ pub fn workspace() -> &'static Path {
         .expect("the crate is a folder of the workspace")
 }
 
-/// Returns a program of this workspace, in the same folder as the test or program that runs it.
-pub fn built(name: &str) -> PathBuf {
-    let own = env::current_exe().expect("the path of the executable is known");
-    // target/<profile>/deps/<test> or target/<profile>/<program>
-    let mut folders = own.ancestors().skip(1);
-    let profile = folders.find(|folder| !folder.ends_with("deps"));
-    require_existing(
-        profile.expect("an executable is in a folder").join(name),
-        name,
-    )
+/// Returns the program with the bridge, the agent and the demo as its commands.
+pub fn mcp_web() -> PathBuf {
+    built("mcp-web")
 }
 
 /// Returns the program of the agent. `MCP_WEB_E2E_AGENT` names that of another version.
 pub fn agent() -> PathBuf {
-    let name = "mcp-web-agent";
-    env::var_os("MCP_WEB_E2E_AGENT").map_or_else(|| built(name), PathBuf::from)
+    env::var_os("MCP_WEB_E2E_AGENT").map_or_else(mcp_web, PathBuf::from)
 }
 
 /// Returns the program of `e2e/native-window`, which is not part of the workspace.

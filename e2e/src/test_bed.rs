@@ -35,10 +35,19 @@ enum Program {
 impl Program {
     fn name(self) -> &'static str {
         match self {
-            Program::Bridge => "mcp-web-bridge",
-            Program::Demo => "demo-app",
+            Program::Bridge => "bridge",
+            Program::Demo => "demo",
             Program::DemoNodes => "demo-nodes",
         }
+    }
+
+    fn command(self) -> Command {
+        if matches!(self, Program::DemoNodes) {
+            return Command::new(program_paths::built(self.name()));
+        }
+        let mut command = Command::new(program_paths::mcp_web());
+        command.arg(self.name());
+        command
     }
 
     /// Returns what the program prints before its URL once it listens.
@@ -51,27 +60,27 @@ impl Program {
 }
 
 impl TestBed {
-    /// Starts `mcp-web-bridge`.
+    /// Starts `mcp-web bridge`.
     pub async fn bridge() -> Self {
         Self::bridge_with(&[]).await
     }
 
-    /// Starts `mcp-web-bridge` with more arguments.
+    /// Starts `mcp-web bridge` with more arguments.
     pub async fn bridge_with(arguments: &[&str]) -> Self {
         Self::start(Program::Bridge, arguments).await
     }
 
-    /// Starts `mcp-web-bridge` with more arguments on a host of a network.
+    /// Starts `mcp-web bridge` with more arguments on a host of a network.
     pub async fn bridge_on(host: &NetworkHost, arguments: &[&str]) -> Self {
         Self::start_on(Some(host), Program::Bridge, arguments).await
     }
 
-    /// Starts `demo-app` without a language model, even if this machine has keys.
+    /// Starts `mcp-web demo` without a language model, even if this machine has keys.
     pub async fn demo() -> Self {
         Self::demo_with(&["--agent-provider", "commands"]).await
     }
 
-    /// Starts `demo-app` with more arguments.
+    /// Starts `mcp-web demo` with more arguments.
     pub async fn demo_with(arguments: &[&str]) -> Self {
         Self::start(Program::Demo, arguments).await
     }
@@ -105,7 +114,7 @@ impl TestBed {
         let agent = agent.replace("localhost:3001", &host);
         let mut agent = shell(&agent, variables, &home);
         agent.env("MCP_WEB_AGENT_BIND", "127.0.0.1:0");
-        let mut agent = ProcessGroup::start("mcp-web-agent", agent);
+        let mut agent = ProcessGroup::start("agent", agent);
         let line = agent.wait_for_line("listening on http://").await;
         let agent_host = format!("localhost:{}", port_in(&line));
         let bridge = bridge.replace("localhost:3003", &agent_host);
@@ -254,7 +263,7 @@ async fn listen(
     arguments: &[String],
     bind: SocketAddr,
 ) -> (ProcessGroup, SocketAddr) {
-    let mut command = Command::new(program_paths::built(program.name()));
+    let mut command = program.command();
     command.args(["--bind", &bind.to_string()]).args(arguments);
     let start = || ProcessGroup::start(program.name(), command);
     let mut process = match host {
@@ -268,7 +277,7 @@ async fn listen(
 
 /// Creates a shell that runs a code block of a guide.
 fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
-    let programs = program_paths::built("mcp-web-bridge");
+    let programs = program_paths::mcp_web();
     let programs = programs.parent().expect("an executable is in a folder");
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("sh");

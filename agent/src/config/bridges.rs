@@ -234,7 +234,7 @@ mod tests {
     use crate::config::Config;
 
     fn parse(text: &str) -> Result<Vec<BridgeEntry>, SettingsFileError> {
-        let command = Config::augment_args(Command::new("mcp-web-agent"));
+        let command = Config::augment_args(Command::new("agent"));
         let file: ConfigFile<BridgeTables> =
             ConfigFile::parse(Path::new("agent.toml"), text, &command)?;
         Ok(file.tables().entries().to_vec())

@@ -21,8 +21,6 @@ use crate::kit::*;
 /// The token of the page of a second user.
 const OTHER_TOKEN: &str = "token-of-another-test-page-0123456789";
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_mcp-web-agent");
-
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
 
 /// An agent with the source `shop`, whose database has the tables `orders` and `notes`.
@@ -69,7 +67,7 @@ impl Shop {
         std::fs::write(&tools_file, tools).unwrap();
         let bed = TestBed::start_with(agent::Config {
             tools_file: Some(tools_file),
-            own_program: Some(PROGRAM.into()),
+            own_program: Some(built_program("mcp-web")),
             ..settings
         })
         .await;
@@ -331,7 +329,7 @@ async fn no_process_outlives_an_agent_that_was_killed() {
     drop(create_database(&path));
     for sql in unstoppable_statements() {
         let url = format!("sqlite:{}", path.display());
-        let mut plugin = Command::new(PROGRAM)
+        let mut plugin = agent_program()
             .args(["plugin", "serve", "database", "--url", &url])
             .args(["--table", "orders", "--table", "notes", "--timeout", "60s"])
             .stdin(Stdio::piped())
@@ -348,6 +346,13 @@ async fn no_process_outlives_an_agent_that_was_killed() {
     }
 }
 
+/// The process that reads a database for an agent.
+fn reader() -> Command {
+    let mut reader = Command::new(built_program("mcp-web"));
+    reader.arg("read-sqlite").stdin(Stdio::piped());
+    reader
+}
+
 #[tokio::test]
 async fn a_process_that_is_not_killed_ends_by_its_processor_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -358,9 +363,8 @@ async fn a_process_that_is_not_killed_ends_by_its_processor_time() {
     let file = json!({ "path": { "Unix": path.as_os_str().as_bytes() }, "allowed": ["*"] });
     let request = json!({ "file": file, "request": { "Call": { "Query": query } },
         "time": { "secs": 1, "nanos": 0 } });
-    let mut reader = Command::new(PROGRAM);
-    reader.arg("read-sqlite").kill_on_drop(true);
-    let reader = reader.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut reader = reader();
+    let reader = reader.stdout(Stdio::piped()).kill_on_drop(true).spawn();
     let mut reader = reader.unwrap();
     let mut stdin = reader.stdin.take().unwrap();
     stdin
@@ -374,9 +378,7 @@ async fn a_process_that_is_not_killed_ends_by_its_processor_time() {
 
 #[tokio::test]
 async fn the_command_is_not_for_people() {
-    let mut reader = Command::new(PROGRAM);
-    reader.arg("read-sqlite").stderr(Stdio::piped());
-    let mut reader = reader.stdin(Stdio::piped()).spawn().unwrap();
+    let mut reader = reader().stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = reader.stdin.take().unwrap();
     stdin.write_all(b"SELECT 1\n").await.unwrap();
     let mut error = String::new();

@@ -1,7 +1,7 @@
 //! Checks docs/agent.md: settings, limits, rules of models, and the example request.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::json;
 
@@ -44,8 +44,7 @@ fn limits() -> Vec<LimitRow> {
 }
 
 fn program_output(argument: &str) -> String {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
-    let output = program.env_clear().arg(argument).output().unwrap();
+    let output = agent_program().into_std().arg(argument).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -110,9 +109,8 @@ fn run_with_file(text: &str, flag: &str, further: &[&str]) -> (Option<i32>, Stri
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.toml");
     std::fs::write(&path, text).unwrap();
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
-    let program = program.env_clear().arg(flag).arg(&path).args(further);
-    let output = program.stdin(Stdio::null()).output().unwrap();
+    let mut program = agent_program().into_std();
+    let output = program.arg(flag).arg(&path).args(further).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     (output.status.code(), errors)
 }

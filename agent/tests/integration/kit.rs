@@ -2,14 +2,16 @@
 
 mod events;
 
+use std::process::Stdio;
 use std::sync::LazyLock;
 
 use agent::{ModelSettings, Provider, Secret};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 pub(crate) use events::EventStream;
-pub(crate) use raw_page::{Page, with_deadline};
+pub(crate) use raw_page::{Page, built_program, with_deadline};
 
 /// The token of the page.
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
@@ -35,6 +37,17 @@ pub(crate) fn settings() -> agent::Config {
         },
         ..agent::Config::default()
     }
+}
+
+/// Returns the program `mcp-web agent` without any environment variables. It is killed when the test ends.
+pub(crate) fn agent_program() -> Command {
+    let mut program = Command::new(built_program("mcp-web"));
+    program
+        .arg("agent")
+        .env_clear()
+        .kill_on_drop(true)
+        .stdin(Stdio::null());
+    program
 }
 
 /// A running bridge with its agent.

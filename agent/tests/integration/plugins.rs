@@ -30,12 +30,10 @@ struct Plugin {
 }
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
+    let mut command = agent_program();
     command
-        .env_clear()
         .args(["plugin", "serve"])
         .args(arguments)
-        .kill_on_drop(true)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -268,8 +266,8 @@ async fn a_stored_secret_is_used_and_in_no_result() {
         (&["generate-key", &key][..], ""),
         (&["set", "token"], token),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
-        command.env_clear().arg("secrets").args(options).args(words);
+        let mut command = agent_program();
+        command.arg("secrets").args(options).args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();

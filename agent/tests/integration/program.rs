@@ -11,14 +11,8 @@ use crate::kit::*;
 #[cfg(unix)]
 mod running;
 
-fn program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
-    program.env_clear().kill_on_drop(true).stdin(Stdio::null());
-    program
-}
-
 fn scripted_program() -> Command {
-    let mut program = program();
+    let mut program = agent_program();
     program
         .args(["--provider", "commands", "--bind", "127.0.0.1:0"])
         .stdout(Stdio::piped())
@@ -117,7 +111,7 @@ async fn the_program_shares_a_credential_file_of_the_user_by_default() {
 
 #[tokio::test]
 async fn without_a_model_the_error_names_the_options() {
-    let error = startup_error(program().env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)).await;
+    let error = startup_error(agent_program().env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)).await;
     for part in [
         "ANTHROPIC_API_KEY",
         "OPENAI_API_KEY",
@@ -133,7 +127,7 @@ async fn without_a_model_the_error_names_the_options() {
 #[tokio::test]
 async fn an_open_address_needs_a_configured_credential() {
     let home = tempfile::tempdir().unwrap();
-    let mut open = program();
+    let mut open = agent_program();
     open.args(["--provider", "commands", "--bind", "0.0.0.0:0"]);
     open.env("HOME", home.path());
     let error = startup_error(&mut open).await;
@@ -183,7 +177,7 @@ async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
     let path = folder.path().join("agent.toml");
     let write = |text: &str| std::fs::write(&path, text).unwrap();
     let with_file = || {
-        let mut program = program();
+        let mut program = agent_program();
         program
             .arg("--config")
             .arg(&path)
@@ -339,7 +333,7 @@ async fn users_and_the_log_below_debug_do_not_read_the_words_of_the_provider() {
     let bed = TestBed::start().await;
     let _page = bed.connect_page().await;
     for (level, quotes) in [("info", false), ("debug", true)] {
-        let mut program = program();
+        let mut program = agent_program();
         program.args(["--provider", "openai", "--model", "m", "--log", level]);
         program.args(["--bind", "127.0.0.1:0", "--base-url", &provider]);
         program.args(["--bridge-url", &bed.bridge.url()]);
@@ -370,7 +364,7 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
         assert!(output.status.success());
         String::from_utf8(output.stdout).unwrap()
     };
-    let mut first = program();
+    let mut first = agent_program();
     first
         .args(["--provider", "commands", "--max-rounds", "3"])
         .args(["--temperature", "0.50", "--system", "Cards\nare tasks."])
@@ -391,7 +385,7 @@ async fn the_printed_configuration_is_a_file_with_the_same_settings() {
         assert!(first.lines().any(|it| it == line), "{line}: {first}");
     }
     std::fs::write(&path, &first).unwrap();
-    let second = print_config(program().arg("--config").arg(&path)).await;
+    let second = print_config(agent_program().arg("--config").arg(&path)).await;
     let values = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         lines
@@ -436,7 +430,7 @@ async fn the_system_prompt_is_printed_with_the_text_of_the_operator() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("system.txt");
     std::fs::write(&path, "Cards are tasks.\n").unwrap();
-    let mut printing = program();
+    let mut printing = agent_program();
     printing
         .args(["--print-prompt", "--system-file"])
         .arg(&path);
@@ -490,7 +484,7 @@ async fn a_configuration_is_checked_without_a_start() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let check = async || {
-        let mut checking = program();
+        let mut checking = agent_program();
         checking
             .current_dir(folder.path())
             .args(["--provider", "commands", "--check-config"])

@@ -1,6 +1,7 @@
 //! The registry of the active queries and of the tokens of their agents.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -92,11 +93,11 @@ impl AgentQueries {
         Ok(())
     }
 
-    /// Runs the agent as a child process. `bridge` is the address on which the bridge listens, and `url`
-    /// the URL at which the agent reaches it, if that does not follow from the address.
-    pub(crate) fn start_agent(&self, bridge: SocketAddr, url: Option<String>) {
+    /// Runs the agent of a program as a child process. `bridge` is the address on which the bridge listens,
+    /// and `url` the URL at which the agent reaches it, if that does not follow from the address.
+    pub(crate) fn start_agent(&self, program: PathBuf, bridge: SocketAddr, url: Option<String>) {
         if let Some(agent) = self.agents.all().next().cloned() {
-            let process = agent_process::supervise(agent, bridge, url, self.log_format);
+            let process = agent_process::supervise(agent, program, bridge, url, self.log_format);
             let task = tokio::spawn(process);
             *self.agent_process() = Some(AbortOnDropHandle::new(task));
         }

@@ -194,7 +194,7 @@ impl AgentClient {
     }
 
     /// Reads why the agent does not accept a query. The reason is empty if it does not arrive in
-    /// time, is too long, or does not have the form of `mcp-web-agent`.
+    /// time, is too long, or does not have the form of `mcp-web agent`.
     async fn read_refusal(&self, response: Response) -> Refusal {
         let body = http::Response::<reqwest::Body>::from(response).into_body();
         let read = body::read_to_end_limited(body, MAX_REFUSAL_BYTES);

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +20,6 @@ use tokio::time::Instant;
 use crate::agent_queries::agent_client::{AgentAddress, AgentClient};
 use bridge_edge::http_client;
 use bridge_edge::service_manager::SERVICE_MANAGER_VARIABLES;
-
-/// The programs that can run the agent, with the arguments before its own, in the order of preference.
-const PROGRAMS: [(&str, &[&str]); 2] = [("mcp-web", &["agent"]), ("mcp-web-agent", &[])];
 
 /// The variable with the format of the agent's log.
 const LOG_FORMAT_VARIABLE: &str = "MCP_WEB_AGENT_LOG_FORMAT";
@@ -38,12 +35,13 @@ const INVALID_SETTINGS_EXIT_CODE: i32 = 2;
 const MIN_RESTART_DELAY: Duration = Duration::from_millis(250);
 const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs the agent for a bridge at this address, or at a URL that does not follow from it, and restarts it
-/// when it exits, unless its settings are invalid. Dropping the future ends the process.
+/// Runs the agent of a program for a bridge at this address, or at a URL that does not follow from it, and
+/// restarts it when it exits, unless its settings are invalid. Dropping the future ends the process.
 ///
 /// Its log is part of the bridge's, in the same format unless its environment has another.
 pub(super) async fn supervise(
     agent: Arc<AgentClient>,
+    program: PathBuf,
     bridge: SocketAddr,
     url: Option<String>,
     log_format: LogFormat,
@@ -52,8 +50,7 @@ pub(super) async fn supervise(
         agent,
         log_format,
         bridge: url.unwrap_or_else(|| format!("http://{}", reachable_address(bridge))),
-        // It was found before the bridge started.
-        program: AgentProgram::find().unwrap_or_else(AgentProgram::in_search_path),
+        program,
     };
     let mut delay = Duration::ZERO;
     loop {
@@ -69,7 +66,7 @@ pub(super) async fn supervise(
                 process.agent.set_address(AgentAddress::Starting);
             }
             Err(error) => {
-                let program = process.program.path.display();
+                let program = process.program.display();
                 tracing::error!("the agent {program} cannot be started: {error}");
                 process.agent.set_address(AgentAddress::Failed);
             }
@@ -92,14 +89,7 @@ struct AgentProcess {
     log_format: LogFormat,
     /// The URL of the bridge.
     bridge: String,
-    program: AgentProgram,
-}
-
-/// A program that can run the agent.
-pub(crate) struct AgentProgram {
-    path: PathBuf,
-    /// The arguments before those of the agent.
-    arguments: &'static [&'static str],
+    program: PathBuf,
 }
 
 impl AgentProcess {
@@ -115,8 +105,7 @@ impl AgentProcess {
     }
 
     fn spawn(&self) -> io::Result<Child> {
-        let mut command = Command::new(&self.program.path);
-        command.args(self.program.arguments);
+        let mut command = Command::new(&self.program);
         for variable in SERVICE_MANAGER_VARIABLES {
             command.env_remove(variable);
         }
@@ -129,7 +118,7 @@ impl AgentProcess {
             command.env(LOG_FORMAT_VARIABLE, self.log_format.as_str());
         }
         command
-            .args(["--bind", "127.0.0.1:0", "--bridge-url"])
+            .args(["agent", "--bind", "127.0.0.1:0", "--bridge-url"])
             .arg(&self.bridge)
             // However the bridge ends, the operating system closes the stdin of the agent.
             .env("MCP_WEB_AGENT_UNTIL_STDIN_ENDS", "true")
@@ -155,39 +144,6 @@ impl AgentProcess {
             }
         }
     }
-}
-
-impl AgentProgram {
-    /// Finds a program in the directory of this program, or else in the search path.
-    pub(crate) fn find() -> Option<Self> {
-        let current_exe = std::env::current_exe().ok();
-        let own_directory =
-            current_exe.and_then(|current_exe| current_exe.parent().map(Path::to_owned));
-        let path_variable = std::env::var_os("PATH").unwrap_or_default();
-        let mut directories = own_directory
-            .into_iter()
-            .chain(std::env::split_paths(&path_variable));
-        directories.find_map(|directory| {
-            let mut programs = PROGRAMS.into_iter().map(|(name, arguments)| Self {
-                path: directory.join(file_name(name)),
-                arguments,
-            });
-            programs.find(|program| program.path.is_file())
-        })
-    }
-
-    /// Returns the preferred program, which the system looks for.
-    fn in_search_path() -> Self {
-        let [(name, arguments), _] = PROGRAMS;
-        Self {
-            path: file_name(name).into(),
-            arguments,
-        }
-    }
-}
-
-fn file_name(program: &str) -> String {
-    format!("{program}{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// Returns the address at which a local process reaches the bridge, which may listen on all

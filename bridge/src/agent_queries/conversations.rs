@@ -78,7 +78,7 @@ fn check_answer(answer: AgentAnswer) -> Result<ConversationAnswer, QueryError> {
         }
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
             let error = "The agent keeps no conversations";
-            let remedy = "use an agent that does, such as mcp-web-agent of this version";
+            let remedy = "use an agent that does, such as `mcp-web agent` of this version";
             let code = ErrorCode::UnknownMethod;
             Err(QueryError::new(code, error, Some(remedy)))
         }

@@ -26,11 +26,16 @@ pub struct Agent {
     )]
     pub agent_url: Vec<AgentUrl>,
 
-    /// Run the agent, `mcp-web agent`, for as long as the bridge runs: the program in the same
-    /// folder or in the search path. It gets a new credential at each start, and takes its settings
-    /// from the environment (`ANTHROPIC_API_KEY`, `MCP_WEB_AGENT_…`).
+    /// Run the agent, `mcp-web agent`, for as long as the bridge runs. It gets a new credential at
+    /// each start, and takes its settings from the environment (`ANTHROPIC_API_KEY`,
+    /// `MCP_WEB_AGENT_…`).
     #[arg(long, env = "MCP_WEB_RUN_AGENT")]
     pub run_agent: bool,
+
+    /// Program whose command `agent` `run_agent` runs, which is usually the running one. `mcp-web bridge`
+    /// uses itself.
+    #[arg(skip)]
+    pub own_program: Option<PathBuf>,
 
     /// Credential that the bridge sends to the agent, as `Authorization: Bearer …`. Without one the
     /// program uses, for an agent on this machine, the one that both keep in `mcp-web/agent-token`
@@ -104,6 +109,7 @@ impl Default for Agent {
         Self {
             agent_url: Vec::new(),
             run_agent: false,
+            own_program: None,
             agent_token: None,
             agent_token_file: None,
             agent_timeout: Duration::from_secs(30),

@@ -309,7 +309,7 @@ mod tests {
     const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
     fn check(arguments: &[&str]) -> Result<(), String> {
-        let cluster = ["mcp-web-bridge", "--cluster", "nats://127.0.0.1:4222"];
+        let cluster = ["bridge", "--cluster", "nats://127.0.0.1:4222"];
         let arguments = cluster.iter().chain(arguments);
         let config = Config::try_parse_from(arguments).map_err(|error| error.to_string())?;
         config.cluster.check()
@@ -401,7 +401,7 @@ mod tests {
             open_files: Some(4_096),
         };
         let connections = |arguments: &[&str]| {
-            let program = ["mcp-web-bridge"];
+            let program = ["bridge"];
             let config = Config::try_parse_from(program.iter().chain(arguments)).unwrap();
             config.shared_limits(&host).connections
         };

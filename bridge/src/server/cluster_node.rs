@@ -193,7 +193,7 @@ mod tests {
     const NEW: &str = "new-secret-new-secret-new-secret-2";
 
     fn of(arguments: &[&str]) -> SettingsFingerprint {
-        let program = ["mcp-web-bridge", "--cluster-realm-secret", OLD];
+        let program = ["bridge", "--cluster-realm-secret", OLD];
         fingerprint(&Config::try_parse_from(program.iter().chain(arguments)).unwrap())
     }
 

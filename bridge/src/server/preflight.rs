@@ -11,7 +11,6 @@ use bridge_protocol::limits;
 use bridge_settings::Secret;
 
 use crate::admin::{self, DenialsError, StoredDenials};
-use crate::agent_queries::AgentProgram;
 use crate::config::{self, Config, HostResources};
 use crate::mcp::ENDED_IDS_FILE;
 use crate::web::ProtectedResource;
@@ -52,11 +51,8 @@ pub enum StartError {
     /// The configuration both starts an agent and has the URL of another one.
     #[error("`run_agent` runs an agent of the bridge's own: do not set `agent_url` beside it")]
     TwoAgents,
-    /// The configuration starts an agent, and its program was not found.
-    #[error(
-        "`run_agent` runs `mcp-web agent`, and `mcp-web` is neither in the folder of this program nor in \
-         the search path: install it, or set `agent_url`"
-    )]
+    /// The configuration starts an agent, and does not name its program.
+    #[error("`run_agent` runs a command of `own_program`: set it, or `agent_url` in its place")]
     NoAgent,
     /// A reload would begin or end to accept any token.
     #[error(
@@ -200,7 +196,7 @@ impl CheckedConfig {
         if config.agent.run_agent && !config.agent.agent_url.is_empty() {
             return Err(StartError::TwoAgents);
         }
-        if config.agent.run_agent && AgentProgram::find().is_none() {
+        if config.agent.run_agent && config.agent.own_program.is_none() {
             return Err(StartError::NoAgent);
         }
         let agent_credential = config.agent.load_credential();

@@ -1,4 +1,4 @@
-//! `mcp-web-bridge admin` and the socket of the bridge, with the real program as the client.
+//! `mcp-web admin` and the socket of the bridge, with the real program as the client.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -333,16 +333,12 @@ async fn a_command_without_a_bridge_says_what_to_do() {
     let error = operator.error("users").await;
     assert!(error.contains("`admin_socket`"), "{error}");
     // The socket of the settings counts without a flag.
-    let mut program = bridge_program();
+    let mut program = admin_program();
     program.env("MCP_WEB_ADMIN_SOCKET", operator.socket());
-    let output = program.args(["admin", "users"]).output().await.unwrap();
+    let output = program.arg("users").output().await.unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("admin.sock"), "{error}");
-    let output = bridge_program()
-        .args(["admin", "users"])
-        .output()
-        .await
-        .unwrap();
+    let output = admin_program().arg("users").output().await.unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("give --socket"), "{error}");
     let bridge = start(&operator).await;

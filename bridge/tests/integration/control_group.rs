@@ -107,7 +107,8 @@ impl MemoryGroup {
         program
             .args(["-c", script])
             .arg(&self.inner)
-            .arg(env!("CARGO_BIN_EXE_mcp-web-bridge"))
+            .arg(built_program("mcp-web"))
+            .arg("bridge")
             .env_clear()
             .kill_on_drop(true)
             .stdin(Stdio::null());

@@ -2,7 +2,8 @@
 //! each limit.
 
 use std::collections::BTreeMap;
-use std::process::Command;
+
+use crate::kit::bridge_program;
 
 const DOCUMENT: &str = include_str!("../../../docs/configuration.md");
 
@@ -48,8 +49,8 @@ fn limits() -> Vec<Limit> {
 
 /// The keys and defaults that the program prints.
 fn printed_settings() -> BTreeMap<String, String> {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
-    let output = program.env_clear().arg("--print-config").output().unwrap();
+    let mut program = bridge_program().into_std();
+    let output = program.arg("--print-config").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let setting = |line: &str| {
         if let Some(key) = line.strip_suffix(" is not set") {
@@ -94,8 +95,8 @@ fn every_configuration_file_in_the_guides_is_valid() {
     let mut valid = 0;
     for block in blocks {
         std::fs::write(&path, block.split("```").next().unwrap()).unwrap();
-        let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
-        let program = program.env_clear().arg("--config").arg(&path);
+        let mut program = bridge_program().into_std();
+        let program = program.arg("--config").arg(&path);
         let output = program.arg("--print-config").output().unwrap();
         assert!(
             output.status.success(),

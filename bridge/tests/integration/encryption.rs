@@ -224,7 +224,13 @@ async fn settings_that_do_not_fit_the_certificate_prevent_a_start() {
         &|config| config.identity.public_url = Some("http://localhost:3001".to_owned()),
         "serves https:// only",
     );
-    add(&|config| config.agent.run_agent = true, "`run_agent`");
+    add(
+        &|config| {
+            config.agent.run_agent = true;
+            config.agent.own_program = Some("mcp-web".into());
+        },
+        "`run_agent` with `tls_cert`",
+    );
     // Encryption does not replace tokens.
     add(
         &|config| config.network.bind = ([0, 0, 0, 0], 0).into(),
@@ -246,8 +252,8 @@ async fn settings_that_do_not_fit_the_certificate_prevent_a_start() {
 #[test]
 fn the_check_of_a_configuration_says_that_it_encrypts() {
     let authority = TestAuthority::new();
-    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
-    program.env_clear().arg("--check-config");
+    let mut program = bridge_program().into_std();
+    program.arg("--check-config");
     program.arg("--tls-cert").arg(authority.path("cert.pem"));
     program.arg("--tls-key").arg(authority.path("key.pem"));
     let output = program.output().unwrap();

@@ -24,8 +24,10 @@ pub(crate) use mcp_client::{
     rpc_request, rpc_response,
 };
 pub(crate) use page::ConnectPage;
+#[cfg(unix)]
+pub(crate) use program::admin_program;
 pub(crate) use program::{bridge_program, listening_url};
-pub(crate) use raw_page::{Page, raw_json, with_deadline};
+pub(crate) use raw_page::{Page, built_program, raw_json, with_deadline};
 pub(crate) use raw_socket::{
     CONTINUATION, FINAL, PING, RawSocket, TEXT, frame, frame_header, upgrade_request,
 };

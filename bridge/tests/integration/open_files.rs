@@ -15,9 +15,10 @@ use crate::kit::*;
 /// Starts the program in a shell that has set a limit, and returns it with its address.
 async fn start_with_limit(ulimit: &str) -> (Child, SocketAddr) {
     let mut program = Command::new("sh");
-    let script = format!("ulimit {ulimit} && exec \"$0\" --bind=127.0.0.1:0 --log=warn");
+    let script = format!("ulimit {ulimit} && exec \"$0\" bridge --bind=127.0.0.1:0 --log=warn");
     let program = program
-        .args(["-c", &script, env!("CARGO_BIN_EXE_mcp-web-bridge")])
+        .args(["-c", &script])
+        .arg(built_program("mcp-web"))
         .env_clear()
         .kill_on_drop(true)
         .stdin(Stdio::null())

@@ -70,8 +70,8 @@ impl NodeSettings {
 
     fn demo(&self) -> Result<Command> {
         let own = env::current_exe().context("the path of this program is not known")?;
-        let mut command = Command::new(own.with_file_name("demo-app"));
-        command.args(&self.arguments);
+        let mut command = Command::new(own.with_file_name("mcp-web"));
+        command.arg("demo").args(&self.arguments);
         Ok(command)
     }
 

@@ -24,14 +24,14 @@ thread_local! {
 }
 
 #[derive(Parser)]
-#[command(name = "mcp-web-bridge")]
+#[command(name = "bridge")]
 struct BridgeArguments {
     #[command(flatten)]
     settings: bridge::ProgramSettings,
 }
 
 #[derive(Parser)]
-#[command(name = "mcp-web-agent")]
+#[command(name = "agent")]
 struct AgentArguments {
     #[command(flatten)]
     settings: agent::Config,

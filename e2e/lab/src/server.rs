@@ -29,9 +29,9 @@ impl Server {
     }
 
     async fn bridge_at(address: &str, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(program_paths::built("mcp-web-bridge"));
-        command.args(["--bind", address]).args(arguments);
-        Self::start("mcp-web-bridge", command).await
+        let mut command = Command::new(program_paths::mcp_web());
+        command.args(["bridge", "--bind", address]).args(arguments);
+        Self::start("bridge", command).await
     }
 
     /// Ends a bridge as its operator does, and starts another one at its address.

@@ -6,12 +6,12 @@ import test from "node:test";
 
 import { APP, childrenOf, makeFolder, makeToken, openSession, runCommand, secretsFor, startData, startHost, stdioClient, textOf } from "./host.mjs";
 
-const { BRIDGE_PROGRAM, STDIO_PROGRAM } = process.env;
+const { MCP_WEB_PROGRAM } = process.env;
 
 async function startStdio(t, args = []) {
   const data = await startData(t);
   const store = await makeFolder(t);
-  const command = runCommand(t, ["--stdio", "--config", APP, "--store", store, "--bridge-program", BRIDGE_PROGRAM, "--stdio-program", STDIO_PROGRAM, ...args], { env: secretsFor(data) });
+  const command = runCommand(t, ["--stdio", "--config", APP, "--store", store, "--program", MCP_WEB_PROGRAM, ...args], { env: secretsFor(data) });
   const client = stdioClient(command);
   const initialized = await client.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } });
   assert.ok(initialized.result, JSON.stringify(initialized));
@@ -94,7 +94,7 @@ test("a wrong command line is said, with the way out", async (t) => {
     [["--format", "html"], 2, /--format must be markdown or outline/],
     [["--config", "/nowhere"], 1, /there is no \/nowhere\/lowdefy\.yaml/],
     [["--config", APP, "--token-file", "/nowhere"], 1, /--token-file cannot be read/],
-    [["--config", APP, "--stdio", "--bridge-program", "/nowhere"], 1, /--bridge-program/],
+    [["--config", APP, "--stdio", "--program", "/nowhere"], 1, /--program/],
     [["--config", APP, "--store", "redis://127.0.0.1:1"], 2, /--token-file is needed/],
     [["--config", APP, "--store", "mongodb://127.0.0.1/x", "--token-file", tokens], 1, /--store is neither a path nor a Redis URL/],
     [["--config", APP, "--stdio", "--token-file", tokens], 2, /--stdio has one user/],

@@ -8,7 +8,7 @@ import test from "node:test";
 
 import { APP, caller, makeFolder, makeToken, runCommand, secretsFor, startHost, stdioClient, textOf } from "./host.mjs";
 
-const { BRIDGE_PROGRAM, STDIO_PROGRAM } = process.env;
+const { MCP_WEB_PROGRAM } = process.env;
 const FAULTS = ["closed", "full", "reader gone", "reader stalled"];
 
 /** Opens what cannot be written, for a process that this test starts. */
@@ -67,7 +67,7 @@ for (const number of [1, 2]) {
 /** Starts the command as a desktop client does, without its standard error. */
 async function startStdio(t, fault, { config = APP, args = [], level }) {
   const stdio = ["pipe", "pipe", await openBroken(t, fault)];
-  const options = ["--stdio", "--config", config, "--store", await makeFolder(t), "--bridge-program", BRIDGE_PROGRAM, "--stdio-program", STDIO_PROGRAM];
+  const options = ["--stdio", "--config", config, "--store", await makeFolder(t), "--program", MCP_WEB_PROGRAM];
   const command = runCommand(t, [...options, ...args], { env: { ...secretsFor(), MCP_WEB_LOG: level }, stdio, shell: closing(fault, 2) });
   const { request } = stdioClient(command);
   await request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } });

@@ -16,8 +16,8 @@ const JWT_SECRET = "a secret of at least thirty-two characters";
 
 /** Starts a bridge that takes signed tokens. Returns its address. */
 async function startBridge(t) {
-  const args = ["--bind", "127.0.0.1:0", "--jwt-issuer", "https://issuer.example", "--jwt-audience", "mcp-web", "--until-stdin-ends"];
-  const bridge = spawn(process.env.BRIDGE_PROGRAM, args, { env: { ...process.env, MCP_WEB_JWT_SECRET: JWT_SECRET }, stdio: ["pipe", "pipe", "ignore"] });
+  const args = ["bridge", "--bind", "127.0.0.1:0", "--jwt-issuer", "https://issuer.example", "--jwt-audience", "mcp-web", "--until-stdin-ends"];
+  const bridge = spawn(process.env.MCP_WEB_PROGRAM, args, { env: { ...process.env, MCP_WEB_JWT_SECRET: JWT_SECRET }, stdio: ["pipe", "pipe", "ignore"] });
   t.after(() => bridge.kill());
   for await (const line of createInterface({ input: bridge.stdout })) {
     const url = /listening on (http:\/\/\S+)/.exec(line)?.[1];

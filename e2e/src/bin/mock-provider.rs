@@ -74,7 +74,7 @@ impl Arguments {
                 .openai_api()
                 .map(|api| format!(" --openai-api {api}"));
             println!(
-                "mcp-web-agent --provider {}{} --base-url {} --model mock",
+                "mcp-web agent --provider {}{} --base-url {} --model mock",
                 format.provider(),
                 api.unwrap_or_default(),
                 provider.base_url(format)

@@ -65,9 +65,9 @@ impl ToolsFolder {
 
     /// Runs a command for the file with the servers. Returns its exit code and what it has printed.
     async fn run_mcp(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let mut command = Command::new(program_paths::built("mcp-web-agent"));
+        let mut command = Command::new(program_paths::mcp_web());
         let command = command
-            .args(["mcp", "--file"])
+            .args(["agent", "mcp", "--file"])
             .arg(self.path("mcp-servers.json"));
         let output = command.args(arguments).output().await.unwrap();
         (
@@ -102,9 +102,9 @@ impl ToolsFolder {
     }
 
     async fn run_secrets(&self, arguments: &[&str], stdin: &str) {
-        let mut command = Command::new(program_paths::built("mcp-web-agent"));
+        let mut command = Command::new(program_paths::mcp_web());
         let command = command
-            .arg("secrets")
+            .args(["agent", "secrets"])
             .args(arguments)
             .current_dir(self.0.path());
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();

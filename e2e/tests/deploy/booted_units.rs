@@ -72,7 +72,7 @@ impl BootedSystemd {
         boot.args(["--mount", "sh"])
             .arg(program_paths::workspace().join("e2e/deploy/boot-systemd.sh"))
             .arg(folder.path())
-            .arg(program_paths::built("mcp-web-bridge").parent().unwrap());
+            .arg(program_paths::mcp_web().parent().unwrap());
         let script = BootScript(ProcessGroup::start("boot-systemd.sh", boot));
         let booted = async {
             loop {

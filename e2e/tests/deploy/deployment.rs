@@ -90,10 +90,10 @@ impl Deployment {
         let text = bridge_settings(folder.path(), bridge_port.address(), changes.jwks_url);
         let file = folder.path().join("bridge.toml");
         fs::write(&file, replaced(&text, changes.bridge)).unwrap();
-        let mut command = Command::new(program_paths::built("mcp-web-bridge"));
-        command.arg("--config").arg(file);
+        let mut command = Command::new(program_paths::mcp_web());
+        command.args(["bridge", "--config"]).arg(file);
         command.args(["--audit", "calls", "--log", "info"]);
-        let mut bridge = ProcessGroup::start("mcp-web-bridge", command);
+        let mut bridge = ProcessGroup::start("bridge", command);
         bridge.wait_for_line("listening on http://").await;
         let setup = ProxySetup {
             listen: proxy_port.address(),

@@ -10,9 +10,9 @@ use e2e::program_paths;
 
 /// Returns the settings of the bridge with this file and these variables.
 pub(crate) fn settings(file: &Path, variables: &[(&str, &str)]) -> BTreeMap<String, String> {
-    let mut command = Command::new(program_paths::built("mcp-web-bridge"));
+    let mut command = Command::new(program_paths::mcp_web());
     command.env_clear().envs(variables.iter().copied());
-    command.arg("--config").arg(file);
+    command.args(["bridge", "--config"]).arg(file);
     let output = command.arg("--print-config").output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");

@@ -111,8 +111,8 @@ async fn start_bridge(number: u8, nats: &NatsServer, folder: &Path) -> TestBed {
 /// Checks the settings of the guide, and returns what the check prints.
 fn check_config(number: u8, nats: &NatsServer, folder: &Path) -> String {
     let file = write_settings(number, nats, folder);
-    let mut check = Command::new(program_paths::built("mcp-web-bridge"));
-    check.args(["--config", &file, "--check-config"]);
+    let mut check = Command::new(program_paths::mcp_web());
+    check.args(["bridge", "--config", &file, "--check-config"]);
     let output = check.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()

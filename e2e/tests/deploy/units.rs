@@ -25,7 +25,7 @@ fn output_of(command: &mut Command) -> (Output, String) {
 #[test]
 fn systemd_accepts_the_units() {
     let folder = TempDir::new().unwrap();
-    let program = program_paths::built("mcp-web-bridge");
+    let program = program_paths::mcp_web();
     let programs = format!("{}/", program.parent().unwrap().display());
     let mut verify = Command::new("systemd-analyze");
     verify.args(["verify", "--man=no"]);

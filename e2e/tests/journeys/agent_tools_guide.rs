@@ -75,14 +75,14 @@ impl Folder {
     }
 
     async fn start_agent(&self, script: &str) -> ProcessGroup {
-        let mut agent = ProcessGroup::start("mcp-web-agent", self.shell(script));
+        let mut agent = ProcessGroup::start("agent", self.shell(script));
         agent.wait_for_line("listening on http://").await;
         agent
     }
 
     async fn start_bridge(&self) -> TestBed {
         let agent = self.agent_port.address().to_string();
-        let script = code_block(GUIDE, "sh", "mcp-web-bridge --agent-url");
+        let script = code_block(GUIDE, "sh", "mcp-web bridge --agent-url");
         let script = script.replace("127.0.0.1:3003", &agent);
         let variables = self.variables();
         let variables: Vec<_> = variables
@@ -122,7 +122,7 @@ impl Folder {
 
 /// Returns the `PATH` with the programs of this workspace and `uvx`.
 fn search_path() -> String {
-    let programs = program_paths::built("mcp-web-agent");
+    let programs = program_paths::mcp_web();
     let uvx = program_paths::mcp_server("uvx");
     let folders = [programs, uvx].map(|path| path.parent().unwrap().display().to_string());
     let others = std::env::var("PATH").unwrap_or_default();
@@ -154,7 +154,7 @@ async fn ask(browser: &Browser, question: &str, expected: &str) {
 async fn from_an_empty_folder_to_the_tools_of_a_file_and_a_server() {
     let guide = Folder::new();
     guide.write("tools.toml", code_block(GUIDE, "toml", "[sources.notes]"));
-    let commands = code_block(GUIDE, "sh", "mcp-web-agent --provider commands");
+    let commands = code_block(GUIDE, "sh", "mcp-web agent --provider commands");
     let mut agent = guide.start_agent(commands).await;
     let bed = guide.start_bridge().await;
     let host = format!("localhost:{}", bed.address().port());
@@ -208,7 +208,7 @@ async fn from_an_empty_folder_to_the_tools_of_a_file_and_a_server() {
     );
     let command = commands
         .lines()
-        .find(|line| line.starts_with("mcp-web-agent "))
+        .find(|line| line.starts_with("mcp-web agent "))
         .unwrap();
     let agent = guide.start_agent(command).await;
     let question = "/mcp-time-get_current_time {\"timezone\": \"Europe/Berlin\"}";

@@ -225,7 +225,7 @@ async fn without_a_model() {
 #[tokio::test]
 async fn with_a_separate_agent() {
     let provider = MockProvider::start(pancakes()).await;
-    let agent = code_block(GUIDE, "sh", "mcp-web-agent").replace("YOUR-KEY", MockProvider::KEY);
+    let agent = code_block(GUIDE, "sh", "mcp-web agent").replace("YOUR-KEY", MockProvider::KEY);
     let url = provider.base_url(Format::Anthropic);
     let bridge = code_block(GUIDE, "sh", "--agent-url");
     let (bed, _) = TestBed::from_two_shells(bridge, &agent, &provider_variables(&url)).await;

@@ -158,37 +158,37 @@ async fn commands_end_with_a_plain_exit_code_although_no_process_reads_their_res
     let folder = &upstream.folder;
     let key = folder.path().join("key").display().to_string();
     let secrets = folder.path().join("secrets").display().to_string();
-    let mut generate = program("mcp-web-agent");
+    let mut generate = program("mcp-web agent");
     let generated = generate.args(["secrets", "generate-key", &key]).status();
     assert!(generated.await.unwrap().success());
     let secrets = ["--secrets-file", &secrets, "--master-key-file", &key];
     let mcp = ["mcp", "list"].as_slice();
     let list = [&["secrets"], secrets.as_slice(), &["list"]].concat();
     let commands: &[(&str, &[&str])] = &[
-        ("mcp-web-bridge", &["--help"]),
-        ("mcp-web-bridge", &["--version"]),
-        ("mcp-web-bridge", &["--print-config"]),
-        ("mcp-web-bridge", &["--check-config"]),
-        ("mcp-web-bridge", &["--bind", "0.0.0.0:1", "--check-config"]),
-        ("mcp-web-bridge", &["--wrong"]),
-        ("mcp-web-agent", &["--help"]),
-        ("mcp-web-agent", &["--print-config"]),
-        ("mcp-web-agent", &["--print-prompt"]),
+        ("mcp-web bridge", &["--help"]),
+        ("mcp-web bridge", &["--version"]),
+        ("mcp-web bridge", &["--print-config"]),
+        ("mcp-web bridge", &["--check-config"]),
+        ("mcp-web bridge", &["--bind", "0.0.0.0:1", "--check-config"]),
+        ("mcp-web bridge", &["--wrong"]),
+        ("mcp-web agent", &["--help"]),
+        ("mcp-web agent", &["--print-config"]),
+        ("mcp-web agent", &["--print-prompt"]),
         (
-            "mcp-web-agent",
+            "mcp-web agent",
             &["--provider", "commands", "--check-config"],
         ),
-        ("mcp-web-agent", &["secrets", "--help"]),
-        ("mcp-web-agent", &list),
-        ("mcp-web-agent", mcp),
-        ("mcp-web-agent", &["plugin", "--help"]),
-        ("mcp-web-agent", &["run-server", "false"]),
-        ("mcp-web-agent", &["read-sqlite"]),
+        ("mcp-web agent", &["secrets", "--help"]),
+        ("mcp-web agent", &list),
+        ("mcp-web agent", mcp),
+        ("mcp-web agent", &["plugin", "--help"]),
+        ("mcp-web", &["run-server", "false"]),
+        ("mcp-web", &["read-sqlite"]),
         ("mcp-web-stdio", &["--help"]),
         ("mcp-web-stdio", &["--url", "wrong"]),
-        ("demo-app", &["--help"]),
-        ("demo-app", &["--print-config"]),
-        ("demo-app", &["--agent-provider", "anthropic"]),
+        ("mcp-web demo", &["--help"]),
+        ("mcp-web demo", &["--print-config"]),
+        ("mcp-web demo", &["--agent-provider", "anthropic"]),
     ];
     for (name, arguments) in commands {
         for stream in [Stream::Stdout, Stream::Stderr] {
@@ -347,10 +347,13 @@ fn fill(pipe: &PipeWriter) -> Result<()> {
     Ok(())
 }
 
-/// Creates a command with nothing in its environment.
-fn program(name: &str) -> Command {
+/// Creates a command with nothing in its environment. After the name of a program, `words` can have one of
+/// its commands.
+fn program(words: &str) -> Command {
+    let (name, arguments) = words.split_once(' ').unwrap_or((words, ""));
     let mut command = Command::new(program_paths::built(name));
     command
+        .args(arguments.split_whitespace())
         .env_clear()
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -364,21 +367,21 @@ impl Program {
         let address = AgentEndpoint::reserve();
         let bind = address.url().replace("http://", "");
         let mut command = match self {
-            Program::Bridge => program("mcp-web-bridge"),
+            Program::Bridge => program("mcp-web bridge"),
             Program::Demo => {
-                let mut command = program("demo-app");
+                let mut command = program("mcp-web demo");
                 command.args(["--agent-provider", "commands"]);
                 command
             }
             Program::Agent => {
-                let mut command = program("mcp-web-agent");
+                let mut command = program("mcp-web agent");
                 command.args(["--provider", "commands", "--bridge-url"]);
                 command.arg(upstream.bed.url());
                 command.env("MCP_WEB_AGENT_TOKEN", upstream.endpoint.token());
                 command
             }
             Program::Plugin => {
-                let mut command = program("mcp-web-agent");
+                let mut command = program("mcp-web agent");
                 command.args(["plugin", "serve", "--log", level]);
                 let root = format!("files={}", upstream.folder.path().display());
                 command.args(["filesystem", "--root", &root]);

@@ -38,8 +38,7 @@ pub(crate) async fn run_installed_host(
     let metas = program_paths::workspace().join("web-sdk/lowdefy/src/engine/block-metas.json");
     command
         .env("BRIDGE_URL", bed.url())
-        .env("BRIDGE_PROGRAM", program_paths::built("mcp-web-bridge"))
-        .env("STDIO_PROGRAM", program_paths::built("mcp-web-stdio"))
+        .env("MCP_WEB_PROGRAM", program_paths::mcp_web())
         .env("BLOCK_METAS_FILE", metas);
     check_suite(name, command, least).await;
 }

@@ -32,7 +32,7 @@ impl Folder {
                 &program_paths::workspace().display().to_string(),
             )
             .replace("http://localhost:3001", bridge_url);
-        let programs = program_paths::built("mcp-web-bridge");
+        let programs = program_paths::mcp_web();
         let node = program_paths::node();
         let folders = [&node, &programs].map(|path| path.parent().unwrap().to_owned());
         let path = std::env::var_os("PATH").unwrap();

@@ -8,18 +8,17 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 /// A folder with a note, and the command that serves it.
-fn served_notes() -> (TempDir, [String; 5]) {
+fn served_notes() -> (TempDir, [String; 6]) {
     let folder = TempDir::with_prefix("mcp-web-plugin-").unwrap();
     let notes = folder.path().join("notes");
     std::fs::create_dir(&notes).unwrap();
     std::fs::write(notes.join("plan.md"), "Buy milk on Friday").unwrap();
-    let program = program_paths::built("mcp-web-agent").display().to_string();
-    let root = notes.display().to_string();
-    let arguments = ["plugin", "serve", "filesystem", "--root"].map(str::to_owned);
-    let [plugin, serve, kind, flag] = arguments;
+    let program = program_paths::mcp_web().display().to_string();
     // A root has the name of its folder.
-    let command = [program, plugin, serve, kind, format!("{flag}={root}")];
-    (folder, command)
+    let root = format!("--root={}", notes.display());
+    let [agent, plugin, serve, kind] =
+        ["agent", "plugin", "serve", "filesystem"].map(str::to_owned);
+    (folder, [program, agent, plugin, serve, kind, root])
 }
 
 #[tokio::test]
@@ -57,8 +56,11 @@ async fn another_agent_adds_calls_and_checks_it() {
 
 /// Runs a command of the agent for MCP servers, and returns its output.
 async fn run_mcp(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(program_paths::built("mcp-web-agent"));
-    let command = command.arg("mcp").args(arguments).current_dir(folder);
+    let mut command = Command::new(program_paths::mcp_web());
+    let command = command
+        .args(["agent", "mcp"])
+        .args(arguments)
+        .current_dir(folder);
     let output = with_deadline("the command to end", command.kill_on_drop(true).output());
     let output = output.await.unwrap();
     let error = String::from_utf8_lossy(&output.stderr);

@@ -119,10 +119,10 @@ fn vitest(project: &NodeProject) -> Command {
 fn playwright(project: &NodeProject) -> Command {
     let playwright = program_paths::node_modules().join("@playwright/test/cli.js");
     let mut playwright = project.node_command(&[&playwright.display().to_string(), "test"]);
-    let bridge = program_paths::built("mcp-web-bridge");
+    let mcp_web = program_paths::mcp_web();
     let node = program_paths::node();
     let path = env::var_os("PATH").unwrap();
-    let folders = [&bridge, &node].map(|program| program.parent().unwrap().to_owned());
+    let folders = [&mcp_web, &node].map(|program| program.parent().unwrap().to_owned());
     let path = env::join_paths(folders.into_iter().chain(env::split_paths(&path))).unwrap();
     playwright
         .env("PATH", path)

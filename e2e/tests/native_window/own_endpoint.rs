@@ -34,9 +34,9 @@ fn tools_folder(port: u16) -> TempDir {
 
 /// Pins the definitions of the server's tools, so that they are offered at once.
 async fn pin(folder: &Path) {
-    let mut command = Command::new(program_paths::built("mcp-web-agent"));
+    let mut command = Command::new(program_paths::mcp_web());
     let command = command
-        .args(["mcp", "--file"])
+        .args(["agent", "mcp", "--file"])
         .arg(folder.join("mcp-servers.json"))
         .args(["sync", "--yes"]);
     let output = command.output().await.unwrap();

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds bridge, agent and laboratory, and lets the laboratory measure each
+//! `cargo xtask bench`: builds `mcp-web` and the laboratory, and lets the laboratory measure each
 //! section of docs/benchmarks.md.
 
 use std::process::{Command, Stdio};
@@ -15,8 +15,7 @@ const DOCUMENT: &str = "docs/benchmarks.md";
 
 /// The arguments of cargo. One call builds all programs, because cargo unites the features of what it
 /// builds together.
-const BUILD: &str = "build --release --package bridge --package agent --package lab \
-                     --bin mcp-web-bridge --bin mcp-web-agent --bin lab";
+const BUILD: &str = "build --release --package mcp-web-cli --package lab --bin mcp-web --bin lab";
 
 /// The scheduling of the victim of attacks: before everything else on the machine, so that its times
 /// are those of the bridge. It needs a few percent of a core.
@@ -91,7 +90,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 
 fn build(workspace: &Workspace) -> Result<()> {
     apt::ensure_program("make")?;
-    step("building bridge, agent and laboratory", || {
+    step("building the program and the laboratory", || {
         let mut build = cargo(workspace);
         build.args(BUILD.split(' '));
         run_command(&mut build, "fix the errors above")?;

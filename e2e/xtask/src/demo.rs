@@ -40,7 +40,7 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
     sdk::ensure(workspace)?;
     step("building the demo", || {
         let mut build = cargo(workspace);
-        build.args(["build", "--package", "demo-app"]);
+        build.args(["build", "--package", "mcp-web-cli"]);
         if options.nodes.is_some() {
             build.args(["--package", "demo-nodes"]);
         }
@@ -50,7 +50,7 @@ pub fn start(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut demo = cargo(workspace);
     demo.args(["run", "--quiet", "--package"]);
     match options.nodes {
-        None => demo.args(["demo-app", "--"]),
+        None => demo.args(["mcp-web-cli", "--", "demo"]),
         Some(nodes) => demo
             .args(["demo-nodes", "--", NODES, &nodes.to_string(), "--"])
             .env("MCP_WEB_NATS_SERVER", nats_server::ensure(workspace)?),

@@ -106,7 +106,7 @@ impl FaultRuns {
     fn new(workspace: &Workspace, program: PathBuf) -> Result<Self> {
         let mut fingerprint = Fingerprint::default();
         fingerprint.add_path(&program)?;
-        fingerprint.add_path(&workspace.path("target/debug/mcp-web-bridge"))?;
+        fingerprint.add_path(&workspace.path("target/debug/mcp-web"))?;
         let folder = workspace.path("target/faults");
         folder::create(&folder)?;
         Ok(Self {

@@ -1,4 +1,4 @@
-/** The program `mcp-web-bridge`, as a child process of the test. */
+/** The program `mcp-web bridge`, as a child process of the test. */
 
 /** The bridge while it runs. */
 export interface BridgeProcess {
@@ -17,7 +17,7 @@ export async function startProcess(command: string, args: readonly string[]): Pr
   // Bundlers must not resolve this module.
   const module = "node:child_process";
   const { spawn } = await import(/* @vite-ignore */ module);
-  const child = spawn(command, ["--bind", "127.0.0.1:0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, ["bridge", "--bind", "127.0.0.1:0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   // A missing program does not emit `exit`.
   const ended = new Promise<void>((resolve) => child.once("exit", resolve).once("error", resolve));
   // A test that has failed or was aborted may not close its bridge.

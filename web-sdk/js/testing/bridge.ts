@@ -1,5 +1,5 @@
 /**
- * Tests an app in a real browser with a real bridge: the program `mcp-web-bridge` runs for the test, on a free port.
+ * Tests an app in a real browser with a real bridge: the program `mcp-web bridge` runs for the test, on a free port.
  *
  * ```ts
  * import { expect, test } from "@playwright/test";
@@ -35,10 +35,10 @@ export interface BridgeOptions {
   /**
    * The program.
    *
-   * @defaultValue `"mcp-web-bridge"`, from the `PATH`
+   * @defaultValue `"mcp-web"`, from the `PATH`
    */
   command?: string;
-  /** Additional arguments for the program. `mcp-web-bridge --help` lists them. */
+  /** Additional arguments for the bridge. `mcp-web bridge --help` lists them. */
   args?: readonly string[];
 }
 
@@ -124,7 +124,7 @@ export class TestBridge implements AsyncDisposable {
  *
  * @throws Error if the program is missing or does not start.
  */
-export async function startBridge({ command = "mcp-web-bridge", args = [] }: BridgeOptions = {}): Promise<TestBridge> {
+export async function startBridge({ command = "mcp-web", args = [] }: BridgeOptions = {}): Promise<TestBridge> {
   return new TestBridge(await startProcess(command, args));
 }
 

@@ -31,7 +31,7 @@
 //! # }
 //! ```
 //!
-//! The bridge is `mcp-web-bridge`: AI clients connect to its MCP server at [`McpWeb::mcp_url`] with
+//! The bridge is `mcp-web bridge`: AI clients connect to its MCP server at [`McpWeb::mcp_url`] with
 //! the token. With the feature `page-tools`, a program also offers its window: the module `page`.
 //! The connection is restored automatically, with increasing delays, and each call runs at most
 //! once: `web_sdk_core` ensures this, as in a page.

@@ -126,7 +126,7 @@ async fn a_port_in_use_has_another_exit_code_than_wrong_settings() {
     std::fs::write(&path, tools("notes")).unwrap();
     let agent = RunningAgent::start(&path).await;
     let used = agent.url.strip_prefix("http://").unwrap();
-    let mut program = program();
+    let mut program = agent_program();
     let program = program.args(["--provider", "commands", "--bind", used]);
     let program = program.env("MCP_WEB_AGENT_TOKEN", CREDENTIAL);
     let output = with_deadline("end", program.output()).await.unwrap();

@@ -3,41 +3,39 @@
 #![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
+use bridge::ServerHandle;
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use super::{query_message, recv_query_event};
 use crate::kit::mock_agent::MockAgent;
 use crate::kit::*;
 
-/// The bridge as a program in a separate folder, with the script that it runs as its agent.
-struct Program {
+/// A bridge with the script that it runs as its agent.
+struct AgentScript {
     folder: TempDir,
-    process: Child,
+    bridge: ServerHandle,
     address: String,
 }
 
-impl Program {
+impl AgentScript {
     async fn start(script: &str) -> Self {
-        let (folder, bridge) = linked_bridge();
-        let agent = folder.path().join("mcp-web-agent");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent");
         let script = format!("#!/bin/sh\ncd '{}'\n{script}", folder.path().display());
-        std::fs::write(&agent, script).unwrap();
-        std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut process = Command::new(bridge)
-            .args(["--bind", "127.0.0.1:0", "--run-agent"])
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let url = listening_url(&mut process).await;
-        let address = url.strip_prefix("http://").unwrap().to_owned();
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut config = test_config();
+        config.agent.run_agent = true;
+        config.agent.own_program = Some(path);
+        let bridge = start_bridge_with(config).await;
+        let address = bridge.local_addr().to_string();
         Self {
             folder,
-            process,
+            bridge,
             address,
         }
     }
@@ -58,15 +56,6 @@ impl Program {
         };
         with_deadline("start of the agent", starts).await
     }
-}
-
-/// Creates a hard link to the bridge in a new folder, because the bridge looks for its agent in its
-/// own folder.
-fn linked_bridge() -> (TempDir, PathBuf) {
-    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let bridge = folder.path().join("mcp-web-bridge");
-    std::fs::hard_link(env!("CARGO_BIN_EXE_mcp-web-bridge"), &bridge).unwrap();
-    (folder, bridge)
 }
 
 /// A script that records its arguments, prints the address of the agent, and ends with its stdin.
@@ -96,13 +85,14 @@ async fn kill(process: &str) {
 #[tokio::test]
 async fn the_bridge_starts_restarts_and_stops_its_agent() {
     let mut agent = MockAgent::start().await;
-    let mut program = Program::start(&agent_script(&agent.address)).await;
+    let program = AgentScript::start(&agent_script(&agent.address)).await;
     let start = program.starts(1).await.remove(0);
     let [process, token, arguments] = {
         let mut fields = start.splitn(3, ' ').map(str::to_owned);
         [(); 3].map(|()| fields.next().unwrap())
     };
-    let expected = format!("--bind 127.0.0.1:0 --bridge-url http://{}", program.address);
+    let bridge = &program.address;
+    let expected = format!("agent --bind 127.0.0.1:0 --bridge-url http://{bridge}");
     assert_eq!((arguments, token.len()), (expected, 64));
 
     let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
@@ -126,18 +116,17 @@ async fn the_bridge_starts_restarts_and_stops_its_agent() {
     agent.next_request().await.respond(200);
     assert_eq!(recv_query_event(&mut page).await["type"], "query_accepted");
 
-    let bridge = program.process.id().unwrap().to_string();
-    let stopped = Command::new("kill").arg(&bridge).status();
-    assert!(stopped.await.unwrap().success());
-    assert_eq!(agent.next_request().await.method.as_str(), "DELETE");
-    let ended = with_deadline("end of the bridge", program.process.wait()).await;
-    assert!(ended.unwrap().success());
+    // The request is dropped, so that the bridge does not wait for a response.
+    let cancelled = async { agent.next_request().await.method };
+    let stopped = async { tokio::join!(program.bridge.shutdown(), cancelled) };
+    let ((), method) = with_deadline("end of the bridge", stopped).await;
+    assert_eq!(method.as_str(), "DELETE");
     wait_for_exit(restart.split(' ').next().unwrap()).await;
 }
 
 #[tokio::test]
 async fn an_agent_that_exits_with_invalid_settings_is_not_restarted() {
-    let program = Program::start("echo start >> starts\nexit 2\n").await;
+    let program = AgentScript::start("echo start >> starts\nexit 2\n").await;
     program.starts(1).await;
     let mut page = Page::connect_to(&program.address, "asks", TOKEN).await;
     page.send_json(query_message("one")).await;
@@ -163,29 +152,18 @@ async fn run_agent_and_agent_url_exclude_each_other() {
 }
 
 #[tokio::test]
-async fn run_agent_without_an_installed_agent_prevents_startup() {
-    let (folder, bridge) = linked_bridge();
-    let mut program = Command::new(bridge);
-    let program = program.args(["--bind", "127.0.0.1:0", "--run-agent"]);
-    let output = with_deadline(
-        "end of the program",
-        program.env("PATH", folder.path()).output(),
-    )
-    .await;
-    let output = output.unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(
-        error.contains("mcp-web agent") && error.contains("install it"),
-        "{error}"
-    );
+async fn run_agent_without_a_program_prevents_startup() {
+    let mut config = test_config();
+    config.agent.run_agent = true;
+    let error = start_error(config).await.to_string();
+    assert!(error.contains("`own_program`"), "{error}");
 }
 
 #[tokio::test]
 async fn a_local_agent_is_called_with_the_shared_credential() {
     let mut agent = MockAgent::start().await;
     let home = TempDir::new().unwrap();
-    let mut process = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"))
+    let mut process = bridge_program()
         .args(["--bind", "127.0.0.1:0", "--agent-url", &agent.address])
         .env("XDG_CONFIG_HOME", home.path())
         .stdout(Stdio::piped())

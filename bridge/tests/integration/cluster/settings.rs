@@ -186,9 +186,8 @@ fn the_check_of_a_configuration_names_what_a_cluster_lacks() {
             "",
         ),
     ] {
-        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
+        let mut program = bridge_program().into_std();
         program
-            .env_clear()
             .arg("--check-config")
             .arg("--cluster=nats://127.0.0.1:1");
         let output = program.args(&arguments).output().unwrap();

@@ -69,8 +69,8 @@ impl Operator {
 
 /// Runs the command for the socket at a path.
 pub(crate) async fn run(socket: &Path, words: &str, input: &str) -> Output {
-    let mut program = bridge_program();
-    program.arg("admin").arg("--socket").arg(socket);
+    let mut program = admin_program();
+    program.arg("--socket").arg(socket);
     program.args(words.split(' '));
     program.stdin(Stdio::piped());
     program.stdout(Stdio::piped()).stderr(Stdio::piped());

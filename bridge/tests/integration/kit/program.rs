@@ -1,16 +1,31 @@
-//! The bridge as a program.
+//! The commands `bridge` and `admin` of `mcp-web`.
 
 use std::process::Stdio;
 
+use raw_page::built_program;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::with_deadline;
 
-/// The program without any environment variables. It is killed when the test ends.
+/// A bridge without any environment variables. It is killed when the test ends.
 pub(crate) fn bridge_program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
-    program.env_clear().kill_on_drop(true).stdin(Stdio::null());
+    program("bridge")
+}
+
+/// The administration of a bridge without any environment variables.
+#[cfg(unix)]
+pub(crate) fn admin_program() -> Command {
+    program("admin")
+}
+
+fn program(command: &str) -> Command {
+    let mut program = Command::new(built_program("mcp-web"));
+    program
+        .arg(command)
+        .env_clear()
+        .kill_on_drop(true)
+        .stdin(Stdio::null());
     program
 }
 

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::RunningBridge;
-use crate::kit::{bridge_program, with_deadline};
+use crate::kit::{bridge_program, built_program, with_deadline};
 
 /// The number of connections during a restart.
 const CONNECTIONS: usize = 100;
@@ -28,12 +28,9 @@ const CALLERS: usize = 20;
 /// The bridge with a socket as systemd passes it: as the first descriptor after stderr. A shell moves it
 /// there from stdin, and becomes the bridge.
 fn program_with_socket(socket: &TcpListener) -> Command {
-    let program = bridge_program();
-    let moved = "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" 3<&0 0</dev/null";
+    let moved = "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" bridge 3<&0 0</dev/null";
     let mut shell = Command::new("/bin/sh");
-    shell
-        .args(["-c", moved])
-        .arg(program.as_std().get_program());
+    shell.args(["-c", moved]).arg(built_program("mcp-web"));
     let socket = OwnedFd::from(socket.try_clone().unwrap());
     shell
         .env_clear()

@@ -19,7 +19,6 @@ async fn the_bridge_listens_and_is_healthy() {
     drop(child);
 }
 
-/// The command of this program, and not `mcp-web-agent`, which may be in the same folder.
 #[tokio::test]
 async fn the_bridge_runs_this_program_as_its_agent() {
     let mut command = program(&[&BRIDGE[..], &["--run-agent"]].concat());
@@ -110,6 +109,36 @@ async fn the_demo_serves_its_page_and_its_agent() {
     drop(child);
 }
 
+#[tokio::test]
+async fn the_demo_checks_and_prints_the_settings_of_bridge_and_agent() {
+    let demo = async |arguments: &[&str]| {
+        let home = tempfile::tempdir().unwrap();
+        let mut command = program(&[&["demo"], arguments].concat());
+        command.env("HOME", home.path());
+        let ended = run(command).await;
+        (ended.code, ended.stdout)
+    };
+    for (flag, key, value) in [
+        ("--max-calls", "max_calls", "5"),
+        ("--agent-max-rounds", "agent_max_rounds", "3"),
+    ] {
+        let (code, stdout) = demo(&[flag, value, "--print-config"]).await;
+        assert_eq!(code, Some(0));
+        let expected = format!("{key} = {value} # from {flag}");
+        assert!(stdout.contains(&expected), "{stdout}");
+    }
+    let (code, stdout) = demo(&["--check-config"]).await;
+    assert_eq!(code, Some(0));
+    assert!(stdout.starts_with("configuration is good\n"), "{stdout}");
+    for unusable in [
+        ["--bind", "0.0.0.0:3001"],
+        ["--agent-provider", "anthropic"],
+    ] {
+        let checked = demo(&[&unusable[..], &["--check-config"]].concat()).await;
+        assert_eq!(checked, (Some(2), String::new()), "{unusable:?}");
+    }
+}
+
 /// The folder of an installed program cannot be written to.
 #[cfg(unix)]
 #[tokio::test]
@@ -148,14 +177,6 @@ async fn admin_lists_the_pages_of_the_bridge_that_the_settings_name() {
         &["admin", "--admin-socket", &socket, "pages", "--json"][..],
         &["admin", "--socket", &socket, "pages", "--json"],
         &["admin", "--config", &config, "--json", "pages"],
-        &[
-            "bridge",
-            "--admin-socket",
-            &socket,
-            "admin",
-            "pages",
-            "--json",
-        ],
     ] {
         let ended = run(program(arguments)).await;
         assert_eq!(ended.code, Some(0), "{ended:?}");

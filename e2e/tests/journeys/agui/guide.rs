@@ -49,8 +49,8 @@ async fn from_an_empty_folder_to_a_client_of_ag_ui() {
         ("MCP_WEB_AGENT_PROVIDER", "anthropic"),
         ("MCP_WEB_AGENT_BASE_URL", &url),
     ];
-    let agent = code_block(level_3(), "sh", "mcp-web-agent").replace("YOUR-KEY", MockProvider::KEY);
-    let bridge = code_block(level_3(), "sh", "mcp-web-bridge");
+    let agent = code_block(level_3(), "sh", "mcp-web agent").replace("YOUR-KEY", MockProvider::KEY);
+    let bridge = code_block(level_3(), "sh", "mcp-web bridge");
     let (bed, agent_host) = TestBed::from_two_shells(bridge, &agent, &variables).await;
 
     let project = NodeProject::empty_with_agui_packages("http-agent");

@@ -90,7 +90,7 @@ async function run(options: CommandOptions): Promise<void> {
     if (options.isStdio && tokens.length > 1) throw new UsageError("--stdio has one user: give --token-file with one token, or none");
     let bridgeUrl = options.bridge;
     if (options.isStdio) {
-      const { bridge, url } = await startBridge(options.bridgeProgram, tokens[0]!, say);
+      const { bridge, url } = await startBridge(options.program, tokens[0]!, say);
       closing.push(() => bridge.stop());
       end.with(bridge.process, "the bridge has ended");
       bridgeUrl = url;
@@ -115,9 +115,9 @@ async function run(options: CommandOptions): Promise<void> {
       await Promise.race([connected, end.promise]);
       clearTimeout(timer);
       if (end.isOver) return;
-      const client = startStdioClient(options.stdioProgram, bridgeUrl, tokens[0]!, say);
+      const client = startStdioClient(options.program, bridgeUrl, tokens[0]!, say);
       closing.push(() => client.stop());
-      client.process.once("error", () => end.fail(new AppError(`${options.stdioProgram} cannot be started: give the stdio client with --stdio-program or MCP_WEB_STDIO_PROGRAM`)));
+      client.process.once("error", () => end.fail(new AppError(`${options.program} cannot be started: give its path with --program or MCP_WEB_PROGRAM`)));
       end.with(client.process);
     } else {
       if (!options.tokenFile && isFolder) await writeClientConfiguration(options, hosts[0]!);

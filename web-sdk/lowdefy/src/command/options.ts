@@ -20,8 +20,8 @@ export interface CommandOptions {
   roles: string[];
   isWatching: boolean;
   isStdio: boolean;
-  bridgeProgram: string;
-  stdioProgram: string;
+  /** The program with the commands `bridge` and `stdio`. */
+  program: string;
   /** The maximum number of processes for users. By default, the memory of the computer determines it. */
   maxProcesses?: number;
   /** The memory of each of them. */
@@ -61,8 +61,7 @@ Options:
                              [default: as many as fit in three quarters of the memory]
   --process-memory <MB>      The memory of each process, at least ${MIN_PROCESS_MB} [default: a 32nd of the memory, from 128 to 256]
   --process-idle <SECONDS>   Time without a call after which the process of a user ends; sessions are kept [default: ${DEFAULT_IDLE_SECONDS}]
-  --bridge-program <FILE>    The bridge of --stdio [env: MCP_WEB_BRIDGE_PROGRAM] [default: mcp-web-bridge]
-  --stdio-program <FILE>     The stdio client of --stdio [env: MCP_WEB_STDIO_PROGRAM] [default: mcp-web-stdio]
+  --program <FILE>           The program with the bridge and the stdio client of --stdio [env: MCP_WEB_PROGRAM] [default: mcp-web]
   -h, --help                 Print help
   -V, --version              Print version
 
@@ -96,8 +95,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     roles: (values.roles ?? "").split(",").map((role) => role.trim()).filter(Boolean),
     isWatching: values.watch ?? false,
     isStdio: values.stdio ?? false,
-    bridgeProgram: values["bridge-program"] ?? environment.MCP_WEB_BRIDGE_PROGRAM ?? "mcp-web-bridge",
-    stdioProgram: values["stdio-program"] ?? environment.MCP_WEB_STDIO_PROGRAM ?? "mcp-web-stdio",
+    program: values.program ?? environment.MCP_WEB_PROGRAM ?? "mcp-web",
     processIdleSeconds: readNumber(values, "process-idle", 1, 86_400) ?? DEFAULT_IDLE_SECONDS,
     ...definedNumber("maxProcesses", readNumber(values, "max-processes", 1, 10_000)),
     ...definedNumber("processMemoryMb", readNumber(values, "process-memory", MIN_PROCESS_MB, 65_536)),
@@ -162,8 +160,7 @@ function parse(args: readonly string[]) {
         "max-processes": text,
         "process-memory": text,
         "process-idle": text,
-        "bridge-program": text,
-        "stdio-program": text,
+        program: text,
         help: { ...flag, short: "h" },
         version: { ...flag, short: "V" },
       },

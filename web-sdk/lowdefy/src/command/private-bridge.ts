@@ -41,7 +41,7 @@ function forwardLog({ stderr }: ChildProcess, say: (line: string) => void): void
 
 /** Starts a bridge on a free port of this computer, for one token. Returns the bridge and its address. */
 export async function startBridge(program: string, token: string, say: (line: string) => void): Promise<{ bridge: ChildProgram; url: string }> {
-  const child = spawn(program, ["--bind", "127.0.0.1:0", "--until-stdin-ends"], {
+  const child = spawn(program, ["bridge", "--bind", "127.0.0.1:0", "--until-stdin-ends"], {
     env: { ...process.env, MCP_WEB_TOKENS: token },
     // Its input ends with this process, however this process ends.
     stdio: ["pipe", "pipe", "pipe"],
@@ -49,7 +49,7 @@ export async function startBridge(program: string, token: string, say: (line: st
   forwardLog(child, say);
   const bridge = new ChildProgram(child);
   const failed = new Promise<never>((_, reject) => {
-    child.once("error", () => reject(new AppError(`${program} cannot be started: give the bridge with --bridge-program or MCP_WEB_BRIDGE_PROGRAM`)));
+    child.once("error", () => reject(new AppError(`${program} cannot be started: give its path with --program or MCP_WEB_PROGRAM`)));
     child.once("close", (code) => reject(new AppError(`${program} has ended with exit code ${code}: its reason is above`)));
     setTimeout(() => reject(new AppError(`${program} does not listen after ${MAX_START_MS / 1000} s`)), MAX_START_MS).unref();
   });
@@ -75,7 +75,7 @@ export async function startBridge(program: string, token: string, say: (line: st
 /** Starts the stdio client, which uses this process's standard input and output. */
 export function startStdioClient(program: string, bridgeUrl: string, token: string, say: (line: string) => void): ChildProgram {
   const environment = { ...process.env, MCP_SERVER_URL: `${bridgeUrl}/mcp`, AUTH_TOKEN: token };
-  const child = spawn(program, [], { env: environment, stdio: ["inherit", "inherit", "pipe"] });
+  const child = spawn(program, ["stdio"], { env: environment, stdio: ["inherit", "inherit", "pipe"] });
   forwardLog(child, say);
   return new ChildProgram(child);
 }

@@ -3,15 +3,18 @@
 //! browser are programs of the crate `mcp-web-sdk`.
 //!
 //! [`PageSocket`] has the frames, [`Page`] the messages of the page protocol, and [`V1Page`] those of
-//! mcp-web 0.1. [`strict_set`] has definitions that a strict client must survive. A wait that does not end within [`with_deadline`] panics.
+//! mcp-web 0.1. [`strict_set`] has definitions that a strict client must survive. [`built_program`] finds a program.
+//! A wait that does not end within [`with_deadline`] panics.
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the test.
 #![warn(missing_docs)]
 
+mod built_program;
 mod page;
 mod socket;
 mod strict_set;
 mod v1_page;
 
+pub use built_program::built_program;
 pub use page::{Page, authenticate_message, call_input, call_response, raw_json};
 pub use socket::{PageSocket, with_deadline};
 pub use strict_set::{StrictCase, control_definitions, register_strict_set, strict_set};

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use super::module_tree::{ModuleTree, Namespaces};
 
 /// Crates that are not shipped.
-const NOT_SHIPPED: &[&str] = &["demo-app/", "e2e/", "web-sdk/testing/raw-page/"];
+const NOT_SHIPPED: &[&str] = &["e2e/", "web-sdk/testing/raw-page/"];
 
 /// Folders of TypeScript.
 const TYPESCRIPT: &[&str] = &["web-sdk/js", "web-sdk/lowdefy/src"];
