@@ -44,13 +44,13 @@ pub fn command() -> clap::Command {
 }
 
 /// Runs `mcp-web demo` with the arguments after it until it is asked to stop. A program calls
-/// [`agent::run_hidden_command`] first.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments)
+/// [`agent::run_hidden_command`] first. `program` is the name by which a person starts it.
+pub fn main(program: &str, arguments: Vec<OsString>) -> ExitCode {
+    run(program, arguments)
 }
 
 #[tokio::main]
-async fn run(arguments: Vec<OsString>) -> ExitCode {
+async fn run(program: &str, arguments: Vec<OsString>) -> ExitCode {
     let Arguments {
         mut settings,
         mut agent,
@@ -80,13 +80,31 @@ async fn run(arguments: Vec<OsString>) -> ExitCode {
             Ok(server) => agent = server,
             Err(error) => tracing::error!("the demo's agent: {error}"),
         }
-        format!("open http://localhost:{}/", bridge.local_addr().port())
+        announcement(program, bridge.local_addr().port())
     };
     let code = bridge::run(settings, app, on_start).await;
     if let Some(agent) = agent {
         agent.shutdown().await;
     }
     code
+}
+
+/// Returns the address of a demo, and the commands to connect AI clients and to call a tool.
+fn announcement(program: &str, port: u16) -> String {
+    let bridge = format!("http://127.0.0.1:{port}");
+    let url_flag = if port == bridge::Config::default().network.bind.port() {
+        String::new()
+    } else {
+        format!(" --url {bridge}/mcp")
+    };
+    let quotes = if program.contains(' ') { "\"" } else { "" };
+    format!(
+        "open http://localhost:{port}/\n\
+         to connect AI clients: {quotes}{program}{quotes} install{url_flag}\n\
+         to call a tool, with the token that the page shows in place of TOKEN:\n\
+         curl {bridge}/tool-call -H 'Authorization: Bearer TOKEN' -H 'Content-Type: application/json' \
+         -d '{{\"toolName\":\"add_card\",\"toolInput\":{{\"title\":\"Buy milk\"}}}}'"
+    )
 }
 
 /// Runs the agent of several bridges until stdin ends.

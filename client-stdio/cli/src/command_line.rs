@@ -32,7 +32,7 @@ const LIBRARY_COMMANDS: [LibraryCommand; 5] = [
     LibraryCommand {
         name: "demo",
         command: demo_app::command,
-        main: demo_app::main,
+        main: run_demo,
     },
     LibraryCommand {
         name: "bridge",
@@ -108,13 +108,19 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
 /// for the messages of `stdio`.
 fn run_without_command() -> ExitCode {
     if stdin().is_terminal() && stdout().is_terminal() {
-        return demo_app::main(Vec::new());
+        return run_demo(Vec::new());
     }
     print_error(
         "a command is missing: write `mcp-web stdio` in an AI client, `mcp-web bridge` for the \
          bridge, or `mcp-web demo` to see both; `mcp-web --help` lists all",
     );
     ExitCode::from(EXIT_USAGE)
+}
+
+/// Runs the demo, which prints this program by the name with which it was started.
+fn run_demo(arguments: Vec<OsString>) -> ExitCode {
+    let name = std::env::args_os().next().unwrap_or_else(|| NAME.into());
+    demo_app::main(&name.to_string_lossy(), arguments)
 }
 
 /// Returns the command line with all commands.

@@ -118,7 +118,7 @@ pub(crate) async fn connect_session(bridge: &ServerHandle, session: &str) -> Pag
     page
 }
 
-fn add_card() -> Value {
+pub(crate) fn add_card() -> Value {
     let schema = json!({
         "type": "object",
         "properties": { "title": { "type": "string" }, "column": { "type": "string" } },

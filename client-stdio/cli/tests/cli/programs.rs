@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::kit::*;
 
@@ -107,6 +107,45 @@ async fn the_demo_serves_its_page_and_its_agent() {
     stop(child).await;
     #[cfg(not(unix))]
     drop(child);
+}
+
+/// The commands that the demo prints are run as they are, but for the token.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_demo_prints_how_to_connect_clients_and_to_call_a_tool() {
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use tokio::process::Command;
+
+    let arguments = ["demo", "--bind=127.0.0.1:0", "--agent-provider=commands"];
+    let home = tempfile::tempdir().unwrap();
+    let mut command = program(&arguments);
+    command.env("HOME", home.path()).stderr(Stdio::inherit());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = async || {
+        let line = raw_page::with_deadline("line of the demo", lines.next_line()).await;
+        line.unwrap().unwrap()
+    };
+    let opened = next().await;
+    let port = opened.strip_prefix("open http://localhost:").unwrap();
+    let address = format!("127.0.0.1:{}", port.trim_end_matches('/'));
+    let install = next().await;
+    let expected = format!("to connect AI clients: {PROGRAM} install --url http://{address}/mcp");
+    assert_eq!(install, expected);
+    assert!(next().await.starts_with("to call a tool"));
+    let curl = next().await.replace("TOKEN", TOKEN);
+
+    let mut page = raw_page::Page::connect_to(&*address, "tab", TOKEN).await;
+    page.register(&[add_card()]).await;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &curl]).stdout(Stdio::piped());
+    let called = shell.kill_on_drop(true).spawn().unwrap();
+    let call = page.serve_call(json!({ "id": 7 })).await;
+    assert_eq!(raw_page::call_input(&call), json!({ "title": "Buy milk" }));
+    let answered = raw_page::with_deadline("end of curl", called.wait_with_output()).await;
+    let answer: Value = serde_json::from_slice(&answered.unwrap().stdout).unwrap();
+    assert_eq!(answer["structuredContent"]["id"], 7, "{answer}");
+    stop(child).await;
 }
 
 #[tokio::test]
