@@ -17,7 +17,7 @@ export function clientConfigs(local, remote) {
       name: "Claude Desktop",
       where: ["Settings → Developer → Edit Config opens", "claude_desktop_config.json"],
       text: json(local),
-      after: "Then quit Claude Desktop and open it again. It starts mcp-web-stdio, which must be on the PATH.",
+      after: "Then quit Claude Desktop and open it again. It starts mcp-web, which must be on the PATH. The command mcp-web install enters its whole path.",
     },
     {
       id: "claude-code",

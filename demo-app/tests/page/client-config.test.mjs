@@ -5,7 +5,7 @@ import { clientConfigs } from "../../page/js/client-config.js";
 
 const URL = "http://localhost:3001/mcp";
 const TOKEN = "0123456789abcdef";
-const local = { mcpServers: { board: { command: "mcp-web-stdio", args: [], env: { MCP_SERVER_URL: URL, AUTH_TOKEN: TOKEN } } } };
+const local = { mcpServers: { board: { command: "mcp-web", args: ["stdio"], env: { MCP_SERVER_URL: URL, AUTH_TOKEN: TOKEN } } } };
 const headers = { Authorization: `Bearer ${TOKEN}` };
 const remote = { mcpServers: { board: { type: "http", url: URL, headers } } };
 

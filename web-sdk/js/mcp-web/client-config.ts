@@ -5,7 +5,7 @@ import type { HttpMcpConfig, StdioMcpConfig } from "../types/options.ts";
 /** Returns the configuration for a client that starts servers as processes. */
 export function stdioConfig(app: string, bridgeUrl: string, token: string): StdioMcpConfig {
   const env = { MCP_SERVER_URL: `${bridgeUrl}/mcp`, AUTH_TOKEN: token };
-  return config(app, { command: "mcp-web-stdio", args: [], env });
+  return config(app, { command: "mcp-web", args: ["stdio"], env });
 }
 
 /** Returns the configuration for a client that uses Streamable HTTP. */

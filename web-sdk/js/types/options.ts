@@ -114,8 +114,8 @@ export interface StdioMcpConfig {
   mcpServers: {
     [name: string]: {
       /** The program that connects the client to the bridge. */
-      command: "mcp-web-stdio";
-      /** The arguments of the program: none. */
+      command: "mcp-web";
+      /** The arguments of the program: its command. */
       args: string[];
       /** The address of the bridge, and the token. */
       env: { MCP_SERVER_URL: string; AUTH_TOKEN: string };

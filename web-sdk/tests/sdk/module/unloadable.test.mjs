@@ -129,7 +129,7 @@ test("the configuration is available immediately, with the token", () =>
     assert.match(AUTH_TOKEN, /^[0-9a-f]{48}$/);
     const env = { MCP_SERVER_URL: "http://localhost:4000/mcp", AUTH_TOKEN };
     assert.deepEqual(JSON.parse(JSON.stringify(mcpWeb.mcpConfig)), {
-      mcpServers: { "My-board": { command: "mcp-web-stdio", args: [], env } },
+      mcpServers: { "My-board": { command: "mcp-web", args: ["stdio"], env } },
     });
     const headers = { Authorization: `Bearer ${AUTH_TOKEN}` };
     assert.deepEqual(mcpWeb.remoteMcpConfig, {
