@@ -121,7 +121,7 @@ impl Readme {
             ),
             (
                 "Claude Desktop",
-                server("mcpServers", "mcp-web-stdio"),
+                server("mcpServers", "\"args\": [\"stdio\"]"),
                 Era::Initialize,
             ),
         ]
