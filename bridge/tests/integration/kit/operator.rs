@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 
-use super::{bridge_program, with_deadline};
+use super::{admin_program, with_deadline};
 
 /// The operator of a bridge with a socket and a state folder.
 pub(crate) struct Operator {
