@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::{
     Workspace, api, bench, clients, demo, dependencies, faults, fuzz, lint, lowdefy,
-    provider_types, sdk, test,
+    provider_types, release, sdk, test,
 };
 
 #[derive(Parser)]
@@ -36,6 +36,8 @@ enum Task {
     Dependencies(dependencies::Options),
     /// Build the web SDK into target/sdk, and the host of Lowdefy apps into target/lowdefy
     Sdk,
+    /// Make the packages of a version in target/release-VERSION: npm, archives, wheel, deb, image, bundles
+    Release(release::Options),
     /// Write the API reference of the npm package into target/api-reference
     Api,
     /// Check formatting, the names in ARCHITECTURE.md and the English, run clippy, and check which file
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Task::Sdk => {
             sdk::ensure_package(&workspace).and_then(|()| lowdefy::ensure(&workspace).map(drop))
         }
+        Task::Release(options) => release::make(&workspace, &options).map(drop),
         Task::Api => api::generate(&workspace).map(|_| ()),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };
