@@ -107,7 +107,7 @@ async function connect() {
   const mcpWeb = new sdk.McpWeb({
     name: "autumn-issue",
     description: "Kanban board of a small magazine: list, add, move, change and remove cards.",
-    version: "0.1.0",
+    version: "0.2.0",
     storage: keeps ? "local" : "none",
     // Some AI clients cannot ask their user. In that case the page does.
     elicitInPage: "fallback",

@@ -33,7 +33,7 @@ async function connect() {
   const mcpWeb = new sdk.McpWeb({
     name: "magazine-orders",
     description: "Order form of a small magazine.",
-    version: "0.1.0",
+    version: "0.2.0",
     storage: new URLSearchParams(location.search).get("storage") === "none" ? "none" : "local",
   });
   // For experiments and tests.

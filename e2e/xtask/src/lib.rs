@@ -1,5 +1,6 @@
 //! The project's commands: `cargo xtask demo`, `test`, `clients`, `provider-types`, `bench`, `faults`,
-//! `fuzz`, `dependencies`, `sdk`, `api`, `release` and `lint`.
+//! `fuzz`, `dependencies`, `sdk`, `api`, `release`,
+//! `version` and `lint`.
 //!
 //! Each command is a list of steps. A step prints what it does and how long it took, does nothing
 //! if its inputs have not changed since its last run, and fails with one sentence that describes
@@ -10,7 +11,7 @@
 //! Reading order: [`sdk`] (with [`wasm_toolchain`], which finds or builds a compiler for it),
 //! [`api`], [`demo`] (with `local_model`), [`lint`], [`test`](mod@test) (with `node`, `python`, `chromium`,
 //! `postgres`, `nats_server` and `proxies`, which install what it needs), [`clients`] (with `client_table`), [`provider_types`], [`bench`](mod@bench),
-//! [`faults`], [`fuzz`], [`dependencies`] and [`release`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and
+//! [`faults`], [`fuzz`], [`dependencies`], [`release`] and [`version`]. All of them use `step`, `process`, `install`, `fingerprint`, `lock` and
 //! `folder`.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
@@ -27,6 +28,7 @@ pub mod provider_types;
 pub mod release;
 pub mod sdk;
 pub mod test;
+pub mod version;
 pub mod wasm_toolchain;
 
 mod apt;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::{
     Workspace, api, bench, clients, demo, dependencies, faults, fuzz, lint, lowdefy,
-    provider_types, release, sdk, test,
+    provider_types, release, sdk, test, version,
 };
 
 #[derive(Parser)]
@@ -38,6 +38,8 @@ enum Task {
     Sdk,
     /// Make the packages of a version in target/release-VERSION: npm, archives, wheel, deb, image, bundles
     Release(release::Options),
+    /// Write a version into all files that have it
+    Version(version::Options),
     /// Write the API reference of the npm package into target/api-reference
     Api,
     /// Check formatting, the names in ARCHITECTURE.md and the English, run clippy, and check which file
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
             sdk::ensure_package(&workspace).and_then(|()| lowdefy::ensure(&workspace).map(drop))
         }
         Task::Release(options) => release::make(&workspace, &options).map(drop),
+        Task::Version(options) => version::set(&workspace, &options),
         Task::Api => api::generate(&workspace).map(|_| ()),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };

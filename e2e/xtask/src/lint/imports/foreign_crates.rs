@@ -138,6 +138,7 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/xtask/src/provider_types.rs",
             "e2e/xtask/src/release/options.rs",
             "e2e/xtask/src/test/options.rs",
+            "e2e/xtask/src/version.rs",
         ],
     },
     Rule {
