@@ -6,7 +6,8 @@
 //! a browser (`jobs`) run side by side (`schedule`, `runner`), but those whose inputs have not changed
 //! since they passed (`reuse`). The results in their output are counted (`counts`), what failed is
 //! repeated (`failures`), and the sums are the last line of the output (`report`). `quick` selects what
-//! runs before a commit. Windows of Slint are a separate step (`native_window`).
+//! runs before a commit. Windows of Slint (`native_window`) and the packages of a release (`packages`) are
+//! separate steps.
 
 mod build;
 mod counts;
@@ -15,6 +16,7 @@ mod job;
 mod jobs;
 mod native_window;
 mod options;
+mod packages;
 mod quick;
 mod report;
 mod reuse;
@@ -59,6 +61,10 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
         report.add_check(lint::architecture::check(workspace));
         report.add_check(lint::reports::check(workspace));
         report.add_check(lint::english::check(workspace));
+    }
+    if options.includes(Suite::Packages) {
+        report.add_suite(packages::run_tests(workspace, options.filter())?);
+        return Ok(());
     }
     sdk::ensure_package(workspace)?;
     let tools = Tools::ensure(workspace, options)?;

@@ -25,6 +25,12 @@ pub struct Options {
     /// out; also their formatting and clippy
     #[arg(long, conflicts_with_all = ["only", "quick"])]
     native_window: bool,
+    /// Run only the tests of the packages of a release, which a run without this leaves out: npm, install.sh,
+    /// wheel, deb with systemd, image under runc, bundle and plugin. They need root on Debian, for containers.
+    /// Not tested, because no machine of the project can: publishing, signatures, Claude Desktop, links, docker
+    /// and podman, the programs for macOS, Windows and arm64
+    #[arg(long, conflicts_with_all = ["only", "quick", "native_window"])]
+    packages: bool,
 }
 
 /// A group of checks or tests that can be run alone.
@@ -48,12 +54,17 @@ pub(crate) enum Suite {
     /// Journeys of windows of Slint, which `--native-window` selects
     #[value(skip)]
     NativeWindow,
+    /// The packages of a release, which `--packages` selects
+    #[value(skip)]
+    Packages,
 }
 
 impl Suite {
     /// Returns the suite that a test program belongs to.
     pub(super) fn from_program(program: &TestProgram) -> Self {
-        if program.crate_folder != Path::new("e2e") {
+        if program.crate_folder == Path::new("e2e/xtask") && program.target == "packages" {
+            Self::Packages
+        } else if program.crate_folder != Path::new("e2e") {
             Self::Rust
         } else if program.target == "clients" {
             Self::Clients
@@ -95,6 +106,9 @@ impl Options {
 
     /// Returns whether a suite is selected.
     pub(super) fn includes(&self, suite: Suite) -> bool {
+        if self.packages || suite == Suite::Packages {
+            return self.packages && suite == Suite::Packages;
+        }
         if self.native_window || suite == Suite::NativeWindow {
             return self.native_window && suite == Suite::NativeWindow;
         }
@@ -144,6 +158,8 @@ mod tests {
         assert_eq!(suite("e2e", "journeys"), Suite::Journeys);
         assert_eq!(suite("e2e", "native_window"), Suite::NativeWindow);
         assert_eq!(suite("bridge", "clients"), Suite::Rust);
+        assert_eq!(suite("e2e/xtask", "checks"), Suite::Rust);
+        assert_eq!(suite("e2e/xtask", "packages"), Suite::Packages);
         assert_eq!(suite("e2e/fuzz", "fuzz"), Suite::Rust);
     }
 
@@ -164,6 +180,15 @@ mod tests {
         let options = Options::for_suites(&[Suite::FurtherClients]);
         assert!(options.includes(Suite::FurtherClients) && options.includes_tests());
         assert!(!options.includes(Suite::Clients));
+    }
+
+    #[test]
+    fn packages_are_a_separate_step() {
+        let mut options = Options::default();
+        assert!(!options.includes(Suite::Packages));
+        options.packages = true;
+        assert!(options.includes(Suite::Packages) && !options.includes(Suite::Rust));
+        assert!(!options.includes(Suite::Lint) && !options.includes_tests());
     }
 
     #[test]
