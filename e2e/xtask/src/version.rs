@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// What is released takes its version from the workspace: no template has a number.
+    /// Packages take their version from the workspace: no template has a number.
     #[test]
     fn the_templates_of_packages_have_no_version() {
         let templates = Workspace::here().path("e2e/xtask/src/release/templates");

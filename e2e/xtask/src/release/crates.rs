@@ -1,11 +1,12 @@
 //! The crates that the programs and the SDK inside of them consist of, from `cargo metadata`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::shipped_package::{Registry, ShippedPackage, package_url};
 use super::targets::TARGETS;
 use crate::Workspace;
 use crate::process::{capture, cargo};
@@ -15,31 +16,11 @@ const ROOTS: [&str; 4] = ["client-stdio", "mcp-web-cli", "page-tools", "web-sdk-
 /// The system of the wasm.
 const WASM: &str = "wasm32-unknown-unknown";
 
-/// A crate of another project.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ShippedCrate {
-    pub(super) name: String,
-    pub(super) version: String,
-    /// The licence as an SPDX expression.
-    pub(super) license: String,
-    /// The folder of the sources.
-    pub(super) folder: PathBuf,
-    /// The crates that it uses, as `name@version`.
-    pub(super) uses: Vec<String>,
-}
-
-impl ShippedCrate {
-    /// The name and version that identify it.
-    pub(super) fn id(&self) -> String {
-        format!("{}@{}", self.name, self.version)
-    }
-}
-
 /// Lists the crates of all systems, by name and version.
 ///
 /// The features are those of the whole workspace, so that the list can have a crate that only tests use;
 /// none is missing.
-pub(super) fn list(workspace: &Workspace) -> Result<Vec<ShippedCrate>> {
+pub(super) fn list(workspace: &Workspace) -> Result<Vec<ShippedPackage>> {
     let mut metadata = cargo(workspace);
     metadata.args(["metadata", "--format-version=1", "--locked"]);
     for triple in TARGETS.iter().map(|target| target.triple).chain([WASM]) {
@@ -50,7 +31,7 @@ pub(super) fn list(workspace: &Workspace) -> Result<Vec<ShippedCrate>> {
     reachable(&metadata, &ROOTS)
 }
 
-fn reachable(metadata: &Value, roots: &[&str]) -> Result<Vec<ShippedCrate>> {
+fn reachable(metadata: &Value, roots: &[&str]) -> Result<Vec<ShippedPackage>> {
     let by_id = |list: &'static str, pointer: &str| -> Result<BTreeMap<String, Value>> {
         let values = metadata.pointer(pointer).and_then(Value::as_array);
         let values = values.with_context(|| format!("cargo metadata has no {list}"))?;
@@ -86,11 +67,12 @@ fn reachable(metadata: &Value, roots: &[&str]) -> Result<Vec<ShippedCrate>> {
     for (package, uses) in found.values().filter(|(package, _)| !is_own(package)) {
         let used = uses.iter().filter_map(|id| packages.get(*id));
         let mut uses: Vec<_> = used
-            .map(|it| format!("{}@{}", text(it, "name"), text(it, "version")))
+            .map(|it| package_url(Registry::Cargo, &text(it, "name"), &text(it, "version")))
             .collect();
         uses.sort();
         let manifest = text(package, "manifest_path");
-        crates.push(ShippedCrate {
+        crates.push(ShippedPackage {
+            registry: Registry::Cargo,
             name: text(package, "name"),
             version: text(package, "version"),
             // Older manifests have a slash where SPDX has `OR`.
@@ -153,10 +135,10 @@ mod tests {
             ] },
         });
         let crates = reachable(&metadata, &["cli"]).unwrap();
-        let names: Vec<_> = crates.iter().map(ShippedCrate::id).collect();
-        assert_eq!(names, ["itoa@1.0.0", "serde@1.0.0"]);
+        let names: Vec<_> = crates.iter().map(ShippedPackage::url).collect();
+        assert_eq!(names, ["pkg:cargo/itoa@1.0.0", "pkg:cargo/serde@1.0.0"]);
         assert_eq!(crates[1].license, "MIT OR Apache-2.0");
         assert_eq!(crates[1].folder, Path::new("/crates/serde"));
-        assert_eq!(crates[1].uses, ["itoa@1.0.0"]);
+        assert_eq!(crates[1].uses, ["pkg:cargo/itoa@1.0.0"]);
     }
 }

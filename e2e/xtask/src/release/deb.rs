@@ -133,12 +133,11 @@ fn control_files(
     data: &[PackedFile],
 ) -> Result<Vec<PackedFile>> {
     let size: usize = data.iter().map(|file| file.content.len()).sum();
-    let depends = match programs.target.is_glibc() {
-        true => {
-            let minor = machine::glibc_minor_version(&programs.main)?;
-            format!("libc6 (>= 2.{minor}), libgcc-s1, {TOOLS}")
-        }
-        false => TOOLS.to_owned(),
+    let depends = if programs.target.is_glibc() {
+        let minor = machine::glibc_minor_version(&programs.main)?;
+        format!("libc6 (>= 2.{minor}), libgcc-s1, {TOOLS}")
+    } else {
+        TOOLS.to_owned()
     };
     let control = fill(CONTROL)
         .replace("@ARCHITECTURE@", architecture)

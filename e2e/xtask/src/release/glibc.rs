@@ -43,9 +43,10 @@ pub(super) fn libraries(programs: &Programs) -> Result<Vec<PackedFile>> {
     }
     let files = found.into_iter().map(|(name, content)| {
         // The loader has the path that is written in the program; the libraries are where it looks.
-        let path = match loader.ends_with(&format!("/{name}")) {
-            true => loader.trim_start_matches('/').to_owned(),
-            false => format!("lib/{machine}-linux-gnu/{name}"),
+        let path = if loader.ends_with(&format!("/{name}")) {
+            loader.trim_start_matches('/').to_owned()
+        } else {
+            format!("lib/{machine}-linux-gnu/{name}")
         };
         PackedFile::program(path, &content.into())
     });

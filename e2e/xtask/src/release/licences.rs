@@ -1,4 +1,4 @@
-//! The licences that programs carry: our own, and `THIRD-PARTY.txt` with the texts of all crates.
+//! The licences that programs carry: our own, and `THIRD-PARTY.txt` with the texts of all packages of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::crates::ShippedCrate;
 use super::packed_file::PackedFile;
+use super::shipped_package::ShippedPackage;
 use crate::Workspace;
 
 const MIT: &str = include_str!("templates/MIT.txt");
 const BSD_3_CLAUSE: &str = include_str!("templates/BSD-3-Clause.txt");
 
-/// Crates that contain no text of their licence and offer none whose text names no holder, with the
+/// Packages that contain no text of their licence and offer none whose text names no holder, with the
 /// holder of the copyright as their repository names it.
-const WITHOUT_TEXT: [(&str, &str, &str); 7] = [
+const WITHOUT_TEXT: [(&str, &str, &str); 8] = [
+    ("@cfworker/json-schema", MIT, "Jeremy Danyow"),
     ("alloc-stdlib", BSD_3_CLAUSE, "Dropbox, Inc."),
     ("governor", MIT, "Andreas Fuchs"),
     ("jsonschema-regex", MIT, "Dmitry Dygalo"),
@@ -27,11 +28,11 @@ const WITHOUT_TEXT: [(&str, &str, &str); 7] = [
     ("vsimd", MIT, "Nugine"),
 ];
 
-/// What programs contain besides crates.
+/// Libraries that programs contain besides crates.
 const LIBRARIES: [(&str, &str, &str); 1] = [("musl (Linux)", MIT, "Rich Felker, et al.")];
 
 const INTRODUCTION: &str = "\
-The programs of MCP-Web contain the crates below, and Rust's standard library, which is licensed under
+The programs of MCP-Web contain the packages below (crates, and packages of npm in the SDK), and Rust's standard library, which is licensed under
 MIT OR Apache-2.0. The text of the Apache License 2.0 is in the file LICENSE.
 ";
 
@@ -43,14 +44,14 @@ pub(super) struct ProductTexts {
 }
 
 impl ProductTexts {
-    /// Collects the texts of all crates.
-    pub(super) fn collect(workspace: &Workspace, crates: &[ShippedCrate]) -> Result<Self> {
+    /// Collects the texts of all packages.
+    pub(super) fn collect(workspace: &Workspace, packages: &[ShippedPackage]) -> Result<Self> {
         let license = workspace.path("LICENSE");
         let license =
             fs::read(&license).with_context(|| format!("restore {}", license.display()))?;
         Ok(Self {
             license: license.into(),
-            third_party: third_party(crates)?.into_bytes().into(),
+            third_party: third_party(packages)?.into_bytes().into(),
         })
     }
 
@@ -71,12 +72,12 @@ impl ProductTexts {
     }
 }
 
-/// Returns the list of all crates, and each text once with the crates that have it.
-fn third_party(crates: &[ShippedCrate]) -> Result<String> {
+/// Returns the list of all packages, and each text once with the packages that have it.
+fn third_party(packages: &[ShippedPackage]) -> Result<String> {
     let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut report = format!("{INTRODUCTION}\n");
     let mut unknown = Vec::new();
-    for one in crates {
+    for one in packages {
         let name = format!("{} {}", one.name, one.version);
         writeln!(report, "{name}: {}", one.license)?;
         let mut texts = texts_in(&one.folder)?;
@@ -92,7 +93,7 @@ fn third_party(crates: &[ShippedCrate]) -> Result<String> {
     }
     if !unknown.is_empty() {
         bail!(
-            "these crates contain no licence: add them to WITHOUT_TEXT in {}: {}",
+            "these packages contain no licence: add them to WITHOUT_TEXT in {}: {}",
             file!(),
             unknown.join(", ")
         );
@@ -101,7 +102,7 @@ fn third_party(crates: &[ShippedCrate]) -> Result<String> {
         let text = by_hand(&LIBRARIES, library).unwrap_or_default();
         users.entry(text).or_default().insert(library.to_owned());
     }
-    // By the crates, and not by the text: a new version of a text then changes little.
+    // By the packages, and not by the text: a new version of a text then changes little.
     let mut sections: Vec<_> = users
         .into_iter()
         .map(|(text, names)| (names, text))
@@ -182,9 +183,15 @@ fn license_text(path: &Path) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::crates;
+    use crate::release::shipped_package::Registry;
+    use crate::release::{crates, npm_packages};
 
-    fn crate_in(folder: &Path, name: &str, license: &str, files: &[(&str, &str)]) -> ShippedCrate {
+    fn crate_in(
+        folder: &Path,
+        name: &str,
+        license: &str,
+        files: &[(&str, &str)],
+    ) -> ShippedPackage {
         let folder = folder.join(name);
         for (path, text) in files {
             let path = folder.join(path);
@@ -192,7 +199,8 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         fs::create_dir_all(&folder).unwrap();
-        ShippedCrate {
+        ShippedPackage {
+            registry: Registry::Cargo,
             name: name.to_owned(),
             version: "1.0.0".to_owned(),
             license: license.to_owned(),
@@ -242,18 +250,20 @@ mod tests {
         assert!(!offers_apache("(MIT OR Apache-2.0) AND Unicode-3.0"));
     }
 
-    /// A new crate without a text fails here, before a release.
+    /// A new package without a text fails here, before a release.
     #[test]
-    fn all_crates_of_the_workspace_have_a_licence() {
-        let crates = crates::list(&Workspace::here()).unwrap();
-        assert!(crates.len() > 200, "{}", crates.len());
-        let report = third_party(&crates).unwrap();
+    fn all_packages_of_the_programs_have_a_licence() {
+        let workspace = Workspace::here();
+        let mut packages = crates::list(&workspace).unwrap();
+        assert!(packages.len() > 200, "{}", packages.len());
+        packages.extend(npm_packages::list(&workspace).unwrap());
+        let report = third_party(&packages).unwrap();
         assert!(
             report.contains("jemalloc"),
             "the text of jemalloc's licence"
         );
         for (name, _, _) in WITHOUT_TEXT {
-            let is_used = crates.iter().any(|it| it.name == name);
+            let is_used = packages.iter().any(|it| it.name == name);
             assert!(is_used, "WITHOUT_TEXT need not have {name}");
         }
     }

@@ -1,4 +1,4 @@
-//! What a program's header states: the machine that it runs on, and the libraries that it needs there.
+//! The header of a program: the machine that it runs on, and the libraries that it needs there.
 
 use anyhow::{Context, Result, bail};
 use object::elf::DT_NEEDED;

@@ -4,8 +4,8 @@
 //! that each is for the system whose name it has. Without given ones, `build` builds those for this
 //! machine. Each wrapper puts them into another kind of package: `archives` (with `install_script`, which
 //! installs from them), `npm`, `wheel`, `deb`, `oci` (with `glibc`), `mcpb`, and lists them: `server_json`, `plugin`.
-//! `pack` makes all archives, `release_folder` writes all files. `crates` lists what the programs consist
-//! of, for `licences` and `sbom`; `notes` is the text of the version.
+//! `pack` makes all archives, `release_folder` writes all files. `crates` and `npm_packages`
+//! list what the programs consist of, for `licences` and `sbom`; `notes` is the text of the version.
 //!
 //! The same programs and the same commit give the same bytes.
 
@@ -21,6 +21,7 @@ mod machine;
 mod mcpb;
 mod notes;
 mod npm;
+mod npm_packages;
 mod oci;
 mod options;
 mod pack;
@@ -31,6 +32,7 @@ mod programs;
 mod release_folder;
 mod sbom;
 mod server_json;
+mod shipped_package;
 mod targets;
 mod wheel;
 
@@ -51,7 +53,7 @@ pub use options::Options;
 ///
 /// # Errors
 ///
-/// Returns an error if a program is missing or is for another system, and if a crate has no licence.
+/// Returns an error if a program is missing or is for another system, and if a package in it has no licence.
 pub fn make(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
     let folder = match options.programs() {
         Some(folder) => folder.to_owned(),
@@ -60,17 +62,18 @@ pub fn make(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
     let programs = step("the programs", || {
         Ok(Outcome::Done(programs::load_all(&folder)?))
     })?;
-    let (crates, texts) = step("the licences of all crates", || {
-        let crates = crates::list(workspace)?;
-        let texts = ProductTexts::collect(workspace, &crates)?;
-        Ok(Outcome::Done((crates, texts)))
+    let mut packages = npm_packages::list(workspace)?;
+    let texts = step("the licences of all packages in the programs", || {
+        packages.extend(crates::list(workspace)?);
+        Ok(Outcome::Done(ProductTexts::collect(workspace, &packages)?))
     })?;
     let path = workspace.path(&format!("target/release-{}", product::VERSION));
     let mut release = ReleaseFolder::create(path, product::source_time(workspace)?)?;
     let needs_completions = options.includes(Kind::Archives) || options.includes(Kind::Deb);
-    let completions = match needs_completions {
-        true => completions::generate(workspace, &programs)?,
-        false => Vec::new(),
+    let completions = if needs_completions {
+        completions::generate(workspace, &programs)?
+    } else {
+        Vec::new()
     };
     let release = &mut release;
     make_kind(options, Kind::Archives, || {
@@ -96,7 +99,7 @@ pub fn make(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
         install_script::write(release, &programs)
     })?;
     make_kind(options, Kind::Sbom, || {
-        let document = sbom::document(&crates);
+        let document = sbom::document(&packages);
         release.write("mcp-web.cdx.json", format!("{document:#}\n"))
     })?;
     make_kind(options, Kind::Notes, || {

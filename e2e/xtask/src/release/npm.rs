@@ -35,17 +35,17 @@ pub(super) fn write(
 ) -> Result<()> {
     let time = release.time();
     let main = main_package(programs, texts);
-    release.write("npm/mcp-web.tgz", &pack::tar_gz(&main, time)?)?;
+    release.write("npm/mcp-web.tgz", &pack::npm_tgz(&main, time)?)?;
     for one in programs {
         let path = format!("npm/{}.tgz", one.target.platform());
         let package = platform_package(one.target, &one.main, texts);
-        release.write(&path, &pack::tar_gz(&package, time)?)?;
+        release.write(&path, &pack::npm_tgz(&package, time)?)?;
     }
     sdk::ensure_package(workspace)?;
     let lowdefy = lowdefy::ensure(workspace)?;
     for (name, folder) in [("sdk", workspace.sdk()), ("lowdefy", lowdefy)] {
         let package = built_package(&folder)?;
-        release.write(&format!("npm/{name}.tgz"), &pack::tar_gz(&package, time)?)?;
+        release.write(&format!("npm/{name}.tgz"), &pack::npm_tgz(&package, time)?)?;
     }
     Ok(())
 }

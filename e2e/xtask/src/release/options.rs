@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-/// What to put into the release.
+/// The programs and the kinds of packages of a release.
 #[derive(Debug, Default, Args)]
 pub struct Options {
     /// Wrap the programs in this folder: DIR/x86_64-unknown-linux-musl/mcp-web and mcp-web-stdio beside it, and

@@ -14,6 +14,15 @@ use super::packed_file::PackedFile;
 
 /// Packs files as tar. Each folder has an entry before the files in it.
 pub(super) fn tar(files: &[PackedFile], time: u64) -> Result<Vec<u8>> {
+    tar_entries(files, time, true)
+}
+
+/// Packs files as npm does: a folder has no entry, because npm would list it as an empty file.
+pub(super) fn npm_tgz(files: &[PackedFile], time: u64) -> Result<Vec<u8>> {
+    gzip(&tar_entries(files, time, false)?)
+}
+
+fn tar_entries(files: &[PackedFile], time: u64, has_folders: bool) -> Result<Vec<u8>> {
     let mut sorted: Vec<&PackedFile> = files.iter().collect();
     sorted.sort_by(|left, right| left.path.cmp(&right.path));
     let mut builder = Builder::new(Vec::new());
@@ -21,7 +30,7 @@ pub(super) fn tar(files: &[PackedFile], time: u64) -> Result<Vec<u8>> {
     for file in sorted {
         for (end, _) in file.path.match_indices('/') {
             let folder = &file.path[..=end];
-            if folders.insert(folder.to_owned()) {
+            if has_folders && folders.insert(folder.to_owned()) {
                 let mut header = header(EntryType::Directory, 0o755, 0, time);
                 builder.append_data(&mut header, folder, [].as_slice())?;
             }

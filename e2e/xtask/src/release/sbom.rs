@@ -1,19 +1,16 @@
-//! The list of all crates in the programs, in the format CycloneDX.
+//! The list of all packages in the programs, in the format CycloneDX.
 
 use serde_json::{Value, json};
 
-use super::crates::ShippedCrate;
 use super::product::{LICENSE, NAME, REPOSITORY, VERSION};
+use super::shipped_package::ShippedPackage;
 
 /// Returns the list. It has no time and no random number, so that it is the same for the same sources.
-pub(super) fn document(crates: &[ShippedCrate]) -> Value {
-    let components: Vec<_> = crates.iter().map(component).collect();
-    let dependencies: Vec<_> = crates
+pub(super) fn document(packages: &[ShippedPackage]) -> Value {
+    let components: Vec<_> = packages.iter().map(component).collect();
+    let dependencies: Vec<_> = packages
         .iter()
-        .map(|one| {
-            let uses: Vec<_> = one.uses.iter().map(|id| package_url(id)).collect();
-            json!({ "ref": package_url(&one.id()), "dependsOn": uses })
-        })
+        .map(|one| json!({ "ref": one.url(), "dependsOn": one.uses }))
         .collect();
     json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -35,8 +32,8 @@ pub(super) fn document(crates: &[ShippedCrate]) -> Value {
     })
 }
 
-fn component(one: &ShippedCrate) -> Value {
-    let url = package_url(&one.id());
+fn component(one: &ShippedPackage) -> Value {
+    let url = one.url();
     json!({
         "type": "library",
         "bom-ref": url,
@@ -45,11 +42,6 @@ fn component(one: &ShippedCrate) -> Value {
         "purl": url,
         "licenses": [{ "expression": one.license }],
     })
-}
-
-/// Returns the address of a crate in the scheme `pkg`.
-fn package_url(id: &str) -> String {
-    format!("pkg:cargo/{}", id.replace('+', "%2B"))
 }
 
 #[cfg(test)]
@@ -76,6 +68,5 @@ mod tests {
                 assert!(known.contains(used.as_str().unwrap()), "{used}");
             }
         }
-        assert_eq!(package_url("a@1.0.0+2"), "pkg:cargo/a@1.0.0%2B2");
     }
 }

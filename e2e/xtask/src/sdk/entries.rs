@@ -16,3 +16,12 @@ pub(super) const ENTRIES: [&str; 11] = [
 ];
 /// The modules that tests import.
 pub(super) const TESTING_ENTRIES: [&str; 2] = ["testing/index", "testing/bridge"];
+
+/// The packages of npm that esbuild puts into the files. Programs carry their licences.
+pub const BUNDLED_PACKAGES: [&str; 5] = [
+    "@cfworker/json-schema",
+    "dompurify",
+    "ivya",
+    "marked",
+    "partial-json",
+];

@@ -36,6 +36,8 @@ use crate::{Workspace, node, wasm_toolchain};
 use bindgen::WasmPart;
 use compile::WasmCrate;
 use entries::{ENTRIES, TESTING_ENTRIES};
+
+pub use entries::BUNDLED_PACKAGES;
 use files::Files;
 use minify::Script;
 use variant::{INLINE, NODE};

@@ -1,12 +1,14 @@
 //! Checks of the published npm package.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use xtask::Workspace;
+use xtask::sdk::BUNDLED_PACKAGES;
 
 use crate::succeed;
 
@@ -73,6 +75,31 @@ fn apps_compile_against_the_packed_package() {
             );
         }
     }
+}
+
+/// A program carries the licences of the packages on the list.
+#[test]
+fn the_list_of_bundled_packages_is_complete() {
+    let workspace = Workspace::here();
+    let mut bundled = BTreeSet::new();
+    for entry in fs::read_dir(workspace.sdk()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "map") {
+            continue;
+        }
+        let map: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        for source in map["sources"].as_array().unwrap() {
+            let source = source.as_str().unwrap();
+            let Some((_, package)) = source.rsplit_once("node_modules/") else {
+                continue;
+            };
+            let parts = if package.starts_with('@') { 2 } else { 1 };
+            let name: Vec<_> = package.split('/').take(parts).collect();
+            bundled.insert(name.join("/"));
+        }
+    }
+    let listed: BTreeSet<_> = BUNDLED_PACKAGES.map(str::to_owned).into();
+    assert_eq!(bundled, listed);
 }
 
 fn compile(workspace: &Workspace, project: &Path, file: &str, options: &serde_json::Value) {

@@ -39,7 +39,7 @@ fn the_service_is_installed_started_upgraded_and_removed() {
             "--keep-unit",
             "--private-network",
         ])
-        // What the container writes is forgotten.
+        // Files that the container writes are forgotten.
         .arg("--volatile=overlay")
         .arg("--directory")
         .arg(debian_system())

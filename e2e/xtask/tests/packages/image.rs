@@ -36,7 +36,7 @@ impl Layout {
 }
 
 #[test]
-fn the_image_runs_read_only_without_rights_and_network_of_its_own() {
+fn the_image_runs_read_only_and_without_rights() {
     let home = Home::new();
     let layout = Layout::unpack(&home);
     let manifest = layout.manifest();

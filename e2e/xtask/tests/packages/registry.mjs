@@ -10,6 +10,9 @@ const app = await runServer({
   auth: {},
   uplinks: {},
   packages,
+  max_body_size: "1gb",
   log: { type: "stdout", format: "json", level: "fatal" },
 });
+// The tests hold its stdin, so that it ends with them.
+process.stdin.resume().on("end", () => process.exit());
 app.listen(0, "127.0.0.1", () => console.log(`registry http://127.0.0.1:${app.address().port}/`));

@@ -1,36 +1,47 @@
 //! A registry of npm on this machine.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 
 use crate::kit::*;
 
 /// A registry that has the packages of the release.
-pub(crate) struct Registry {
+struct Registry {
     url: String,
-    _server: Running,
-    _home: Home,
+    _server: Child,
+}
+
+/// Returns the registry of all tests, which the first one starts.
+fn registry() -> &'static Registry {
+    static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::start);
+    &REGISTRY
 }
 
 impl Registry {
     /// Starts a registry, and publishes the packages.
-    pub(crate) fn with_packages() -> Self {
-        let home = Home::new();
+    fn start() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("registry");
+        let _ = fs::remove_dir_all(&folder);
+        let storage = folder.join("storage");
+        fs::create_dir_all(&storage).unwrap();
         // A module finds packages in the folder that it is in, and in those above it.
-        let script = home.path().join("registry.mjs");
+        let script = folder.join("registry.mjs");
         fs::write(&script, include_str!("registry.mjs")).unwrap();
-        let modules = home.path().join("node_modules");
-        std::os::unix::fs::symlink(node_modules(), modules).unwrap();
-        let storage = home.path().join("storage");
-        fs::create_dir(&storage).unwrap();
-        let mut node = home.direct_command("node");
-        let mut server = Running::start(node.arg(&script).arg(&storage));
-        let url = server.wait_for("registry ");
+        std::os::unix::fs::symlink(node_modules(), folder.join("node_modules")).unwrap();
+        let mut node = Command::new("node");
+        node.arg(&script).arg(&storage);
+        node.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = node.spawn().unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(server.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let url = line.strip_prefix("registry ").unwrap().trim().to_owned();
         let registry = Self {
             url,
             _server: server,
-            _home: home,
         };
         registry.publish_all();
         registry
@@ -61,7 +72,7 @@ impl Registry {
     }
 
     /// Writes the settings with which npm uses only this registry.
-    pub(crate) fn configure(&self, home: &Home) {
+    fn configure(&self, home: &Home) {
         let authority = self.url.trim_start_matches("http:");
         let settings = format!(
             "registry={}\n{authority}:_authToken=anyone\nupdate-notifier=false\naudit=false\nfund=false\n",
@@ -69,13 +80,20 @@ impl Registry {
         );
         fs::write(home.path().join(".npmrc"), settings).unwrap();
     }
+}
 
-    /// A command `npx` with these arguments.
-    pub(crate) fn npx(home: &Home, arguments: &[&str]) -> Command {
-        let mut npx = home.command("npx");
-        npx.args(arguments);
-        npx
-    }
+/// A command `npx` with these arguments.
+pub(crate) fn npx(home: &Home, arguments: &[&str]) -> Command {
+    let mut npx = home.command("npx");
+    npx.args(arguments);
+    npx
+}
+
+/// A home in which npm uses only the registry of the tests.
+pub(crate) fn home_with_registry() -> Home {
+    let home = Home::new();
+    registry().configure(&home);
+    home
 }
 
 fn stem(path: &Path) -> String {

@@ -7,14 +7,12 @@ use serde_json::Value;
 use crate::archives::unpack_archive;
 use crate::kit::*;
 use crate::page::Page;
-use crate::registry::Registry;
+use crate::registry::home_with_registry;
 
 /// An app of Vite that installs the SDK from the registry. A client calls the tool of its page.
 #[test]
 fn an_app_of_vite_has_tools_with_the_installed_sdk() {
-    let registry = Registry::with_packages();
-    let home = Home::new();
-    registry.configure(&home);
+    let home = home_with_registry();
     let programs = unpack_archive(&home);
     let program = programs.join("mcp-web");
     let mut bridge = home.direct_command(&program);
