@@ -16,8 +16,6 @@ fn one_command_runs_the_program_and_later_without_a_network() {
     let home = home_with_registry();
     let cold = succeed(&mut npx(&home, &["-y", "mcp-web", "--version"]));
     assert_eq!(cold.trim(), version());
-    let nowhere = "registry=http://127.0.0.1:9/\n";
-    fs::write(home.path().join(".npmrc"), nowhere).unwrap();
     let warm = succeed(&mut npx(
         &home,
         &["-y", "--offline", "mcp-web", "--version"],

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -81,7 +82,7 @@ fn answer(stream: TcpStream, folder: &Path, requests: &Sender<String>) {
     let _ = requests.send(target);
 }
 
-/// A page with the tool `greet`, which asks its server for `/state/connected` when it is connected.
+/// A page with the tool `greet`, which asks its server for `/state/registered` when clients can call it.
 pub(crate) struct Page {
     server: FileServer,
     _browser: Running,
@@ -96,20 +97,22 @@ impl Page {
 
 const report = (state) => fetch(`/state/${{state}}`).catch(() => {{}});
 addEventListener("error", (event) => report(encodeURIComponent(event.message)));
-const mcpWeb = new McpWeb({{ name: "greeter", description: "Greets", bridgeUrl: "{bridge}", token: "{TOKEN}" }});
-mcpWeb.addTool({{
+const mcpWeb = new McpWeb({{ name: "greeter", description: "Greets", bridgeUrl: "{bridge}", authToken: "{TOKEN}" }});
+const tool = mcpWeb.addTool({{
   name: "greet",
   description: "Greets somebody",
   inputSchema: {{ type: "object", properties: {{ name: {{ type: "string" }} }}, required: ["name"] }},
   handler: ({{ name }}) => `Hello ${{name}}`,
 }});
-mcpWeb.onStatusChange((status) => report(status.state));
-report(mcpWeb.status.state);
+tool.registered.then(
+  () => report("registered"),
+  (error) => report(encodeURIComponent(error.message)),
+);
 "#
         )
     }
 
-    /// Opens the page in this folder, and waits until it is connected.
+    /// Opens the page in this folder, and waits until clients can call its tool.
     pub(crate) fn open(folder: &Path) -> Self {
         let server = FileServer::start(folder);
         let home = Home::new();
@@ -119,8 +122,9 @@ report(mcpWeb.status.state);
             .args(flags)
             .args(["--headless", "--user-data-dir=profile"])
             .arg(server.url());
-        let browser = Running::start(&mut browser);
-        while server.wait_for("/state/") != "connected" {}
+        // It complains about services that a machine without a desktop lacks.
+        let browser = Running::start(browser.stderr(Stdio::null()));
+        assert_eq!(server.wait_for("/state/"), "registered");
         Self {
             server,
             _browser: browser,
