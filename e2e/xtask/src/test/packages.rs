@@ -6,14 +6,16 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::build;
+use super::options::Suite;
 use super::runner::{self, SuiteRun};
 use crate::chromium::Chromium;
-use crate::process::{capture, cargo, run};
+use crate::process::capture;
 use crate::step::{Outcome, step};
 use crate::{Workspace, apt, folder, install, node, python, release, sdk};
 
@@ -23,49 +25,43 @@ const DEBIAN_PROGRAMS: [&str; 4] = ["busybox-static", "debootstrap", "runc", "sy
 /// Builds and wraps the programs, and runs the tests.
 pub(super) fn run_tests(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
     let tools = PackageTools::ensure(workspace)?;
+    sdk::ensure_package(workspace)?;
+    let built = build::build_tests(workspace)?;
+    let mut tests = built.iter();
+    let test = tests.find(|it| Suite::from_program(it) == Suite::Packages);
+    let test = &test
+        .context("e2e/xtask has no tests of packages")?
+        .executable;
     let programs = match env::var_os("MCP_WEB_PROGRAMS") {
         Some(folder) => PathBuf::from(folder),
-        None => build_programs(workspace)?,
+        None => strip_programs(workspace, test)?,
     };
     let release = release::make(workspace, &release::Options::from_programs(programs))?;
-    let mut test = cargo(workspace);
-    test.args([
-        "test",
-        "--package",
-        "xtask",
-        "--test",
-        "packages",
-        "--locked",
-        "--",
-    ])
-    .args(filter)
-    // Each starts a registry or a browser.
-    .env("RUST_TEST_THREADS", "2")
-    .env("MCP_WEB_RELEASE", release);
-    tools.apply(&mut test);
+    let mut command = Command::new(test);
+    command
+        .args(filter)
+        .current_dir(workspace.path("e2e/xtask"))
+        // Each starts a registry or a browser.
+        .env("RUST_TEST_THREADS", "2")
+        .env("MCP_WEB_RELEASE", release);
+    tools.apply(&mut command);
     Ok(runner::run_and_count(
-        "packages",
-        test,
+        "e2e/xtask: packages",
+        command,
         runner::Output::Live,
     ))
 }
 
-/// Builds the programs, and returns a folder with copies that have no debug information.
-fn build_programs(workspace: &Workspace) -> Result<PathBuf> {
-    sdk::ensure(workspace)?;
+/// Copies the programs that were built with the tests, without their debug information, and returns a folder
+/// as `cargo xtask release --programs` takes it.
+fn strip_programs(workspace: &Workspace, test: &Path) -> Result<PathBuf> {
     let programs = workspace.path("target/packages/programs");
     let home = programs.join(release::host_target()?);
-    step("the programs of a development build", || {
-        let mut build = cargo(workspace);
-        build.args(["build", "--locked"]);
-        build.args(["--package", "mcp-web-cli", "--package", "client-stdio"]);
-        build.args(["--bin", "mcp-web", "--bin", "mcp-web-stdio"]);
-        run(&mut build, "fix the errors above")?;
+    // Test programs are in the folder `deps` beside the others.
+    let built = test.ancestors().nth(2).context("a program in no folder")?;
+    step("the programs without debug information", || {
         folder::remove(&programs)?;
         folder::create(&home)?;
-        let built = env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| workspace.path("target"), PathBuf::from)
-            .join("debug");
         for name in ["mcp-web", "mcp-web-stdio"] {
             let mut strip = Command::new("strip");
             strip.arg("-o").arg(home.join(name)).arg(built.join(name));
@@ -133,7 +129,7 @@ fn ensure_debian_programs(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Makes a small system of Debian with systemd, which a container starts.
-fn ensure_debian_system(workspace: &Workspace, programs: &std::path::Path) -> Result<PathBuf> {
+fn ensure_debian_system(workspace: &Workspace, programs: &Path) -> Result<PathBuf> {
     let home = workspace.tools().join("packages-system");
     let system = home.join("debian");
     step("a system of Debian (250 MB)", || {
