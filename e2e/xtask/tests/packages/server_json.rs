@@ -20,6 +20,7 @@ fn the_entry_fits_the_rules_of_the_registry() {
     let packages = document["packages"].as_array().unwrap();
     let kinds: Vec<_> = packages.iter().map(|it| of(it, "registryType")).collect();
     assert_eq!(kinds, ["npm", "pypi", "oci", "mcpb"]);
+    let sum = Regex::new("^[a-f0-9]{64}$").unwrap();
     for package in packages {
         assert_eq!(package["transport"]["type"], "stdio");
         let identifier = of(package, "identifier");
@@ -27,7 +28,6 @@ fn the_entry_fits_the_rules_of_the_registry() {
         match of(package, "registryType").as_str() {
             "mcpb" => {
                 assert!(identifier.starts_with("https://github.com/"));
-                let sum = Regex::new("^[a-f0-9]{64}$").unwrap();
                 assert!(sum.is_match(&of(package, "fileSha256")));
                 assert!(version.is_none());
             }
