@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bridge_edge::connections::Listener;
 use bridge_edge::{
@@ -86,6 +87,10 @@ pub struct ProgramSettings {
     #[arg(skip)]
     excluded_from_log: Option<fn(&Metadata<'_>) -> bool>,
 
+    /// How long the program runs without a client and a page, if not for ever.
+    #[arg(skip)]
+    stop_when_idle: Option<Duration>,
+
     /// Where the settings come from.
     #[arg(skip)]
     source: Option<SettingsSource>,
@@ -101,6 +106,11 @@ impl ProgramSettings {
     /// program that log content.
     pub fn exclude_from_log(&mut self, is_excluded: fn(&Metadata<'_>) -> bool) {
         self.excluded_from_log = Some(is_excluded);
+    }
+
+    /// Stops the program when neither a client nor a page has been connected for this long.
+    pub fn stop_when_idle(&mut self, duration: Duration) {
+        self.stop_when_idle = Some(duration);
     }
 }
 
@@ -249,7 +259,16 @@ pub async fn run(
     announce(&announcement(&server), &log);
     notify_service_manager(ServiceState::Ready);
     let _watchdog = service_manager::start_watchdog();
-    serve_until_stopped(&server, reloader, signals, stdin_closed).await;
+    let idle = settings
+        .stop_when_idle
+        .map(|duration| server.idle(duration));
+    let stopped = serve_until_stopped(&server, reloader, signals, stdin_closed);
+    tokio::select! {
+        () = stopped => {}
+        Some(()) = OptionFuture::from(idle) => {
+            tracing::info!("neither a client nor a page is connected any more");
+        }
+    }
     tracing::info!("the bridge stops");
     server.shutdown().await;
     tracing::info!("the bridge has stopped");

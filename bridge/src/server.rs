@@ -187,6 +187,7 @@ pub(crate) async fn serve_on(
         agent_queries: Arc::clone(&agent_queries),
     };
     let limits = connection_limits(&hub, state.trusted_proxies.clone());
+    let slots = limits.slots.clone();
     let live_settings = LiveSettings::new(&state);
     let sockets = state.page_sockets.clone();
     let mcp = McpService::new(state.clone(), state_key.as_ref(), session_ids);
@@ -245,6 +246,7 @@ pub(crate) async fn serve_on(
         stopping,
         stop,
         sockets,
+        slots,
         server,
         admin,
         tls: checked.tls,
@@ -304,6 +306,7 @@ pub struct ServerHandle {
     stopping: CancellationToken,
     stop: ServerStop,
     sockets: TaskTracker,
+    slots: ConnectionSlots,
     server: JoinHandle<()>,
     admin: Option<AdminServer>,
     tls: Option<TlsAcceptor>,
@@ -329,6 +332,11 @@ impl ServerHandle {
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
+    }
+
+    /// Waits until neither a client nor a page has been connected for this long.
+    pub(crate) async fn idle(&self, duration: Duration) {
+        self.slots.idle(duration).await;
     }
 
     /// The certificate with which the bridge encrypts, if it does.

@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rlimit::{Resource, increase_nofile_limit};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
 
 use crate::client_address::{ClientAddress, TrustedProxies, TrustedProxy};
 
@@ -19,6 +21,7 @@ const FREE_FACTOR: usize = 3;
 pub struct ConnectionSlots {
     max_connections: usize,
     permits: Arc<Semaphore>,
+    released: Arc<Notify>,
     by_address: Arc<ConnectionCounts>,
     trusted_proxies: TrustedProxies,
 }
@@ -37,8 +40,20 @@ impl ConnectionCounts {
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
+    // Dropped after the permit.
+    _notice: ReleaseNotice,
     /// Set if the connection counts for an address.
     counted: Option<(Arc<ConnectionCounts>, ClientAddress)>,
+}
+
+/// Notifies those who wait for the end of connections when it is dropped.
+#[derive(Debug)]
+struct ReleaseNotice(Arc<Notify>);
+
+impl Drop for ReleaseNotice {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
 }
 
 /// Why a connection gets no permit.
@@ -57,6 +72,7 @@ impl ConnectionSlots {
         Self {
             max_connections,
             permits: Arc::new(Semaphore::new(max_connections)),
+            released: Arc::default(),
             by_address: Arc::default(),
             trusted_proxies,
         }
@@ -68,12 +84,31 @@ impl ConnectionSlots {
         self.max_connections.saturating_sub(free)
     }
 
+    /// Waits until no connection has been open for this long.
+    pub async fn idle(&self, duration: Duration) {
+        loop {
+            // Before the count is read, so that no end of a connection is missed.
+            let released = self.released.notified();
+            if self.open_count() > 0 {
+                released.await;
+                continue;
+            }
+            tokio::select! {
+                () = released => {}
+                () = sleep(duration) => if self.open_count() == 0 {
+                    return;
+                }
+            }
+        }
+    }
+
     /// Waits for a permit that counts for no address.
     pub(crate) async fn acquire(&self) -> Option<ConnectionPermit> {
         // The semaphore is never closed.
         let permit = Arc::clone(&self.permits).acquire_owned().await.ok()?;
         Some(ConnectionPermit {
             _permit: permit,
+            _notice: ReleaseNotice(Arc::clone(&self.released)),
             counted: None,
         })
     }
@@ -83,9 +118,13 @@ impl ConnectionSlots {
         let free = self.permits.available_permits();
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let _permit = permit.map_err(|_| ConnectionRefused::LimitReached)?;
+        let _notice = ReleaseNotice(Arc::clone(&self.released));
         if TrustedProxy::includes(&self.trusted_proxies.load(), peer) {
-            let counted = None;
-            return Ok(ConnectionPermit { _permit, counted });
+            return Ok(ConnectionPermit {
+                _permit,
+                _notice,
+                counted: None,
+            });
         }
         let address = ClientAddress::from(peer);
         let mut by_address = self.by_address.lock();
@@ -95,7 +134,11 @@ impl ConnectionSlots {
         }
         by_address.insert(address, count + 1);
         let counted = Some((Arc::clone(&self.by_address), address));
-        Ok(ConnectionPermit { _permit, counted })
+        Ok(ConnectionPermit {
+            _permit,
+            _notice,
+            counted,
+        })
     }
 }
 
@@ -173,5 +216,24 @@ mod tests {
         let slots = ConnectionSlots::new(100, TrustedProxies::new(vec![proxy]));
         let (all, refused) = fill(&slots, address(1));
         assert_eq!((all.len(), refused), (100, ConnectionRefused::LimitReached));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_without_connections_begins_with_the_end_of_the_last_one() {
+        let slots = ConnectionSlots::new(9, TrustedProxies::new(Vec::new()));
+        let idle = slots.idle(Duration::from_secs(60));
+        let connections = async {
+            let first = slots.acquire().await;
+            let second = slots.try_acquire(address(1)).unwrap();
+            sleep(Duration::from_secs(100)).await;
+            drop(first);
+            sleep(Duration::from_secs(100)).await;
+            drop(second);
+            sleep(Duration::from_secs(50)).await;
+            drop(slots.try_acquire(address(1)).unwrap());
+            tokio::time::Instant::now()
+        };
+        let (last_end, ()) = tokio::join!(connections, idle);
+        assert_eq!(last_end.elapsed(), Duration::from_secs(60));
     }
 }
