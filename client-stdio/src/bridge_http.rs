@@ -50,7 +50,7 @@ pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-pro
 const STDIO_USER_AGENT: &str = concat!("mcp-web-stdio/", env!("CARGO_PKG_VERSION"));
 
 /// The name of commands, which is the name of the client in the page.
-const COMMAND_USER_AGENT: &str = concat!("mcp-web/", env!("CARGO_PKG_VERSION"));
+pub(crate) const COMMAND_USER_AGENT: &str = concat!("mcp-web/", env!("CARGO_PKG_VERSION"));
 
 /// The HTTP client of one MCP session, or of stateless requests, at one bridge.
 pub(crate) struct BridgeHttp {
@@ -186,12 +186,14 @@ impl BridgeHttp {
         }
     }
 
-    /// Requests a route beside the MCP endpoint, by POST if there is a body, and returns the JSON of the
+    /// Requests a route beside the MCP endpoint, or the endpoint itself, which has an empty name. It is a POST
+    /// if there is a body. `headers` are added to those that every such request has. Returns the JSON of the
     /// response.
     pub(crate) async fn request_route(
         &self,
         route: &str,
         body: Option<String>,
+        headers: HeaderMap,
     ) -> Result<String, BridgeError> {
         let url = self.url.join(route);
         let url = url.map_err(|error| BridgeError::InvalidResponse(error.to_string()))?;
@@ -204,7 +206,8 @@ impl BridgeHttp {
         };
         let request = request
             .header(ACCEPT, "application/json")
-            .header(USER_AGENT, COMMAND_USER_AGENT);
+            .header(USER_AGENT, COMMAND_USER_AGENT)
+            .headers(headers);
         let response = self.send(request, self.silence.limit()).await?;
         if !response.status().is_success() {
             let (error, _) = read_error(response, &self.silence).await;
@@ -384,7 +387,8 @@ async fn read_body(
     String::from_utf8(body).map_err(|_| BridgeError::not_mcp())
 }
 
-fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
+/// Creates an HTTP client for a bridge at this URL.
+pub(crate) fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
     let mut builder = reqwest::Client::builder()
         .user_agent(STDIO_USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)

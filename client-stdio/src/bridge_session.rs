@@ -95,6 +95,9 @@ impl BridgeSession {
             Ok(token) => drop(token?),
             Err(_) => return Err(BridgeError::TokenCommand("it is still running".to_owned())),
         }
+        if let Some(bridge) = &config.local_bridge {
+            bridge.ensure().await?;
+        }
         let initializing = Self::initialize(&config, handshake, known, replay);
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, initializing).await {
             // No request of the client was sent yet, so none can have been executed.

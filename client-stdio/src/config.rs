@@ -1,15 +1,17 @@
 //! The configuration, from flags and the environment.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Command, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use http::HeaderValue;
 use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
 use crate::bearer_token::{BearerToken, header_value};
 use crate::connection_flags::{ConnectionFlags, DEFAULT_TOKEN_COMMAND_TIMEOUT};
+use crate::local_bridge::LocalBridge;
 use crate::loopback::is_loopback_host;
 use crate::token_command::TokenCommand;
 use crate::token_redactor::TokenRedactor;
@@ -103,6 +105,8 @@ pub struct Config {
     pub max_silence: Duration,
     /// The lowest severity that is logged to stderr.
     pub log: LevelFilter,
+    /// The bridge at `url`, if it may have to be started before it is contacted.
+    pub local_bridge: Option<Arc<dyn LocalBridge>>,
     redactor: TokenRedactor,
 }
 
@@ -189,8 +193,16 @@ impl Config {
         name: &'static str,
         arguments: Vec<OsString>,
     ) -> Result<Self, ConfigError> {
-        let matches = command(name).get_matches_from(arguments);
-        let flags = Flags::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        Self::from_matches(&command(name).get_matches_from(arguments))
+    }
+
+    /// Creates the configuration from parsed arguments of [`command`], to which a program may have added its
+    /// own.
+    ///
+    /// # Errors
+    /// Returns an error when a value is invalid.
+    pub fn from_matches(matches: &ArgMatches) -> Result<Self, ConfigError> {
+        let flags = Flags::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
         Self::from_flags(&flags)
     }
 
@@ -233,6 +245,7 @@ impl Config {
             max_message_bytes: DEFAULT_MAX_MESSAGE_BYTES,
             max_silence: parse_silence(DEFAULT_MAX_SILENCE)?,
             log: LevelFilter::WARN,
+            local_bridge: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Why a request to a bridge failed, and what the user can do about it.
 
 use crate::certificate_rejection::CertificateRejection;
+use crate::local_bridge::LocalBridgeError;
 
 /// The reason why a bridge did not answer a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(crate) enum BridgeError {
     TokenOfCommandRefused,
     /// The connection was refused, the host name does not resolve, or the connection timed out.
     Unreachable,
+    /// No bridge of this machine could be started, or another program has its address. No token was sent.
+    LocalBridge(String),
     /// The certificate of the server was not accepted. No request was sent to it.
     UntrustedCertificate(CertificateRejection),
     /// The bridge does not accept the token (HTTP 401).
@@ -44,6 +47,15 @@ pub(crate) enum BridgeError {
     InvalidResponse(String),
 }
 
+impl From<LocalBridgeError> for BridgeError {
+    fn from(error: LocalBridgeError) -> Self {
+        match error {
+            LocalBridgeError::Absent => Self::Unreachable,
+            LocalBridgeError::Failed(reason) => Self::LocalBridge(reason),
+        }
+    }
+}
+
 impl BridgeError {
     /// Creates the error for an answer that is not a message of MCP.
     pub(crate) fn not_mcp() -> Self {
@@ -59,6 +71,7 @@ impl BridgeError {
                 | Self::TokenCommand(_)
                 | Self::TokenOfCommandRefused
                 | Self::Unreachable
+                | Self::LocalBridge(_)
                 | Self::UntrustedCertificate(_)
                 | Self::TokenRefused
                 | Self::TokenExpired
@@ -140,6 +153,7 @@ impl BridgeError {
             Self::Unreachable => {
                 format!("no bridge at {url}: start it with `mcp-web bridge` and retry")
             }
+            Self::LocalBridge(reason) => reason.clone(),
             Self::UntrustedCertificate(rejection) => {
                 format!("the certificate of the bridge at {url} was not accepted: {rejection}")
             }

@@ -27,7 +27,10 @@
 //! token: `token_redactor` replaces it in text from other sources (`log_writer` in the log).
 //!
 //! [`ToolRoutes`] asks a bridge by plain HTTP, for the commands `mcp-web tools` and `mcp-web call`.
+//! [`AddressHolder`] finds out which program answers at an address. Before each handshake, a
+//! [`LocalBridge`] may start a bridge.
 
+mod address_holder;
 mod bearer_token;
 mod bridge_http;
 mod bridge_restart;
@@ -47,6 +50,7 @@ mod handshake;
 mod headers;
 mod in_flight;
 mod input;
+mod local_bridge;
 mod log_writer;
 mod loopback;
 mod message;
@@ -73,10 +77,12 @@ mod token_source;
 mod tool_routes;
 mod www_authenticate;
 
+pub use address_holder::AddressHolder;
 pub use bearer_token::BearerToken;
 pub use config::{Config, ConfigError, command};
 pub use connection_flags::ConnectionFlags;
-pub use program::main;
+pub use local_bridge::{LocalBridge, LocalBridgeError};
+pub use program::{main, serve_stdio};
 pub use token_command::TokenCommand;
 pub use token_redactor::TokenRedactor;
 pub use tool_routes::{RouteError, ToolRoutes};

@@ -17,15 +17,19 @@ use crate::log_writer::LogWriter;
 use crate::proxy;
 use crate::token_redactor::TokenRedactor;
 
-/// Runs the program of this name, such as `mcp-web stdio`, with the arguments after the name.
+/// Runs the program of this name, such as `mcp-web-stdio`, with the arguments after the name.
 pub fn main(name: &'static str, arguments: Vec<OsString>) -> ExitCode {
-    let config = match Config::from_command_line(name, arguments) {
-        Ok(config) => config,
+    match Config::from_command_line(name, arguments) {
+        Ok(config) => serve_stdio(config),
         Err(error) => {
             print_error(error);
-            return ExitCode::from(2);
+            ExitCode::from(2)
         }
-    };
+    }
+}
+
+/// Serves the client at stdin and stdout of this process until it has ended.
+pub fn serve_stdio(config: Config) -> ExitCode {
     let _flush_guard = log_to_stderr(config.log, config.token_redactor());
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()

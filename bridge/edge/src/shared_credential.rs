@@ -1,5 +1,5 @@
-//! The credential that a bridge and an agent of the same user share without configuration. It is a
-//! file that is created by the one that starts first.
+//! Credentials that programs of the same user share without configuration: a bridge and its agent, and a
+//! bridge and the client that has started it. Each is a file that is created by the one that starts first.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ const CREDENTIAL_FILE: &str = "mcp-web/agent-token";
 #[derive(Debug, thiserror::Error)]
 pub enum SharedCredentialError {
     /// The user has no configuration directory.
-    #[error("there is no directory for the credential that bridge and agent share: set HOME")]
+    #[error("no directory is known for the credential that programs of this user share: set HOME")]
     NoDirectory,
     /// The file cannot be created or read.
     #[error(
-        "the credential that bridge and agent share cannot be kept in {path}: {error}",
+        "the credential that programs of this user share cannot be kept in {path}: {error}",
         path = .0.display(), error = .1
     )]
     Unusable(PathBuf, io::Error),
@@ -34,8 +34,8 @@ pub enum SharedCredentialError {
     ReadableByOthers(PathBuf),
     /// Other users can write to the folder of the file, so they can replace it.
     #[error(
-        "others can write to {}, where the credential of bridge and agent is: forbid it with \
-         `chmod go-w`, remove the file `agent-token` in it, and a new one is made", .0.display()
+        "others can write to {}, where a shared credential is: forbid it with `chmod go-w`, remove \
+         the file of the credential in it, and a new one is made", .0.display()
     )]
     FolderWritableByOthers(PathBuf),
     /// The file does not contain a valid credential.
@@ -64,8 +64,14 @@ pub fn parse_long_credential(text: &str) -> Option<Secret> {
     (text.len() >= MIN_TOKEN_CHARS).then_some(secret)
 }
 
-/// Loads the file, and creates it if there is none. Several processes may do this at the same time.
-fn load_or_create_at(path: &Path) -> Result<Secret, SharedCredentialError> {
+/// Loads the credential in a file, and creates the file if there is none. Several processes may do this at
+/// the same time.
+///
+/// # Errors
+///
+/// [`SharedCredentialError`] when the file cannot be used, or when other users can read or replace
+/// it.
+pub fn load_or_create_at(path: &Path) -> Result<Secret, SharedCredentialError> {
     let unusable = |error| SharedCredentialError::Unusable(path.to_owned(), error);
     if let Some(secret) = load(path)? {
         return Ok(secret);
@@ -74,7 +80,13 @@ fn load_or_create_at(path: &Path) -> Result<Secret, SharedCredentialError> {
     load(path)?.ok_or_else(|| unusable(ErrorKind::NotFound.into()))
 }
 
-fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
+/// Loads the credential in a file. Returns `None` if there is no file.
+///
+/// # Errors
+///
+/// [`SharedCredentialError`] when the file cannot be used, or when other users can read or replace
+/// it.
+pub fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

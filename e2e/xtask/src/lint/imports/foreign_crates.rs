@@ -258,6 +258,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/edge/src/http_client.rs",
             "bridge/src/agent_queries/agent_client",
             "bridge/src/agent_queries/agent_process.rs",
+            "client-stdio/src/address_holder.rs",
             "client-stdio/src/bridge_http.rs",
             "client-stdio/src/config.rs",
             "client-stdio/src/event_stream.rs",
