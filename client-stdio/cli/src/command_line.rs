@@ -11,6 +11,8 @@ use client_install::{InstallArguments, UninstallArguments, run_install, run_unin
 
 use crate::bridge_request;
 use crate::call::{self, CallCommand};
+use crate::started_bridge;
+use crate::stdio;
 use crate::tools::{self, ToolsCommand};
 
 const NAME: &str = "mcp-web";
@@ -46,8 +48,8 @@ const LIBRARY_COMMANDS: [LibraryCommand; 5] = [
     },
     LibraryCommand {
         name: "stdio",
-        command: || client_stdio::command("mcp-web stdio"),
-        main: |arguments| client_stdio::main("mcp-web stdio", arguments),
+        command: stdio::command,
+        main: stdio::main,
     },
     LibraryCommand {
         name: "admin",
@@ -91,6 +93,10 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     if let Some(command) = LIBRARY_COMMANDS.iter().find(|it| name == it.name) {
         arguments.remove(0);
         return (command.main)(arguments);
+    }
+    if name == started_bridge::COMMAND {
+        arguments.remove(0);
+        return started_bridge::run(arguments);
     }
     let arguments = [NAME.into()].into_iter().chain(arguments);
     let matches = command_line().get_matches_from(arguments);

@@ -2,12 +2,14 @@
 //! people.
 //!
 //! `command_line` finds the command that the arguments name. Most commands are those of libraries.
-//! `tools` and `call` are here: `bridge_request` connects to the bridge, and `token_input` reads the
-//! token.
+//! `tools`, `call` and `doctor` are here: `bridge_request` connects to the bridge, and `token_input` reads
+//! the token. `stdio` adds the start of a bridge to the stdio client: `started_bridge`.
 
 mod bridge_request;
 mod call;
 mod command_line;
+mod started_bridge;
+mod stdio;
 mod token_input;
 mod tools;
 

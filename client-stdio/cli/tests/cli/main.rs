@@ -8,5 +8,8 @@ mod install;
 mod kit;
 mod names;
 mod programs;
+#[cfg(target_os = "linux")]
+mod started_bridge;
 mod stdio;
+mod stdio_client;
 mod tools;

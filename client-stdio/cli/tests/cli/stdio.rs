@@ -1,68 +1,20 @@
 //! `stdio`.
 
-use std::process::Stdio;
-
 use raw_page::with_deadline;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::io::AsyncReadExt;
 
 use crate::kit::*;
-
-/// An AI client with the process that it has started.
-struct Client {
-    child: Child,
-    input: ChildStdin,
-    output: Lines<BufReader<ChildStdout>>,
-}
-
-impl Client {
-    fn start(url: &str) -> Self {
-        let mut command = program(&["stdio"]);
-        command
-            .env("MCP_SERVER_URL", url)
-            .env("AUTH_TOKEN", TOKEN)
-            .stdin(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self {
-            input: child.stdin.take().unwrap(),
-            output,
-            child,
-        }
-    }
-
-    async fn initialize(&mut self) -> Value {
-        let info = json!({ "name": "test", "version": "1" });
-        let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info,
-        });
-        let initialize =
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
-        self.request(initialize).await
-    }
-
-    /// Sends a request and returns the next line, which is the answer.
-    async fn request(&mut self, request: Value) -> Value {
-        let line = format!("{request}\n");
-        self.input.write_all(line.as_bytes()).await.unwrap();
-        let line = with_deadline("answer", self.output.next_line()).await;
-        let answer: Value = serde_json::from_str(&line.unwrap().unwrap()).unwrap();
-        assert_eq!(answer["id"], request["id"], "{answer}");
-        answer["result"].clone()
-    }
-}
+use crate::stdio_client::StdioClient;
 
 #[tokio::test]
 async fn a_client_is_connected_to_the_bridge() {
     let bridge = start_bridge(&[]).await;
     let _page = connect_page(&bridge).await;
-    let mut client = Client::start(&bridge.url());
+    let mut client = StdioClient::start(&bridge.url());
     let initialized = client.initialize().await;
     // The name that it has without a bridge.
     assert_ne!(initialized["serverInfo"]["name"], "mcp-web-stdio");
-    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} });
-    let listed = client.request(list).await;
+    let listed = client.list_tools().await;
     assert!(listed.to_string().contains("add_card"), "{listed}");
     drop(client.input);
     let status = with_deadline("end", client.child.wait()).await.unwrap();
@@ -75,7 +27,7 @@ async fn a_client_is_connected_to_the_bridge() {
 #[tokio::test]
 async fn it_has_no_threads_of_a_server_and_opens_only_its_connections() {
     let bridge = start_bridge(&[]).await;
-    let mut client = Client::start(&bridge.url());
+    let mut client = StdioClient::start(&bridge.url());
     client.initialize().await;
     let process = format!("/proc/{}", client.child.id().unwrap());
     let threads = std::fs::read_dir(format!("{process}/task")).unwrap();
@@ -122,7 +74,7 @@ async fn without_a_bridge_it_says_what_to_start() {
     let bridge = start_bridge(&[]).await;
     let url = bridge.url();
     bridge.shutdown().await;
-    let mut client = Client::start(&url);
+    let mut client = StdioClient::start(&url);
     let initialized = client.initialize().await;
     let text = initialized["instructions"].as_str().unwrap();
     assert!(text.contains("start it with `mcp-web bridge`"), "{text}");

@@ -41,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/web",
             "bridge/src/websocket/handshake.rs",
             "bridge/traces/src/testing.rs",
+            "client-stdio/cli/src/started_bridge.rs",
             "demo-app/src/agent_host.rs",
             "demo-app/src/lib.rs",
             "demo-app/src/page.rs",
