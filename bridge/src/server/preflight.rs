@@ -98,7 +98,8 @@ pub enum StartError {
     Traces(String),
     /// The address is in use, or is not an address of this machine.
     #[error(
-        "cannot listen on {address}: {error}. Is another bridge running? Choose another `{setting}`"
+        "cannot listen on {address}: {error}. Is another bridge running? \
+         `mcp-web doctor` shows which program has the port. End it, or choose another `{setting}`"
     )]
     Bind {
         /// The setting with the address.

@@ -51,7 +51,7 @@ fn configure(connection: &ConnectionFlags) -> Result<Config, String> {
 }
 
 /// Describes an error without flags that the command does not have.
-fn describe(error: ConfigError) -> String {
+pub(crate) fn describe(error: ConfigError) -> String {
     match error {
         ConfigError::Token => {
             "the token must be visible ASCII characters without spaces: copy it again from the page's \

@@ -11,6 +11,7 @@ use client_install::{InstallArguments, UninstallArguments, run_install, run_unin
 
 use crate::bridge_request;
 use crate::call::{self, CallCommand};
+use crate::doctor::{self, DoctorCommand};
 use crate::started_bridge;
 use crate::stdio;
 use crate::tools::{self, ToolsCommand};
@@ -78,6 +79,12 @@ enum Command {
     /// Call a tool of a page and print its result.
     #[command(after_help = bridge_request::AFTER_HELP)]
     Call(CallCommand),
+    /// Find out why a client does not get the tools of a page.
+    ///
+    /// Checks the bridge, the page of the token, the entries of AI clients, and the schemas that they get.
+    /// The exit code is 1 if there is a problem.
+    #[command(after_help = bridge_request::AFTER_HELP)]
+    Doctor(DoctorCommand),
     /// Print the completions of a shell.
     Completions {
         /// The shell.
@@ -106,6 +113,7 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Command::Uninstall(arguments) => ExitCode::from(run_uninstall(&arguments)),
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions { shell } => ExitCode::from(print(&completions(shell))),
     }
 }

@@ -8,6 +8,7 @@
 mod bridge_request;
 mod call;
 mod command_line;
+mod doctor;
 mod started_bridge;
 mod stdio;
 mod token_input;

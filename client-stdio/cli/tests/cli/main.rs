@@ -3,6 +3,8 @@
 
 mod call;
 mod completions;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod hidden_commands;
 mod install;
 mod kit;

@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 
 use crate::kit::*;
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "demo",
     "bridge",
     "agent",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 10] = [
     "uninstall",
     "tools",
     "call",
+    "doctor",
     "completions",
 ];
 

@@ -1,0 +1,109 @@
+//! The command `doctor`: finds out why a client does not get the tools of a page.
+//!
+//! `bridge_check` asks who answers at the address, and in which version; `port` finds the processes that
+//! have it. With the token, `page_check` looks for its page. `client_check` reads the entries of AI clients
+//! and runs each `entry_program` for its `version`, and `schema_check` lists tools as each client does. Each
+//! check returns a `finding` with its remedy.
+
+mod bridge_check;
+mod client_check;
+mod entry_program;
+mod finding;
+mod page_check;
+mod port;
+mod schema_check;
+mod version;
+
+use std::process::ExitCode;
+
+use bridge_output::print;
+use clap::Args;
+use client_install::Environment;
+use client_stdio::{Config, ConnectionFlags, ToolRoutes};
+use tokio::runtime::Builder;
+
+use crate::bridge_request::{describe, fail};
+use crate::token_input::{read_token, token_from_environment};
+
+use finding::{Finding, format_findings};
+
+/// The command line of the command.
+#[derive(Args)]
+pub(crate) struct DoctorCommand {
+    #[command(flatten)]
+    connection: ConnectionFlags,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command. The exit code is 1 if there is a problem.
+pub(crate) fn run(arguments: &DoctorCommand) -> ExitCode {
+    let environment = match Environment::of_process() {
+        Ok(environment) => environment,
+        Err(error) => return fail(&error.to_string()),
+    };
+    let (config, token) = match configure(&arguments.connection) {
+        Ok(configured) => configured,
+        Err(error) => return fail(&error),
+    };
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("cannot start: {error}")),
+    };
+    let findings = runtime.block_on(diagnose(&environment, &config, token.as_deref()));
+    let printed = print(&format_findings(&findings, arguments.json));
+    let has_problem = findings.iter().any(Finding::is_problem);
+    ExitCode::from(printed.max(has_problem.into()))
+}
+
+/// Returns the configuration, with the token if there is one that is fixed.
+fn configure(connection: &ConnectionFlags) -> Result<(Config, Option<String>), String> {
+    let token = token_from_environment();
+    let config = Config::new(connection, token.as_deref()).map_err(describe)?;
+    if config.has_token() {
+        return Ok((config, token.as_deref().and_then(bare_token)));
+    }
+    // The rest can be checked without one.
+    let Ok(token) = read_token() else {
+        return Ok((config, None));
+    };
+    let config = Config::new(connection, Some(&token)).map_err(describe)?;
+    Ok((config, bare_token(&token)))
+}
+
+/// Returns a token without the scheme of a header.
+fn bare_token(text: &str) -> Option<String> {
+    let text = text.trim();
+    let token = text.strip_prefix("Bearer ").unwrap_or(text).trim();
+    (!token.is_empty()).then(|| token.to_owned())
+}
+
+async fn diagnose(environment: &Environment, config: &Config, token: Option<&str>) -> Vec<Finding> {
+    let (mut findings, has_bridge) = bridge_check::check(config).await;
+    let routes = match (has_bridge, config.has_token()) {
+        (true, true) => ToolRoutes::new(config).ok(),
+        (_, false) => {
+            let remedy = "set AUTH_TOKEN to the one in the page's configuration panel, or write it to the \
+                          standard input";
+            findings.push(Finding::problem("token", "no token is set", remedy));
+            None
+        }
+        (false, true) => None,
+    };
+    let mut has_page = false;
+    if let Some(routes) = &routes {
+        let (finding, is_connected) = page_check::check(config, routes).await;
+        findings.push(finding);
+        has_page = is_connected;
+    }
+    let (entries, clients) = client_check::check(environment, config, token).await;
+    findings.extend(entries);
+    if let Some(routes) = routes.filter(|_| has_page) {
+        for client in clients {
+            findings.extend(schema_check::check(client, &routes).await);
+        }
+    }
+    findings
+}

@@ -1,0 +1,123 @@
+//! The checks of the bridge: who answers at the address, and whether the version fits.
+
+use client_stdio::{AddressHolder, Config};
+
+use crate::started_bridge;
+
+use super::finding::Finding;
+use super::port::{command_for, listeners, ports_of_program};
+use super::version::{OWN_VERSION, fits, is_older};
+
+const SUBJECT: &str = "bridge";
+
+/// A route that only the bridges of `mcp-web stdio` have.
+fn route() -> String {
+    format!("{}/doctor", started_bridge::COMMAND)
+}
+
+/// Checks the bridge. Returns the findings, and whether it can be asked for more.
+pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
+    let url = &config.url;
+    let port = url.port_or_known_default().unwrap_or_default();
+    let is_local =
+        ["127.0.0.1", "localhost", "[::1]"].contains(&url.host_str().unwrap_or_default());
+    match AddressHolder::find(config, &route()).await {
+        AddressHolder::Nothing => {
+            let others = if is_local {
+                other_bridges(config).await
+            } else {
+                Vec::new()
+            };
+            (vec![nothing_answers(url.as_str(), &others)], false)
+        }
+        AddressHolder::OtherProgram(reason) => {
+            let text =
+                format!("another program answers at {url}, which is not a bridge ({reason})");
+            let remedy = "end that program, or start a bridge at another port with `mcp-web bridge \
+                          --bind 127.0.0.1:PORT` and name it with --url";
+            let mut findings = vec![Finding::problem(SUBJECT, text, remedy)];
+            findings.extend(is_local.then(|| port_finding(port)));
+            (findings, false)
+        }
+        AddressHolder::Bridge {
+            version,
+            route_answer,
+            ..
+        } => {
+            let mut findings = vec![version_finding(url.as_str(), &version)];
+            if route_answer.is_some() {
+                let text =
+                    "`mcp-web stdio` has started it, and it ends after the last client and page";
+                findings.push(Finding::ok(SUBJECT, text));
+            }
+            findings.extend(is_local.then(|| port_finding(port)));
+            (findings, true)
+        }
+    }
+}
+
+fn nothing_answers(url: &str, others: &[String]) -> Finding {
+    let text = format!("nothing answers at {url}");
+    match others {
+        [] => {
+            let remedy = "start a bridge with `mcp-web demo` or `mcp-web bridge`, or name another with --url";
+            Finding::problem(SUBJECT, text, remedy)
+        }
+        others => {
+            let others = others.join(" and ");
+            let text = format!("{text}, but a bridge runs at another port: {others}");
+            let remedy = "name it with --url, and in AI clients with `mcp-web install --url`, or start it \
+                          at the expected port with `--bind`";
+            Finding::problem(SUBJECT, text, remedy)
+        }
+    }
+}
+
+fn version_finding(url: &str, version: &str) -> Finding {
+    if fits(version) {
+        return Finding::ok(SUBJECT, format!("version {version} answers at {url}"));
+    }
+    let text = format!(
+        "the bridge at {url} has version {version}, and this program {OWN_VERSION}, which do not fit"
+    );
+    let remedy = if is_older(version) {
+        "end the bridge and start it again with this version"
+    } else {
+        "update this program, or start the bridge with the older version again"
+    };
+    Finding::problem(SUBJECT, text, remedy)
+}
+
+/// Describes which processes have the port.
+fn port_finding(port: u16) -> Finding {
+    let subject = format!("port {port}");
+    match listeners(port) {
+        Some(users) if !users.is_empty() => {
+            let users: Vec<_> = users.iter().map(ToString::to_string).collect();
+            Finding::ok(subject, users.join(", "))
+        }
+        Some(_) => Finding::ok(
+            subject,
+            format!(
+                "a process of another user or container has it: {}",
+                command_for(port)
+            ),
+        ),
+        None => Finding::ok(subject, command_for(port)),
+    }
+}
+
+/// Returns the URLs of bridges of this user at other ports.
+async fn other_bridges(config: &Config) -> Vec<String> {
+    let mut found = Vec::new();
+    for port in ports_of_program() {
+        let mut other = config.clone();
+        if other.url.set_port(Some(port)).is_err() {
+            continue;
+        }
+        if let AddressHolder::Bridge { .. } = AddressHolder::find(&other, &route()).await {
+            found.push(other.url.to_string());
+        }
+    }
+    found
+}

@@ -1,0 +1,164 @@
+//! The processes that have a port of this machine open, from the tables of Linux. Other systems have commands
+//! that show them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+/// A process, as far as this user may see it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PortUser {
+    id: u32,
+    /// The name of its program.
+    name: String,
+}
+
+impl fmt::Display for PortUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (process {})", self.name, self.id)
+    }
+}
+
+impl PortUser {
+    /// Whether it runs this program.
+    pub(super) fn is_ours(&self) -> bool {
+        self.name.starts_with("mcp-web")
+    }
+}
+
+/// A TCP socket in the table of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TcpSocket {
+    local_port: u16,
+    remote_port: u16,
+    is_listening: bool,
+    inode: u64,
+}
+
+/// Returns the processes that listen on a port, or `None` if this system does not tell.
+pub(super) fn listeners(port: u16) -> Option<BTreeSet<PortUser>> {
+    let sockets = sockets()?;
+    let sockets = sockets.filter(|it| it.is_listening && it.local_port == port);
+    Some(owners(sockets.map(|it| it.inode).collect()))
+}
+
+/// Returns the ports on which processes of this program listen.
+pub(super) fn ports_of_program() -> BTreeSet<u16> {
+    let sockets = sockets().into_iter().flatten();
+    let sockets = sockets.filter(|it| it.is_listening);
+    let ours = sockets.filter(|it| {
+        let owners = owners(BTreeSet::from([it.inode]));
+        owners.iter().any(PortUser::is_ours)
+    });
+    ours.map(|it| it.local_port).collect()
+}
+
+/// Returns the other programs of this user that are connected to a port.
+pub(super) fn connected_programs(port: u16) -> BTreeSet<PortUser> {
+    let sockets = sockets().into_iter().flatten();
+    let sockets = sockets.filter(|it| !it.is_listening && it.remote_port == port);
+    let mut programs = owners(sockets.map(|it| it.inode).collect());
+    programs.retain(|it| !it.is_ours());
+    programs
+}
+
+/// Returns the command that shows who has a port.
+pub(super) fn command_for(port: u16) -> String {
+    match std::env::consts::OS {
+        "windows" => {
+            format!("`Get-NetTCPConnection -LocalPort {port}` in PowerShell shows its process")
+        }
+        "macos" => format!("`lsof -nP -iTCP:{port} -sTCP:LISTEN` shows its process"),
+        _ => format!("`sudo ss -ltnp 'sport = :{port}'` shows its process"),
+    }
+}
+
+fn sockets() -> Option<impl Iterator<Item = TcpSocket>> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
+    let tables: Vec<_> = tables.into_iter().flatten().collect();
+    let parse = |table: String| {
+        let sockets = table.lines().filter_map(TcpSocket::parse);
+        sockets.collect::<Vec<_>>()
+    };
+    (!tables.is_empty()).then(|| tables.into_iter().flat_map(parse))
+}
+
+impl TcpSocket {
+    /// Parses a line of the table (proc_net_tcp in the documentation of the kernel).
+    fn parse(line: &str) -> Option<Self> {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let [_, local, remote, state, _, _, _, _, _, inode, ..] = fields[..] else {
+            return None;
+        };
+        let port = |address: &str| {
+            let (_, port) = address.rsplit_once(':')?;
+            u16::from_str_radix(port, 16).ok()
+        };
+        Some(Self {
+            local_port: port(local)?,
+            remote_port: port(remote)?,
+            is_listening: state == "0A",
+            inode: inode.parse().ok().filter(|inode| *inode != 0)?,
+        })
+    }
+}
+
+/// Finds the processes that have one of these sockets open. Those of other users are not visible.
+fn owners(inodes: BTreeSet<u64>) -> BTreeSet<PortUser> {
+    let links: BTreeSet<_> = inodes
+        .iter()
+        .map(|inode| format!("socket:[{inode}]"))
+        .collect();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let owners = processes.filter_map(|process| {
+        let id: u32 = process.file_name().to_str()?.parse().ok()?;
+        let files = std::fs::read_dir(process.path().join("fd")).ok()?;
+        let mut targets = files
+            .flatten()
+            .filter_map(|it| std::fs::read_link(it.path()).ok());
+        targets.find(|target| target.to_str().is_some_and(|it| links.contains(it)))?;
+        let name = program_name(&process.path())?;
+        Some(PortUser { id, name })
+    });
+    owners.collect()
+}
+
+/// Returns the name of the program of a process, whose folder this is.
+fn program_name(process: &Path) -> Option<String> {
+    let program = std::fs::read_link(process.join("exe")).ok()?;
+    let name = program.file_name()?.to_string_lossy().into_owned();
+    Some(name.trim_end_matches(" (deleted)").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_the_system_is_parsed() {
+        let line = "   0: 0100007F:0BB9 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000  \
+                    0 12345 1 0000000000000000 100 0 0 10 0";
+        let socket = TcpSocket {
+            local_port: 3001,
+            remote_port: 0,
+            is_listening: true,
+            inode: 12345,
+        };
+        assert_eq!(TcpSocket::parse(line), Some(socket));
+        let title =
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid";
+        assert_eq!(TcpSocket::parse(title), None);
+        assert_eq!(TcpSocket::parse(""), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_is_found_by_its_port_and_by_its_connection() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let _connection = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let is_own = |users: BTreeSet<PortUser>| users.iter().any(|it| it.id == std::process::id());
+        assert!(is_own(listeners(port).unwrap()));
+        assert!(is_own(connected_programs(port)));
+    }
+}
