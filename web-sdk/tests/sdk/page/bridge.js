@@ -92,6 +92,13 @@ export class Bridge {
     return items;
   }
 
+  /** Answers registrations until these items are registered, and returns them by name. What changes within 50 ms is registered at once. */
+  async registered(count) {
+    const items = new Map();
+    while (items.size < count) for (const item of await this.register()) items.set(item.definition.name, item);
+    return [...items.keys()].sort().map((name) => items.get(name));
+  }
+
   /** Starts a call and returns its id. */
   start(message) {
     const requestId = `c${this.#nextCall++}`;

@@ -124,7 +124,7 @@ export default {
     await modelContext.registerTool({ name: "native", title: "Native", description: "N", inputSchema, annotations, execute: ({ n }) => ({ n }) }, { signal: own.signal });
     await tool("a.b");
     await tool("fails", { execute: () => Promise.reject(new Error("lost")) });
-    const items = await bridge.register();
+    const items = await bridge.registered(3);
     equal(items.map(({ definition }) => definition), [
       { name: "a.b", description: "Does a.b", _meta: { "mcp-web/webmcp": { imported: true } } },
       { name: "fails", description: "Does fails", _meta: { "mcp-web/webmcp": { imported: true } } },
@@ -214,7 +214,7 @@ export default {
   "forms in a shadow root have a longer timeout, and forms that submit themselves do not need it": withPage({}, async ({ bridge, section }) => {
     section.innerHTML = RESERVE.replace("<form", "<form toolautosubmit").replace('"reserve"', '"submits"');
     section.appendChild(document.createElement("div")).attachShadow({ mode: "open" }).innerHTML = RESERVE;
-    const items = (await bridge.register()).map(({ definition: { name, _meta } }) => [name, _meta["mcp-web/timeout"] ?? null]);
+    const items = (await bridge.registered(2)).map(({ definition: { name, _meta } }) => [name, _meta["mcp-web/timeout"] ?? null]);
     equal(items, [["reserve", 600_000], ["submits", null]]);
     section.querySelector("form").addEventListener("submit", (event) => (event.preventDefault(), event.respondWith(Promise.resolve("done"))));
     assert(/validation failed/i.test((await bridge.tool("submits")).message));
@@ -235,8 +235,8 @@ export default {
         const frame = section.appendChild(document.createElement("iframe"));
         await frame.contentDocument.modelContext.registerTool({ name: "framed", description: "In a frame", execute: () => "framed" });
         await tool("here");
-        const items = (await bridge.register()).map(({ definition }) => definition.name);
-        equal(items, frames ? ["here", "framed"] : ["here"]);
+        const items = (await bridge.registered(frames ? 2 : 1)).map(({ definition }) => definition.name);
+        equal(items, frames ? ["framed", "here"] : ["here"]);
         if (frames) equal((await bridge.tool("framed")).result, "framed");
       })();
     }
@@ -245,16 +245,16 @@ export default {
   "a newer copy of the SDK shares the tools instead of the older one": withPage({}, async ({ bridge, mcpWeb, tool }) => {
     mcpWeb.addTool({ name: "ours", handler: () => "ours" });
     await tool("native");
-    const offered = [...(await bridge.register()), ...(await bridge.register())].map(({ definition }) => definition.name);
-    equal(offered.sort(), ["native", "ours"]);
+    const offered = (await bridge.registered(2)).map(({ definition }) => definition.name);
+    equal(offered, ["native", "ours"]);
     const { warn } = console;
     console.warn = () => {};
     const { McpWeb: Newer } = await import("/version-99.0.0/mcp-web.js");
     assert(new Newer({ name: "Test app", storage: "none" }) === mcpWeb);
     await bridge.accept();
     console.warn = warn;
-    const again = [...(await bridge.register()), ...(await bridge.register())].map(({ definition }) => definition.name);
-    equal(again.sort(), ["native", "ours"]);
+    const again = (await bridge.registered(2)).map(({ definition }) => definition.name);
+    equal(again, ["native", "ours"]);
     await listed("native", "ours");
     equal(await call("ours"), "ours");
     equal((await bridge.tool("native")).result, "native");
