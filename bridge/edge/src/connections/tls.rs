@@ -47,7 +47,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// What servers that are clients of one another have in common.
+/// Settings of TLS that all servers share which are clients of each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsAuthority {
     /// The certificates of the authority that has signed those of all, in PEM.
@@ -88,7 +88,7 @@ pub enum TlsError {
         "the others would refuse {} as the certificate of `{}`: {}. Write a valid one of the authority \
          in {}, with this name", .0.certificate.display(), .1.name, .2, .1.file.display()
     )]
-    Refused(TlsFiles, TlsAuthority, rustls::Error),
+    Refused(TlsFiles, Box<TlsAuthority>, rustls::Error),
     /// A certificate or the key is of a kind that is not supported.
     #[error("{} cannot be used with {}: {}", .0.certificate.display(), .0.key.display(), .1)]
     Unsupported(TlsFiles, String),
@@ -281,7 +281,9 @@ impl Loaded {
         let server = Arc::new(server);
         if let (Some(authority), Some(client)) = (authority, &client) {
             own_handshake::complete(Arc::clone(&server), Arc::clone(client), &authority.name)
-                .map_err(|error| TlsError::Refused(files.clone(), authority.clone(), error))?;
+                .map_err(|error| {
+                    TlsError::Refused(files.clone(), Box::new(authority.clone()), error)
+                })?;
         }
         Ok(Self {
             config: server,
