@@ -340,7 +340,8 @@ async fn node_without_the_package_and_no_node() {
         let diagnosis = set_up.diagnose().await;
         diagnosis.assert_problem(subject, &[words, "mcp-web install cursor"]);
     }
-    set_up.write_script("bin/npx", "echo mcp-web 0.1.9");
+    let fitting = concat!("echo mcp-web ", env!("CARGO_PKG_VERSION"));
+    set_up.write_script("bin/npx", fitting);
     assert_eq!(set_up.diagnose().await.code, Some(0));
     stop(bridge).await;
 }
