@@ -50,6 +50,6 @@ pub use config::{
     TlsSettings, Tokens,
 };
 pub use http::MountedApp;
-pub use program::{ProgramSettings, parse_arguments, run};
+pub use program::{EXIT_RETRY, ProgramSettings, parse_arguments, run};
 pub use server::{ServerHandle, StartError, serve};
 pub use web::current_request_id;

@@ -37,7 +37,7 @@ const EXIT_INVALID_SETTINGS: u8 = 2;
 
 /// The exit code when the port or the state folder is in use, `EX_TEMPFAIL` of sysexits(3): a
 /// supervisor starts the program again.
-const EXIT_RETRY: u8 = 75;
+pub const EXIT_RETRY: u8 = 75;
 
 /// The heading of a program's own settings in the help.
 const PROGRAM: &str = "Program";

@@ -17,7 +17,7 @@ impl BearerToken {
     }
 
     /// Returns the text of the token, for the `Authorization` header.
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }

@@ -220,7 +220,8 @@ impl Config {
         })
     }
 
-    /// Creates a configuration without a session and with default limits. A token in the URL is used when there is no other.
+    /// Creates a configuration without a session and with default limits. A token in the URL
+    /// is used if no other is given.
     ///
     /// # Errors
     /// Returns an error when a value is invalid.
@@ -249,6 +250,20 @@ impl Config {
         })
     }
 
+    /// Returns the endpoint that the URL of a bridge names, without credentials.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Url`] when it is not one of a bridge.
+    pub fn endpoint(url: &str) -> Result<Url, ConfigError> {
+        parse_endpoint(url).map(|(endpoint, _)| endpoint)
+    }
+
+    /// Returns whether the bridge is on this machine.
+    pub fn is_local(&self) -> bool {
+        is_loopback_host(self.url.host_str())
+    }
+
     /// Returns the redactor that hides the token in text from other sources, also one that a command
     /// will print.
     pub fn token_redactor(&self) -> TokenRedactor {
@@ -262,8 +277,7 @@ impl Config {
 
     /// Returns whether the token crosses the network without encryption.
     pub fn exposes_token(&self) -> bool {
-        let is_plain = self.url.scheme() == "http" && !is_loopback_host(self.url.host_str());
-        is_plain && self.has_token()
+        self.url.scheme() == "http" && !self.is_local() && self.has_token()
     }
 }
 

@@ -2,6 +2,9 @@
 
 use clap::Args;
 
+/// The address of a bridge that is not named.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:3001/mcp";
+
 /// The default of `--token-command-timeout`.
 pub(crate) const DEFAULT_TOKEN_COMMAND_TIMEOUT: &str = "30s";
 
@@ -14,7 +17,8 @@ pub struct ConnectionFlags {
         long,
         env = "MCP_SERVER_URL",
         value_name = "URL",
-        default_value = "http://127.0.0.1:3001/mcp"
+        default_value = DEFAULT_URL,
+        hide_env_values = true
     )]
     pub(crate) url: String,
     /// A command that prints the token; it runs again before the token expires, and when the bridge refuses

@@ -1,5 +1,5 @@
 //! The bridge of this machine that a program with a bridge in it may start. This crate has none: it only
-//! asks for it before a token is sent.
+//! asks for it before each handshake.
 
 use std::pin::Pin;
 

@@ -31,6 +31,13 @@ pub struct RouteError {
     url: String,
 }
 
+impl RouteError {
+    /// Returns whether the bridge refused the token.
+    pub fn is_auth_error(&self) -> bool {
+        self.error.is_auth_error()
+    }
+}
+
 /// The body of `/tool-call`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -80,7 +80,7 @@ pub fn load_or_create_at(path: &Path) -> Result<Secret, SharedCredentialError> {
     load(path)?.ok_or_else(|| unusable(ErrorKind::NotFound.into()))
 }
 
-/// Loads the credential in a file. Returns `None` if there is no file.
+/// Loads the credential in a file. Returns `None` if the file does not exist.
 ///
 /// # Errors
 ///

@@ -1,12 +1,25 @@
 //! Replacement of a whole file, so that its readers see the old content or the new one.
 
+#[cfg(unix)]
+use std::fs::TryLockError;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::{thread, time::Duration};
 
 use uuid::Uuid;
 
 use crate::read_file::read_file;
+
+/// How often the lock of a folder is tried. Another program may keep one for ever: a file is then replaced
+/// without it.
+#[cfg(unix)]
+const LOCK_ATTEMPTS: usize = 250;
+
+/// The time between two attempts.
+#[cfg(unix)]
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The bits of a Unix mode for others than the owner of a file.
 #[cfg(unix)]
@@ -68,8 +81,13 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
 #[cfg(unix)]
 fn lock(folder: &Path) -> io::Result<File> {
     let folder = File::open(folder)?;
-    // Some network file systems have no locks of folders. A file there is replaced without one.
-    let _ = folder.lock();
+    for _ in 0..LOCK_ATTEMPTS {
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
+            // Some network file systems have no locks of folders. A file there is replaced without one.
+            _ => break,
+        }
+    }
     Ok(folder)
 }
 

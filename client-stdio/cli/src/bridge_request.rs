@@ -21,16 +21,21 @@ pub(crate) fn request(
     send: impl AsyncFnOnce(ToolRoutes) -> Result<String, RouteError>,
 ) -> Result<String, String> {
     let config = configure(connection)?;
+    warn_if_exposed(&config);
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    let answer = runtime.block_on(async { send(ToolRoutes::new(&config)?).await });
+    answer.map_err(|error| error.to_string())
+}
+
+/// Warns of an address to which the token is sent without encryption.
+pub(crate) fn warn_if_exposed(config: &Config) {
     if config.exposes_token() {
         print_to_stderr(
             "warning: the token crosses the network over http://, and anyone who can read that network \
              can use it: use https://",
         );
     }
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
-    let answer = runtime.block_on(async { send(ToolRoutes::new(&config)?).await });
-    answer.map_err(|error| error.to_string())
 }
 
 /// Prints the reason why a command has failed, which may contain text of a page.

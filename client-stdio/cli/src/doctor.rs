@@ -14,15 +14,16 @@ mod port;
 mod schema_check;
 mod version;
 
+use std::io::{IsTerminal, stdin};
 use std::process::ExitCode;
 
 use bridge_output::print;
 use clap::Args;
 use client_install::Environment;
-use client_stdio::{Config, ConnectionFlags, ToolRoutes};
+use client_stdio::{BearerToken, Config, ConnectionFlags, ToolRoutes};
 use tokio::runtime::Builder;
 
-use crate::bridge_request::{describe, fail};
+use crate::bridge_request::{describe, fail, warn_if_exposed};
 use crate::token_input::{read_token, token_from_environment};
 
 use finding::{Finding, format_findings};
@@ -44,49 +45,41 @@ pub(crate) fn run(arguments: &DoctorCommand) -> ExitCode {
         Ok(environment) => environment,
         Err(error) => return fail(&error.to_string()),
     };
-    let (config, token) = match configure(&arguments.connection) {
-        Ok(configured) => configured,
+    let config = match configure(&arguments.connection) {
+        Ok(config) => config,
         Err(error) => return fail(&error),
     };
+    warn_if_exposed(&config);
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start: {error}")),
     };
-    let findings = runtime.block_on(diagnose(&environment, &config, token.as_deref()));
+    let findings = runtime.block_on(diagnose(&environment, &config));
     let printed = print(&format_findings(&findings, arguments.json));
     let has_problem = findings.iter().any(Finding::is_problem);
     ExitCode::from(printed.max(has_problem.into()))
 }
 
-/// Returns the configuration, with the token if there is one that is fixed.
-fn configure(connection: &ConnectionFlags) -> Result<(Config, Option<String>), String> {
+/// Returns the configuration. Only a person is asked for the token, because the rest can be checked without
+/// one: an input that stays open would keep the command from ending.
+fn configure(connection: &ConnectionFlags) -> Result<Config, String> {
     let token = token_from_environment();
     let config = Config::new(connection, token.as_deref()).map_err(describe)?;
-    if config.has_token() {
-        return Ok((config, token.as_deref().and_then(bare_token)));
+    if config.has_token() || !stdin().is_terminal() {
+        return Ok(config);
     }
-    // The rest can be checked without one.
-    let Ok(token) = read_token() else {
-        return Ok((config, None));
-    };
-    let config = Config::new(connection, Some(&token)).map_err(describe)?;
-    Ok((config, bare_token(&token)))
+    match read_token() {
+        Ok(token) => Config::new(connection, Some(&token)).map_err(describe),
+        Err(_) => Ok(config),
+    }
 }
 
-/// Returns a token without the scheme of a header.
-fn bare_token(text: &str) -> Option<String> {
-    let text = text.trim();
-    let token = text.strip_prefix("Bearer ").unwrap_or(text).trim();
-    (!token.is_empty()).then(|| token.to_owned())
-}
-
-async fn diagnose(environment: &Environment, config: &Config, token: Option<&str>) -> Vec<Finding> {
+async fn diagnose(environment: &Environment, config: &Config) -> Vec<Finding> {
     let (mut findings, has_bridge) = bridge_check::check(config).await;
     let routes = match (has_bridge, config.has_token()) {
         (true, true) => ToolRoutes::new(config).ok(),
         (_, false) => {
-            let remedy = "set AUTH_TOKEN to the one in the page's configuration panel, or write it to the \
-                          standard input";
+            let remedy = "set AUTH_TOKEN to the one in the page's configuration panel";
             findings.push(Finding::problem("token", "no token is set", remedy));
             None
         }
@@ -98,6 +91,7 @@ async fn diagnose(environment: &Environment, config: &Config, token: Option<&str
         findings.push(finding);
         has_page = is_connected;
     }
+    let token = config.token.as_ref().map(BearerToken::expose);
     let (entries, clients) = client_check::check(environment, config, token).await;
     findings.extend(entries);
     if let Some(routes) = routes.filter(|_| has_page) {

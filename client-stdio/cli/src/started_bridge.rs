@@ -3,8 +3,9 @@
 //! 1. `starter` runs in the clients: it asks who has the port, and starts a bridge under a lock.
 //! 2. The bridge detaches itself from the client. It listens on the loopback address only, and ends when it
 //!    has been without clients and pages for some time.
-//! 3. Before a client sends its token, the bridge has to prove that it has the secret in the user's `folder`:
-//!    it returns the `proof` for a random text. Another program that holds the port cannot.
+//! 3. Before each handshake, a client asks the program at the port for the `proof` that it has the secret in
+//!    the user's `folder`, for a random text. A program that has no such route is taken for the bridge of a
+//!    person if it describes itself as one: who imitates that is not recognized.
 
 mod folder;
 mod proof;
@@ -28,7 +29,7 @@ use tokio::task::spawn_blocking;
 use folder::StartedBridgeFolder;
 use proof::{ROUTE, proof};
 
-pub(crate) use starter::BridgeStarter;
+pub(crate) use starter::{BridgeStarter, Holder};
 
 /// The name of the command.
 pub(crate) const COMMAND: &str = "started-bridge";
@@ -97,6 +98,7 @@ async fn limit_log(folder: StartedBridgeFolder) -> Infallible {
     let mut checks = tokio::time::interval(LOG_CHECK_INTERVAL);
     loop {
         checks.tick().await;
-        folder.limit_log();
+        let folder = folder.clone();
+        let _ = spawn_blocking(move || folder.limit_log()).await;
     }
 }

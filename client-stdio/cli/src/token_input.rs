@@ -1,6 +1,6 @@
 //! The token of a command: from the environment, or from a person or program at the standard input.
 
-use std::io::{self, IsTerminal, Read, stdin};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, stdin};
 
 use bridge_protocol::limits::MAX_TOKEN_BYTES;
 
@@ -14,7 +14,7 @@ pub(crate) fn read_token() -> Result<String, String> {
     let read = if stdin().is_terminal() {
         rpassword::prompt_password("Token of the page, from its configuration panel: ")
     } else {
-        read_text(stdin())
+        read_line(stdin())
     };
     let text = read.map_err(|error| format!("the token cannot be read: {error}"))?;
     let token = text.trim();
@@ -28,10 +28,10 @@ pub(crate) fn read_token() -> Result<String, String> {
     Ok(token.to_owned())
 }
 
-/// Reads a text that is at most a little longer than the longest token.
-fn read_text(input: impl Read) -> io::Result<String> {
+/// Reads a line that is at most a little longer than the longest token. The input may stay open after it.
+fn read_line(input: impl Read) -> io::Result<String> {
     let mut text = String::new();
     let limit = MAX_TOKEN_BYTES as u64 + 16;
-    input.take(limit).read_to_string(&mut text)?;
+    BufReader::new(input.take(limit)).read_line(&mut text)?;
     Ok(text)
 }

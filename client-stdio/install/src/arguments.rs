@@ -46,7 +46,7 @@ pub struct Selection {
     #[arg(long, value_enum, default_value_t)]
     pub scope: InstallScope,
     /// The bridge: http://HOST:PORT/mcp or https://HOST/mcp
-    #[arg(long, env = "MCP_SERVER_URL", value_name = "URL", default_value = DEFAULT_URL)]
+    #[arg(long, env = "MCP_SERVER_URL", value_name = "URL", default_value = DEFAULT_URL, hide_env_values = true)]
     pub url: String,
     /// Show the changes and make none
     #[arg(long)]

@@ -9,12 +9,8 @@ pub struct Client {
     pub id: &'static str,
     /// The name of the product.
     pub name: &'static str,
-    /// The places of the user's file on Linux.
-    pub(crate) linux: &'static [Location],
-    /// The places of the user's file on macOS.
-    pub(crate) macos: &'static [Location],
-    /// The places of the user's file on Windows.
-    pub(crate) windows: &'static [Location],
+    /// The places of the user's file.
+    pub(crate) files: UserFiles,
     /// The path of the file in a project, if the client reads one.
     pub(crate) project: Option<&'static str>,
     /// Whether the client is installed.
@@ -37,9 +33,28 @@ impl Client {
     /// the last.
     pub(crate) fn locations(&self, system: System) -> &'static [Location] {
         match system {
-            System::Linux => self.linux,
-            System::MacOs => self.macos,
-            System::Windows => self.windows,
+            System::Linux => self.files.linux,
+            System::MacOs => self.files.macos,
+            System::Windows => self.files.windows,
+        }
+    }
+}
+
+/// The places of the user's file on each system.
+#[derive(Debug)]
+pub(crate) struct UserFiles {
+    pub(crate) linux: &'static [Location],
+    pub(crate) macos: &'static [Location],
+    pub(crate) windows: &'static [Location],
+}
+
+impl UserFiles {
+    /// Returns places that are the same on all systems.
+    pub(crate) const fn everywhere(places: &'static [Location]) -> Self {
+        Self {
+            linux: places,
+            macos: places,
+            windows: places,
         }
     }
 }

@@ -20,10 +20,7 @@ pub(crate) const TOKEN_HEADER: &str = "Authorization";
 pub(crate) const PLACEHOLDER: &str = "TOKEN";
 
 /// The arguments with which the program is a stdio client.
-const ARGUMENTS: &[&str] = &["stdio"];
-
-/// The names of programs that are this one, without an extension.
-const PROGRAMS: &[&str] = &["mcp-web", "mcp-web-stdio"];
+pub(crate) const ARGUMENTS: &[&str] = &["stdio"];
 
 /// How a client contacts the bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +145,7 @@ impl InstalledServer {
         server
     }
 
-    /// Whether the entry starts this program, in any version and from any folder.
+    /// Whether the entry starts our stdio client, in any version, from any folder or by a package runner.
     pub(crate) fn starts_our_program(&self) -> bool {
         let Some((program, arguments)) = &self.command else {
             return false;
@@ -156,20 +153,33 @@ impl InstalledServer {
         // A path of Windows has no separators for other systems.
         let program = program.to_string_lossy();
         let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-        let stem = name.strip_suffix(".exe").unwrap_or(name);
-        PROGRAMS.contains(&stem) || arguments.iter().any(|it| is_package(it))
+        let stem = [".exe", ".cmd"]
+            .iter()
+            .find_map(|ending| name.strip_suffix(ending));
+        let mut words = arguments.iter().map(String::as_str);
+        match stem.unwrap_or(name) {
+            "mcp-web-stdio" => true,
+            "mcp-web" => words.next() == Some(ARGUMENTS[0]),
+            "npx" | "bunx" | "uvx" => {
+                let package = words.find(|it| !it.starts_with('-'));
+                package.is_some_and(is_package) && words.next() == Some(ARGUMENTS[0])
+            }
+            _ => false,
+        }
     }
 
-    /// Whether the entry is an address of the bridge under the name of our server. Other servers of
-    /// the same address are those of the person.
+    /// Whether the entry starts no program, and has the address of the bridge. A person can have written
+    /// such an entry as well: before one is removed, its name is compared.
     pub(crate) fn is_bridge(&self, url: &str) -> bool {
         self.command.is_none() && self.url.as_deref() == Some(url)
     }
 
-    /// Whether the entry starts the program with this path.
+    /// Whether the entry starts the stdio client of the program with this path.
     pub(crate) fn starts(&self, program: &str) -> bool {
         let command = self.command.as_ref();
-        command.is_some_and(|(command, _)| command.as_os_str() == program)
+        command.is_some_and(|(command, arguments)| {
+            command.as_os_str() == program && arguments.first().is_some_and(|it| it == ARGUMENTS[0])
+        })
     }
 
     /// Whether our entry may replace this one: it starts our program, or is the address of the bridge.
@@ -269,6 +279,9 @@ mod tests {
             assert!(!starts(command, &["stdio"]), "{command}");
         }
         assert!(!starts("npx", &["mcp-web-other"]));
+        assert!(!starts("npx", &["-y", "other", "mcp-web", "stdio"]));
+        assert!(!starts("sh", &["-c", "true", "mcp-web", "stdio"]));
+        assert!(!starts("mcp-web", &["agent", "plugin", "serve"]));
         let cursor = client("cursor").unwrap();
         for entry in [
             json!(null),

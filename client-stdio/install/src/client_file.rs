@@ -1,8 +1,8 @@
 //! The configuration file of a client on the disk: reading, backup and replacement.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use bridge_shared_files::{FileMode, read_file, replace_file};
@@ -73,8 +73,12 @@ impl<'a> ClientFile<'a> {
                     },
                     _,
                 ) => {
-                    self.back_up(content.as_deref().filter(|_| *backs_up))?;
-                    self.replace(content.as_deref(), new, FileMode::OwnerOnly)?
+                    let has_new_backup = self.back_up(content.as_deref().filter(|_| *backs_up))?;
+                    let is_done = self.replace(content.as_deref(), new, FileMode::OwnerOnly)?;
+                    if has_new_backup && !is_done {
+                        remove(&self.backup_path())?;
+                    }
+                    is_done
                 }
                 (NewState::Content(new), _) => {
                     self.replace(content.as_deref(), new, FileMode::Keep)?
@@ -125,29 +129,15 @@ impl<'a> ClientFile<'a> {
         created.map_err(|error| EntryError::Unwritable(folder.to_owned(), error))
     }
 
-    /// Keeps the first content of a file, which may have the tokens of other servers.
-    fn back_up(&self, content: Option<&[u8]>) -> Result<(), EntryError> {
-        let Some(content) = content else {
-            return Ok(());
-        };
+    /// Keeps the first content of a file, which may have the tokens of other servers. Returns whether it is
+    /// a new backup.
+    fn back_up(&self, content: Option<&[u8]>) -> Result<bool, EntryError> {
         let path = self.backup_path();
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let written = options.open(&path).and_then(|mut file| {
-            file.write_all(content)
-                .and_then(|()| file.sync_all())
-                .inspect_err(|_| {
-                    let _ = std::fs::remove_file(&path);
-                })
-        });
-        match written {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                Err(EntryError::Unwritable(path, error))
-            }
-            _ => Ok(()),
-        }
+        let Some(content) = content.filter(|_| path.symlink_metadata().is_err()) else {
+            return Ok(false);
+        };
+        replace_file(&path, None, content, MAX_FILE_BYTES, FileMode::Keep)
+            .map_err(|error| EntryError::Unwritable(path, error))
     }
 
     fn backup_path(&self) -> PathBuf {

@@ -6,7 +6,8 @@
 //! version 2.4: it is only used where that folder exists.
 
 use crate::client::{
-    Client, DefaultValue, FileFormat, Location, Member, MemberValue, Sign, location, member,
+    Client, DefaultValue, FileFormat, Location, Member, MemberValue, Sign, UserFiles, location,
+    member,
 };
 use crate::environment::BaseFolder::{
     AppData, ApplicationSupport, Config, Home, LocalAppData, Variable,
@@ -47,9 +48,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "claude-code",
         name: "Claude Code",
-        linux: CLAUDE_CODE,
-        macos: CLAUDE_CODE,
-        windows: CLAUDE_CODE,
+        files: UserFiles::everywhere(CLAUDE_CODE),
         project: Some(".mcp.json"),
         sign: Sign::Any(&[".claude.json", ".claude"]),
         program: Some("claude"),
@@ -62,23 +61,25 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "claude-desktop",
         name: "Claude Desktop",
-        linux: &[location(Config, "Claude/claude_desktop_config.json")],
-        macos: &[location(
-            ApplicationSupport,
-            "Claude/claude_desktop_config.json",
-        )],
-        windows: &[
-            location(
-                LocalAppData,
-                "Claude-Data/claude_*/claude_desktop_config.json",
-            ),
-            // The package redirects `AppData/Roaming` to this folder, but not for other programs.
-            location(
-                LocalAppData,
-                "Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
-            ),
-            location(AppData, "Claude/claude_desktop_config.json"),
-        ],
+        files: UserFiles {
+            linux: &[location(Config, "Claude/claude_desktop_config.json")],
+            macos: &[location(
+                ApplicationSupport,
+                "Claude/claude_desktop_config.json",
+            )],
+            windows: &[
+                location(
+                    LocalAppData,
+                    "Claude-Data/claude_*/claude_desktop_config.json",
+                ),
+                // The package redirects `AppData/Roaming` to this folder, but not for other programs.
+                location(
+                    LocalAppData,
+                    "Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
+                ),
+                location(AppData, "Claude/claude_desktop_config.json"),
+            ],
+        },
         project: None,
         sign: Sign::Folder(0),
         program: None,
@@ -91,9 +92,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "codex",
         name: "Codex",
-        linux: CODEX,
-        macos: CODEX,
-        windows: CODEX,
+        files: UserFiles::everywhere(CODEX),
         project: Some(".codex/config.toml"),
         sign: Sign::Folder(0),
         program: Some("codex"),
@@ -106,9 +105,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "gemini-cli",
         name: "Gemini CLI",
-        linux: &[home(".gemini/settings.json")],
-        macos: &[home(".gemini/settings.json")],
-        windows: &[home(".gemini/settings.json")],
+        files: UserFiles::everywhere(&[home(".gemini/settings.json")]),
         project: Some(".gemini/settings.json"),
         // Antigravity has a folder in `.gemini`.
         sign: Sign::Any(&[
@@ -127,9 +124,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "copilot-cli",
         name: "Copilot CLI",
-        linux: COPILOT,
-        macos: COPILOT,
-        windows: COPILOT,
+        files: UserFiles::everywhere(COPILOT),
         project: Some(".github/mcp.json"),
         sign: Sign::Folder(0),
         program: Some("copilot"),
@@ -153,9 +148,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "opencode",
         name: "opencode",
-        linux: OPENCODE,
-        macos: OPENCODE,
-        windows: OPENCODE,
+        files: UserFiles::everywhere(OPENCODE),
         project: Some("opencode.json[c]"),
         sign: Sign::Folder(0),
         program: Some("opencode"),
@@ -178,9 +171,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "cursor",
         name: "Cursor",
-        linux: &[home(".cursor/mcp.json")],
-        macos: &[home(".cursor/mcp.json")],
-        windows: &[home(".cursor/mcp.json")],
+        files: UserFiles::everywhere(&[home(".cursor/mcp.json")]),
         project: Some(".cursor/mcp.json"),
         sign: Sign::Folder(0),
         program: None,
@@ -193,9 +184,11 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "vscode",
         name: "VS Code",
-        linux: &[location(Config, "Code/User/mcp.json")],
-        macos: &[location(ApplicationSupport, "Code/User/mcp.json")],
-        windows: &[location(AppData, "Code/User/mcp.json")],
+        files: UserFiles {
+            linux: &[location(Config, "Code/User/mcp.json")],
+            macos: &[location(ApplicationSupport, "Code/User/mcp.json")],
+            windows: &[location(AppData, "Code/User/mcp.json")],
+        },
         project: Some(".vscode/mcp.json"),
         sign: Sign::Folder(0),
         program: None,
@@ -208,9 +201,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "windsurf",
         name: "Windsurf",
-        linux: &[home(".codeium/windsurf/mcp_config.json")],
-        macos: &[home(".codeium/windsurf/mcp_config.json")],
-        windows: &[home(".codeium/windsurf/mcp_config.json")],
+        files: UserFiles::everywhere(&[home(".codeium/windsurf/mcp_config.json")]),
         project: None,
         sign: Sign::Folder(0),
         program: None,
@@ -224,9 +215,11 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "zed",
         name: "Zed",
-        linux: &[location(Config, "zed/settings.json")],
-        macos: &[home(".config/zed/settings.json")],
-        windows: &[location(AppData, "Zed/settings.json")],
+        files: UserFiles {
+            linux: &[location(Config, "zed/settings.json")],
+            macos: &[home(".config/zed/settings.json")],
+            windows: &[location(AppData, "Zed/settings.json")],
+        },
         project: Some(".zed/settings.json"),
         sign: Sign::Folder(0),
         program: None,
@@ -239,9 +232,11 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "cline",
         name: "Cline in VS Code",
-        linux: &[location(Config, CLINE_IN_VSCODE)],
-        macos: &[location(ApplicationSupport, CLINE_IN_VSCODE)],
-        windows: &[location(AppData, CLINE_IN_VSCODE)],
+        files: UserFiles {
+            linux: &[location(Config, CLINE_IN_VSCODE)],
+            macos: &[location(ApplicationSupport, CLINE_IN_VSCODE)],
+            windows: &[location(AppData, CLINE_IN_VSCODE)],
+        },
         project: None,
         sign: Sign::Folder(1),
         program: None,
@@ -254,9 +249,7 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "cline-cli",
         name: "Cline CLI",
-        linux: &[home(CLINE_CLI)],
-        macos: &[home(CLINE_CLI)],
-        windows: &[home(CLINE_CLI)],
+        files: UserFiles::everywhere(&[home(CLINE_CLI)]),
         project: None,
         sign: Sign::Folder(1),
         program: Some("cline"),
@@ -269,9 +262,11 @@ pub const CLIENTS: &[Client] = &[
     Client {
         id: "goose",
         name: "Goose",
-        linux: &[home(".config/goose/config.yaml")],
-        macos: &[home(".config/goose/config.yaml")],
-        windows: &[location(AppData, "Block/goose/config/config.yaml")],
+        files: UserFiles {
+            linux: &[home(".config/goose/config.yaml")],
+            macos: &[home(".config/goose/config.yaml")],
+            windows: &[location(AppData, "Block/goose/config/config.yaml")],
+        },
         project: None,
         sign: Sign::Folder(0),
         program: Some("goose"),

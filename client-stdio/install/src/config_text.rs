@@ -45,6 +45,17 @@ impl ConfigText {
         &self.document
     }
 
+    /// Whether both texts have the same values and comments, and differ only in space, commas and the
+    /// brackets of an empty object.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let words = |it: &Self| -> String {
+            let text = it.text.chars();
+            text.filter(|it| !it.is_whitespace() && !",{}".contains(*it))
+                .collect()
+        };
+        self.document == other.document && words(self) == words(other)
+    }
+
     /// Returns the servers below a key: the object there, or none.
     ///
     /// # Errors

@@ -3,11 +3,11 @@
 //! Only the entry is shown. The lines around it can have the secrets of other servers.
 
 use bridge_settings::Secret;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use crate::client::{Client, MemberValue};
-use crate::client_entry::URL_VARIABLE;
+use crate::client_entry::{ARGUMENTS, URL_VARIABLE};
 use crate::config_text::render_entry;
 
 /// Returns the lines that differ, with `-`, `+` or a space before them.
@@ -39,28 +39,35 @@ pub(crate) fn entry_difference(
     lines
 }
 
-/// Returns an entry with other texts for the values of its variables and headers.
+/// Returns an entry in which a text stands for everything that may be a secret. What this program does not
+/// write itself is not shown, but for settings that are a number or a switch.
 fn without_secrets(client: &Client, entry: &Value, token: Option<&Secret>) -> Value {
+    let hidden = || Value::from("(not shown)");
     let mut entry = entry.clone();
     let Some(members) = entry.as_object_mut() else {
-        return Value::from("(not shown)");
+        return hidden();
     };
-    for member in client.stdio.iter().chain(client.http.unwrap_or_default()) {
-        let Some(value) = members.get_mut(member.key) else {
-            continue;
-        };
-        match member.content {
-            MemberValue::Variables | MemberValue::Headers => {
+    let known = || client.stdio.iter().chain(client.http.unwrap_or_default());
+    for (key, value) in members.iter_mut() {
+        let content = known().find(|it| it.key == key).map(|it| it.content);
+        let is_shown = match content {
+            Some(MemberValue::Variables | MemberValue::Headers) => {
                 hide_values(value.as_object_mut(), token);
+                value.is_object()
             }
-            MemberValue::Url => hide_credentials(value),
-            // Arguments that a person wrote may have `--token`.
-            MemberValue::Arguments | MemberValue::CommandLine
-                if value.to_string().contains("token") =>
-            {
-                *value = "(not shown)".into();
+            Some(MemberValue::Url) => {
+                hide_credentials(value);
+                true
             }
-            _ => {}
+            Some(MemberValue::Arguments) => *value == json!(ARGUMENTS),
+            Some(MemberValue::CommandLine) => value
+                .as_array()
+                .is_some_and(|words| words.len() == 2 && words[1] == ARGUMENTS[0]),
+            Some(_) => true,
+            None => value.is_boolean() || value.is_number(),
+        };
+        if !is_shown {
+            *value = hidden();
         }
     }
     entry

@@ -37,7 +37,7 @@ pub(crate) enum BaseFolder {
 }
 
 /// The user, the system and the program.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Environment {
     /// The operating system.
     pub system: System,

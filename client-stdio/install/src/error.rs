@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bridge_shared_files::excerpt;
 
-/// Why a command ends before any file was changed.
+/// Why a command ends. No file was changed, unless it is the output that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The home folder is not known.

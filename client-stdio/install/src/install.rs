@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bridge_settings::file_permissions::has_mode_bits;
 use serde_json::Value;
 
-use crate::arguments::{InstallArguments, InstallScope};
+use crate::arguments::{InstallArguments, InstallScope, Selection};
 use crate::client::{Client, FileFormat};
 use crate::client_entry::{ClientEntry, EntryTransport, InstalledServer, PLACEHOLDER};
 use crate::client_file::{ClientFile, NewState};
@@ -33,7 +33,7 @@ const MAX_NAME_CHARS: usize = 40;
 /// # Errors
 ///
 /// [`InstallError`] when an argument or the token is invalid, or when it is not clear which clients
-/// are meant. No file was changed.
+/// are meant, and when the output cannot be written.
 pub fn install(
     arguments: &InstallArguments,
     environment: &Environment,
@@ -73,11 +73,8 @@ pub fn install(
     if changes.is_empty() || selection.dry_run {
         return Ok(is_fine);
     }
-    if console.is_terminal() && !selection.yes {
-        let question = format!("Change {}?", count(changes.len(), "file"));
-        if !console.confirm(&question).map_err(InstallError::Input)? {
-            return Ok(false);
-        }
+    if !is_confirmed(console, selection, changes.len())? {
+        return Ok(false);
     }
     program.copy_if_needed()?;
     let mut failures = 0;
@@ -278,7 +275,7 @@ pub(crate) fn checked_url(text: &str) -> Result<String, InstallError> {
     let rest = rest.ok_or(InstallError::Url)?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if host.is_empty() || host.contains(['@', '?', '#']) || !is_visible {
+    if host.is_empty() || text.contains(['@', '?', '#']) || !is_visible {
         return Err(InstallError::Url);
     }
     Ok(match path {
@@ -287,9 +284,18 @@ pub(crate) fn checked_url(text: &str) -> Result<String, InstallError> {
     })
 }
 
-pub(crate) fn count(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{ending}")
+/// Asks the person for the change, unless it was agreed to in advance or no terminal is there.
+pub(crate) fn is_confirmed(
+    console: &mut dyn Console,
+    selection: &Selection,
+    files: usize,
+) -> Result<bool, InstallError> {
+    if !console.is_terminal() || selection.yes {
+        return Ok(true);
+    }
+    let ending = if files == 1 { "" } else { "s" };
+    let question = format!("Change {files} file{ending}?");
+    console.confirm(&question).map_err(InstallError::Input)
 }
 
 pub(crate) fn print(console: &mut dyn Console, text: &str) -> Result<(), InstallError> {

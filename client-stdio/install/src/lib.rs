@@ -12,7 +12,7 @@
 //! 4. `difference` shows the change without the token. After the person agrees, `client_file` backs
 //!    the file up and replaces it.
 //!
-//! Files are changed for all clients, and never by a client's own command, such as `claude mcp add`:
+//! UserFiles are changed for all clients, and never by a client's own command, such as `claude mcp add`:
 //! its arguments would have the token, and other users can read arguments in the list of processes.
 //!
 //! [`client_statuses`] returns the entries that are there, for a diagnosis. `links` and

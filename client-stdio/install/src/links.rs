@@ -3,10 +3,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bridge_settings::Secret;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::client_entry::{ClientEntry, EntryTransport, TOKEN_HEADER, TOKEN_VARIABLE};
+use crate::client::Member;
+use crate::client_entry::ClientEntry;
 
 /// The id of the input with which VS Code asks for the token.
 const TOKEN_INPUT: &str = "mcp-web-token";
@@ -23,23 +25,14 @@ pub(crate) fn cursor_link(name: &str, entry: &Value) -> String {
 
 /// Returns the link for VS Code. It does not have the token: VS Code asks for it and stores it
 /// encrypted.
-pub(crate) fn vscode_link(entry: &ClientEntry) -> String {
-    let token = format!("${{input:{TOKEN_INPUT}}}");
-    let mut config = match entry.transport {
-        EntryTransport::Stdio => json!({
-            "name": entry.name,
-            "type": "stdio",
-            "command": entry.program,
-            "args": ["stdio"],
-            "env": { "MCP_SERVER_URL": entry.url, TOKEN_VARIABLE: token },
-        }),
-        EntryTransport::Http => json!({
-            "name": entry.name,
-            "type": "http",
-            "url": entry.url,
-            "headers": { TOKEN_HEADER: format!("Bearer {token}") },
-        }),
+pub(crate) fn vscode_link(entry: &ClientEntry, members: &[Member]) -> String {
+    let token = Secret::from_trusted(format!("${{input:{TOKEN_INPUT}}}"));
+    let entry = ClientEntry {
+        token: Some(token),
+        ..entry.clone()
     };
+    let mut config = entry.value(members);
+    config["name"] = entry.name.as_str().into();
     config["inputs"] = json!([{
         "id": TOKEN_INPUT,
         "type": "promptString",

@@ -40,7 +40,7 @@ pub(crate) fn print_entries(
         let value = entry.value(members);
         let link = match client.id {
             "cursor" => Some(cursor_link(&entry.name, &value)),
-            "vscode" => Some(vscode_link(&entry)),
+            "vscode" => Some(vscode_link(&entry, members)),
             _ => None,
         };
         let text = match link {

@@ -137,13 +137,13 @@ mod tests {
     #[test]
     fn a_program_of_a_package_runner_is_in_a_cache() {
         for path in [
-            "/home/a/.npm/_npx/1f/node_modules/mcp-web-linux-x64/bin/mcp-web",
-            "/home/a/.cache/pnpm/dlx/1/node_modules/mcp-web-linux-x64/bin/mcp-web",
-            "/home/a/Library/Caches/pnpm/dlx/1/mcp-web",
+            "/h/a/.npm/_npx/1f/node_modules/mcp-web-linux-x64/bin/mcp-web",
+            "/h/a/.cache/pnpm/dlx/1/node_modules/mcp-web-linux-x64/bin/mcp-web",
+            "/h/a/Library/Caches/pnpm/dlx/1/mcp-web",
             "/tmp/xfs-1/dlx-12/node_modules/mcp-web",
             "/tmp/bunx-1000-mcp-web@latest/node_modules/mcp-web-linux-x64/bin/mcp-web",
-            "/home/a/.cache/uv/archive-v0/x/bin/mcp-web",
-            "/home/a/.cache/pipx/1/bin/mcp-web",
+            "/h/a/.cache/uv/archive-v0/x/bin/mcp-web",
+            "/h/a/.cache/pipx/1/bin/mcp-web",
             r"C:\Users\a\AppData\Local\npm-cache\_npx\1\node_modules\mcp-web-win32-x64\bin\mcp-web.exe",
             r"C:\Users\a\AppData\Local\uv\cache\builds-v0\1\Scripts\mcp-web.exe",
         ] {
@@ -151,8 +151,8 @@ mod tests {
         }
         for path in [
             "/usr/bin/mcp-web",
-            "/home/a/.local/share/uv/tools/mcp-web/bin/mcp-web",
-            "/home/a/.local/pipx/venvs/mcp-web/bin/mcp-web",
+            "/h/a/.local/share/uv/tools/mcp-web/bin/mcp-web",
+            "/h/a/.local/pipx/venvs/mcp-web/bin/mcp-web",
             "/usr/lib/node_modules/mcp-web/node_modules/mcp-web-linux-x64/bin/mcp-web",
             r"C:\Users\a\AppData\Roaming\npm\node_modules\mcp-web\bin\mcp-web.exe",
             "/opt/homebrew/Cellar/mcp-web/0.2.0/bin/mcp-web",

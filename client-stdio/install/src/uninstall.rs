@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::difference::entry_difference;
 use crate::environment::Environment;
 use crate::error::{EntryError, InstallError};
-use crate::install::{checked_url, count, print};
+use crate::install::{checked_url, is_confirmed, print};
 use crate::member_edit::MemberEdit;
 use crate::program_path::{ProgramPath, copy_path};
 use crate::selected_clients::selected_clients;
@@ -71,11 +71,8 @@ pub fn uninstall(
     if changes.is_empty() || selection.dry_run {
         return Ok(is_fine);
     }
-    if console.is_terminal() && !selection.yes {
-        let question = format!("Change {}?", count(changes.len(), "file"));
-        if !console.confirm(&question).map_err(InstallError::Input)? {
-            return Ok(false);
-        }
+    if !is_confirmed(console, selection, changes.len())? {
+        return Ok(false);
     }
     is_fine &= removal.remove_all(&changes, console)?;
     let copy = copy_path(environment);
@@ -152,7 +149,7 @@ impl Removal<'_> {
             let file = ClientFile::new(path);
             let line = match file.change(|content| self.new_state(client, path, content)) {
                 Ok(NewState::Restored(_)) => {
-                    format!("{}: restored as before the installation", client.name)
+                    format!("{}: its content is as before the installation", client.name)
                 }
                 Ok(NewState::Removed) => {
                     format!("{}: the file had nothing else, and is removed", client.name)
@@ -203,9 +200,7 @@ impl Removal<'_> {
             problem,
         })?;
         Ok(match (before, backup) {
-            (Some(before), Some(backup)) if before.document() == text.document() => {
-                NewState::Restored(backup)
-            }
+            (Some(before), Some(backup)) if before.is_like(&text) => NewState::Restored(backup),
             // The installation has created it.
             (None, None) if text.is_blank() && !path.is_symlink() => NewState::Removed,
             _ => NewState::Content(text.content()),

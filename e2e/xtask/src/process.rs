@@ -28,19 +28,23 @@ pub(crate) fn cargo(workspace: &Workspace) -> Command {
     command
 }
 
+/// Returns the folder of cargo.
+pub(crate) fn cargo_home() -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));
+    env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home)
+}
+
 /// Returns the compiler flag that removes cargo's registry folder from the source paths in compiled
 /// code.
 pub(crate) fn without_registry_path() -> String {
-    let home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
-    home.map(|home| {
-        format!(
-            "--remap-path-prefix={}=",
-            home.join("registry/src").display()
-        )
-    })
-    .unwrap_or_default()
+    cargo_home()
+        .map(|home| {
+            format!(
+                "--remap-path-prefix={}=",
+                home.join("registry/src").display()
+            )
+        })
+        .unwrap_or_default()
 }
 
 /// Runs a command with its output shown to the user.

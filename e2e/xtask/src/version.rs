@@ -65,11 +65,11 @@ pub fn set(workspace: &Workspace, options: &Options) -> Result<()> {
         "install date",
     )?;
     let heading = format!("## {version} – {}\n", today.trim());
-    replace(workspace, "CHANGELOG.md", "## Unreleased\n", &heading)?;
     for (file, before) in PLACES {
         let text = |version: &str| format!("{before}{version}");
         replace(workspace, file, &text(CURRENT), &text(version))?;
     }
+    replace(workspace, "CHANGELOG.md", "## Unreleased\n", &heading)?;
     for folder in WORKSPACES {
         let mut update = cargo(workspace);
         update

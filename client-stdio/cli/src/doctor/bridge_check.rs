@@ -1,8 +1,10 @@
 //! The checks of the bridge: who answers at the address, and whether the version fits.
 
-use client_stdio::{AddressHolder, Config};
+use std::time::Duration;
 
-use crate::started_bridge;
+use client_stdio::{AddressHolder, Config, LocalBridgeError};
+
+use crate::started_bridge::{self, BridgeStarter, Holder};
 
 use super::finding::Finding;
 use super::port::{command_for, listeners, ports_of_program};
@@ -19,8 +21,7 @@ fn route() -> String {
 pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
     let url = &config.url;
     let port = url.port_or_known_default().unwrap_or_default();
-    let is_local =
-        ["127.0.0.1", "localhost", "[::1]"].contains(&url.host_str().unwrap_or_default());
+    let is_local = config.is_local();
     match AddressHolder::find(config, &route()).await {
         AddressHolder::Nothing => {
             let others = if is_local {
@@ -39,19 +40,27 @@ pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
             findings.extend(is_local.then(|| port_finding(port)));
             (findings, false)
         }
-        AddressHolder::Bridge {
-            version,
-            route_answer,
-            ..
-        } => {
+        AddressHolder::Bridge { version, .. } => {
             let mut findings = vec![version_finding(url.as_str(), &version)];
-            if route_answer.is_some() {
-                let text =
-                    "`mcp-web stdio` has started it, and it ends after the last client and page";
-                findings.push(Finding::ok(SUBJECT, text));
+            let mut may_get_token = true;
+            if is_local {
+                let starter = BridgeStarter::new(config.clone(), port, Duration::ZERO);
+                match starter.holder().await {
+                    Ok(Holder::Started) => {
+                        let text = "`mcp-web stdio` has started it, and it ends after the last client \
+                                    and page";
+                        findings.push(Finding::ok(SUBJECT, text));
+                    }
+                    Err(LocalBridgeError::Failed(reason)) => {
+                        may_get_token = false;
+                        let remedy = "then run `mcp-web doctor` again";
+                        findings.push(Finding::problem(SUBJECT, reason, remedy));
+                    }
+                    _ => {}
+                }
+                findings.push(port_finding(port));
             }
-            findings.extend(is_local.then(|| port_finding(port)));
-            (findings, true)
+            (findings, may_get_token)
         }
     }
 }

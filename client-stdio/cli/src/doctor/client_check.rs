@@ -6,14 +6,11 @@ use std::path::Path;
 use client_install::{
     Client, ClientStatus, Environment, InstallScope, InstalledServer, client_statuses,
 };
-use client_stdio::Config;
+use client_stdio::{Config, DEFAULT_URL};
 
 use super::entry_program::{EntryProgram, ProgramProblem};
 use super::finding::Finding;
 use super::version::{OWN_VERSION, fits};
-
-/// The address of an entry that names none.
-const DEFAULT_URL: &str = "http://127.0.0.1:3001/mcp";
 
 /// Checks the entries of all clients. Returns the findings, and the clients that have an entry.
 pub(super) async fn check(
@@ -24,15 +21,16 @@ pub(super) async fn check(
     let (mut findings, mut clients) = (Vec::new(), Vec::<&'static Client>::new());
     let mut paths = HashSet::new();
     let scopes = [InstallScope::User, InstallScope::Project];
-    let statuses = scopes
-        .into_iter()
-        .flat_map(|scope| client_statuses(environment, scope, config.url.as_str()));
-    for ClientStatus {
-        client,
-        path,
-        entries,
-    } in statuses
-    {
+    let statuses = scopes.into_iter().flat_map(|scope| {
+        let statuses = client_statuses(environment, scope, config.url.as_str());
+        statuses.into_iter().map(move |it| (scope, it))
+    });
+    for (scope, status) in statuses {
+        let ClientStatus {
+            client,
+            path,
+            entries,
+        } = status;
         // In the home folder, the file of the project may be that of the user.
         if !paths.insert(path.clone()) {
             continue;
@@ -48,6 +46,7 @@ pub(super) async fn check(
             let check = EntryCheck {
                 client,
                 subject: format!("{}, entry `{name}`", client.name),
+                scope,
                 url: config.url.as_str(),
             };
             findings.extend(check.run(&server, token).await);
@@ -78,6 +77,7 @@ fn unreadable(client: &Client, path: &Path, error: &str) -> Finding {
 struct EntryCheck<'a> {
     client: &'a Client,
     subject: String,
+    scope: InstallScope,
     /// The address of the bridge.
     url: &'a str,
 }
@@ -87,16 +87,27 @@ impl EntryCheck<'_> {
         let mut findings = Vec::new();
         match &server.command {
             None => {}
+            // A client asks before it starts what the files of a project name.
+            Some((program, _)) if self.scope == InstallScope::Project => {
+                let program = program.display();
+                findings
+                    .push(self.ok(format!("{program} was not run, since the project names it")));
+            }
             Some((program, arguments)) => {
                 findings.push(self.check_program(program, arguments).await);
             }
         }
-        let url = server.url.as_deref().unwrap_or(DEFAULT_URL);
-        if is_same_address(url, self.url) {
-            findings.push(self.ok(format!("it has the address {url}")));
-        } else {
-            let text = format!("it has the address {url}, and not {}", self.url);
-            findings.push(self.problem(text, "with --url, or diagnose that address with --url"));
+        // The text of the entry may have a token.
+        match Config::endpoint(server.url.as_deref().unwrap_or(DEFAULT_URL)) {
+            Ok(url) if is_same_address(url.as_str(), self.url) => {
+                findings.push(self.ok(format!("it has the address {url}")));
+            }
+            Ok(url) => {
+                let text = format!("it has the address {url}, and not {}", self.url);
+                findings
+                    .push(self.problem(text, "with --url, or diagnose that address with --url"));
+            }
+            Err(_) => findings.push(self.problem("its address is not one of a bridge", "again")),
         }
         match (&server.token, token) {
             (Some(own), Some(token)) if own.expose() != token => {
@@ -149,14 +160,13 @@ impl EntryCheck<'_> {
     }
 }
 
-/// Whether two addresses are the same bridge. Without a path, a client uses `/mcp`.
+/// Whether two endpoints are the same one.
 fn is_same_address(one: &str, other: &str) -> bool {
-    let normalize = |url: &str| {
-        let url = url.trim().trim_end_matches('/');
-        let url = url.strip_suffix("/mcp").unwrap_or(url);
+    let normalized = |url: &str| {
+        let url = url.trim_end_matches('/');
         url.replace("//localhost", "//127.0.0.1")
     };
-    normalize(one) == normalize(other)
+    normalized(one) == normalized(other)
 }
 
 #[cfg(test)]
@@ -166,11 +176,7 @@ mod tests {
     #[test]
     fn addresses_of_the_same_bridge_are_recognized() {
         let expected = "http://127.0.0.1:3001/mcp";
-        for same in [
-            "http://127.0.0.1:3001",
-            "http://localhost:3001/mcp/",
-            expected,
-        ] {
+        for same in ["http://localhost:3001/mcp/", expected] {
             assert!(is_same_address(same, expected), "{same}");
         }
         for other in [

@@ -1,14 +1,18 @@
 //! The program that an entry of an AI client starts: whether it exists, and which version it is.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 /// How long a program may take to print its version. A package runner takes a second.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How much of its output is read.
+const MAX_OUTPUT_BYTES: u64 = 4096;
 
 /// The exit code of a shell, and of `env`, for a program that does not exist.
 const EXIT_NOT_FOUND: i32 = 127;
@@ -55,8 +59,8 @@ impl<'a> EntryProgram<'a> {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        let running = tokio::time::timeout(VERSION_TIMEOUT, command.output());
-        let output = match running.await {
+        let running = tokio::time::timeout(VERSION_TIMEOUT, output(&mut command));
+        let (status, text) = match running.await {
             Ok(Ok(output)) => output,
             Ok(Err(error)) if error.kind() == ErrorKind::NotFound => {
                 return Err(if self.is_runner() {
@@ -68,13 +72,13 @@ impl<'a> EntryProgram<'a> {
             Ok(Err(error)) => return failed(&error.to_string()),
             Err(_) => return failed("it does not print its version"),
         };
-        match output.status.code() {
+        match status.code() {
             Some(0) => {}
             Some(EXIT_NOT_FOUND) if self.is_runner() => return Err(ProgramProblem::NoRunner),
             _ if self.is_runner() => return Err(ProgramProblem::NotInCache),
-            _ => return failed(&format!("it ends with {}", output.status)),
+            _ => return failed(&format!("it ends with {status}")),
         }
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = String::from_utf8_lossy(&text);
         let word = text
             .lines()
             .next()
@@ -102,6 +106,16 @@ impl<'a> EntryProgram<'a> {
         arguments.push(VERSION);
         arguments
     }
+}
+
+/// Runs a program, and returns how it ended and the beginning of its output.
+async fn output(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>)> {
+    let mut child = command.spawn()?;
+    let mut text = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut text).await?;
+    }
+    Ok((child.wait().await?, text))
 }
 
 #[cfg(test)]

@@ -32,8 +32,12 @@ pub(super) async fn check(config: &Config, routes: &ToolRoutes) -> (Finding, boo
     let json = match routes.sessions().await {
         Ok(json) => json,
         Err(error) => {
-            let remedy = "copy AUTH_TOKEN again from the page's configuration panel";
-            return (Finding::problem("token", error.to_string(), remedy), false);
+            let (subject, remedy) = if error.is_auth_error() {
+                ("token", "copy it again from the page's configuration panel")
+            } else {
+                (SUBJECT, "then run `mcp-web doctor` again")
+            };
+            return (Finding::problem(subject, error.to_string(), remedy), false);
         }
     };
     let list: PageList = match serde_json::from_str(&json) {
@@ -63,9 +67,12 @@ impl ListedPage {
 /// The bridge does not say whether pages of other tokens are connected. The connections to it do.
 fn no_page(config: &Config) -> Finding {
     let port = config.url.port_or_known_default().unwrap_or_default();
-    let programs: Vec<_> = connected_programs(port)
-        .iter()
-        .map(ToString::to_string)
+    // At the port of another machine, a connection of a browser says nothing.
+    let programs = config.is_local().then(|| connected_programs(port));
+    let programs: Vec<_> = programs
+        .into_iter()
+        .flatten()
+        .map(|it| it.to_string())
         .collect();
     if programs.is_empty() {
         let text = "no page is connected for this token";

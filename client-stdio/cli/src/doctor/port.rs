@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A process, as far as this user may see it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,25 +39,25 @@ struct TcpSocket {
 pub(super) fn listeners(port: u16) -> Option<BTreeSet<PortUser>> {
     let sockets = sockets()?;
     let sockets = sockets.filter(|it| it.is_listening && it.local_port == port);
-    Some(owners(sockets.map(|it| it.inode).collect()))
+    Some(owners(&sockets.map(|it| it.inode).collect()))
 }
 
 /// Returns the ports on which processes of this program listen.
 pub(super) fn ports_of_program() -> BTreeSet<u16> {
+    let ours = processes().filter(|(user, _)| user.is_ours());
+    let ours: BTreeSet<_> = ours
+        .flat_map(|(_, folder)| socket_inodes(&folder))
+        .collect();
     let sockets = sockets().into_iter().flatten();
-    let sockets = sockets.filter(|it| it.is_listening);
-    let ours = sockets.filter(|it| {
-        let owners = owners(BTreeSet::from([it.inode]));
-        owners.iter().any(PortUser::is_ours)
-    });
-    ours.map(|it| it.local_port).collect()
+    let sockets = sockets.filter(|it| it.is_listening && ours.contains(&it.inode));
+    sockets.map(|it| it.local_port).collect()
 }
 
 /// Returns the other programs of this user that are connected to a port.
 pub(super) fn connected_programs(port: u16) -> BTreeSet<PortUser> {
     let sockets = sockets().into_iter().flatten();
     let sockets = sockets.filter(|it| !it.is_listening && it.remote_port == port);
-    let mut programs = owners(sockets.map(|it| it.inode).collect());
+    let mut programs = owners(&sockets.map(|it| it.inode).collect());
     programs.retain(|it| !it.is_ours());
     programs
 }
@@ -103,24 +103,31 @@ impl TcpSocket {
     }
 }
 
-/// Finds the processes that have one of these sockets open. Those of other users are not visible.
-fn owners(inodes: BTreeSet<u64>) -> BTreeSet<PortUser> {
-    let links: BTreeSet<_> = inodes
-        .iter()
-        .map(|inode| format!("socket:[{inode}]"))
-        .collect();
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let owners = processes.filter_map(|process| {
-        let id: u32 = process.file_name().to_str()?.parse().ok()?;
-        let files = std::fs::read_dir(process.path().join("fd")).ok()?;
-        let mut targets = files
-            .flatten()
-            .filter_map(|it| std::fs::read_link(it.path()).ok());
-        targets.find(|target| target.to_str().is_some_and(|it| links.contains(it)))?;
-        let name = program_name(&process.path())?;
-        Some(PortUser { id, name })
-    });
-    owners.collect()
+/// Finds the processes that have one of these sockets open.
+fn owners(inodes: &BTreeSet<u64>) -> BTreeSet<PortUser> {
+    let owners = processes()
+        .filter(|(_, folder)| socket_inodes(folder).any(|inode| inodes.contains(&inode)));
+    owners.map(|(user, _)| user).collect()
+}
+
+/// Returns the processes, each with its folder. Those of other users are not visible.
+fn processes() -> impl Iterator<Item = (PortUser, PathBuf)> {
+    let folders = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    folders.filter_map(|folder| {
+        let id = folder.file_name().to_str()?.parse().ok()?;
+        let name = program_name(&folder.path())?;
+        Some((PortUser { id, name }, folder.path()))
+    })
+}
+
+/// Returns the sockets that a process has open.
+fn socket_inodes(process: &Path) -> impl Iterator<Item = u64> + use<> {
+    let files = std::fs::read_dir(process.join("fd")).into_iter().flatten();
+    files.flatten().filter_map(|file| {
+        let target = std::fs::read_link(file.path()).ok()?;
+        let inode = target.to_str()?.strip_prefix("socket:[")?;
+        inode.strip_suffix(']')?.parse().ok()
+    })
 }
 
 /// Returns the name of the program of a process, whose folder this is.

@@ -43,7 +43,7 @@ pub(super) async fn check(client: &Client, routes: &ToolRoutes) -> Vec<Finding> 
     let json = match routes.list_as(name).await {
         Ok(json) => json,
         Err(error) => {
-            let remedy = "call a tool with `mcp-web call`, and look into the log of the bridge";
+            let remedy = "then run `mcp-web doctor` again";
             return vec![Finding::problem(subject, error.to_string(), remedy)];
         }
     };

@@ -25,9 +25,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(8);
 /// The time between two looks at a bridge that starts.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The exit code of a bridge whose port or folder is in use.
-const EXIT_RETRY: i32 = 75;
-
 /// The variables that a bridge must not inherit: those of the client, among which is its token.
 const CLIENT_VARIABLES: [&str; 2] = ["AUTH_TOKEN", "MCP_SERVER_URL"];
 
@@ -45,7 +42,7 @@ pub(crate) struct BridgeStarter {
 }
 
 /// The program at the address.
-enum Holder {
+pub(crate) enum Holder {
     Nothing,
     /// The bridge that a client of this user has started.
     Started,
@@ -134,7 +131,7 @@ impl BridgeStarter {
     }
 
     /// Finds out which program has the address.
-    async fn holder(&self) -> Result<Holder, LocalBridgeError> {
+    pub(crate) async fn holder(&self) -> Result<Holder, LocalBridgeError> {
         let challenge = challenge();
         let route = format!("{ROUTE}/{challenge}");
         let answer = match AddressHolder::find(&self.config, &route).await {
@@ -187,7 +184,7 @@ impl BridgeStarter {
             return Ok(None);
         };
         let reason = folder.last_error(starting.log_start).unwrap_or_default();
-        if status.code() == Some(EXIT_RETRY) {
+        if status.code() == Some(bridge::EXIT_RETRY.into()) {
             return Ok(Some(reason));
         }
         let log = folder.log().display().to_string();

@@ -306,6 +306,26 @@ async fn a_program_that_has_moved() {
 }
 
 #[tokio::test]
+async fn a_program_that_the_project_names_is_not_run() {
+    let (bridge, set_up) = SetUp::with_bridge(&[]).await;
+    let program = set_up.write_script("mcp-web", "touch \"$0.was-run\"; echo mcp-web 0.0.1");
+    let entry = json!({ "mcpServers": {
+        "web": { "command": program, "args": ["stdio"], "env": {
+            "MCP_SERVER_URL": format!("{}/mcp?token=a-secret", set_up.url),
+        } },
+        "other": { "command": "sh", "args": ["-c", format!("touch {program}.was-run"), "mcp-web", "stdio"] },
+    } });
+    set_up.write("project/.cursor/mcp.json", &entry.to_string());
+    let mut doctor = set_up.doctor();
+    doctor.current_dir(set_up.home.path().join("project"));
+    let ended = run(doctor).await;
+    assert!(ended.stdout.contains("was not run"), "{ended:?}");
+    assert!(!ended.stdout.contains("a-secret"), "{ended:?}");
+    assert!(!std::path::Path::new(&format!("{program}.was-run")).exists());
+    stop(bridge).await;
+}
+
+#[tokio::test]
 async fn an_old_version_of_the_program() {
     let (bridge, set_up) = SetUp::with_bridge(&[]).await;
     let _page = set_up.connect_page(TOKEN, plain_schema()).await;

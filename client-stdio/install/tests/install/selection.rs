@@ -113,6 +113,8 @@ fn names_and_addresses_are_checked() {
         "http://",
         "http://a b/mcp",
         "http://u:p@h/mcp",
+        "http://h/mcp?token=a",
+        "http://h/#a",
     ] {
         let error = home.install_error(&InstallArguments {
             selection: Selection {

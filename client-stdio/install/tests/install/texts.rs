@@ -98,15 +98,15 @@ fn inline_and_dotted_tables_of_toml_are_changed() {
         ("mcp_servers.other.command = \"o\"\nmodel = \"x\"\n", false),
         ("[mcp_servers]\n", false),
         (
-            "[mcp_servers]\nmcp-web = { command = \"mcp-web\", args = [], env = {} }\nother = { command = \"o\" }\n",
+            "[mcp_servers]\nmcp-web = { command = \"mcp-web\", args = [\"stdio\"], env = {} }\nother = { command = \"o\" }\n",
             true,
         ),
         (
-            "[mcp_servers.mcp-web]\ncommand = \"mcp-web\"\nenv.AUTH_TOKEN = \"x\"\n[a]\n",
+            "[mcp_servers.mcp-web]\ncommand = \"mcp-web\"\nargs = [\"stdio\"]\nenv.AUTH_TOKEN = \"x\"\n[a]\n",
             true,
         ),
         (
-            "mcp_servers.mcp-web.command = \"mcp-web\"\nmcp_servers.mcp-web.env.AUTH_TOKEN = \"x\"\n",
+            "mcp_servers.mcp-web.command = \"mcp-web\"\nmcp_servers.mcp-web.args = [\"stdio\"]\nmcp_servers.mcp-web.env.AUTH_TOKEN = \"x\"\n",
             true,
         ),
     ] {

@@ -48,7 +48,7 @@ fn a_file_is_restored_byte_for_byte() {
         assert!(home.install(client).0);
         assert_ne!(home.read(path), text);
         let (is_fine, output) = home.uninstall(client);
-        assert!(is_fine && output.contains("restored"), "{output}");
+        assert!(is_fine && output.contains("as before"), "{output}");
         assert_eq!(home.read(path), text);
         assert_eq!(home.files(), [path]);
     }
@@ -65,6 +65,34 @@ fn what_changed_since_the_installation_stays() {
     home.write(".cursor/mcp.json", changed);
     assert!(home.uninstall("cursor").0);
     assert_eq!(home.read(".cursor/mcp.json"), "{\"a\": 2}");
+}
+
+#[test]
+fn a_comment_since_the_installation_stays() {
+    let home = TestHome::new();
+    home.write(".config/zed/settings.json", "{\n  \"a\": 1\n}\n");
+    assert!(home.install("zed").0);
+    let changed = format!("// mine\n{}", home.read(".config/zed/settings.json"));
+    home.write(".config/zed/settings.json", changed);
+    assert!(home.uninstall("zed").0);
+    let text = home.read(".config/zed/settings.json");
+    assert!(text.starts_with("// mine\n{"), "{text}");
+}
+
+#[test]
+fn a_secret_that_a_person_wrote_into_an_entry_is_not_shown() {
+    let home = TestHome::new();
+    let entry = json!({ "mcpServers": { "mcp-web": {
+        "command": "npx",
+        "args": ["--registry=secret-one", "mcp-web", "stdio", "--header", "secret-two"],
+        "headers": { "X": "secret-three" },
+        "password": "secret-four",
+        "timeout": 5,
+    } } });
+    home.write(".cursor/mcp.json", entry.to_string());
+    let (is_fine, output) = home.install("cursor");
+    assert!(is_fine && output.contains("\"timeout\": 5"), "{output}");
+    assert!(!output.contains("secret-"), "{output}");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Builds the programs for this machine, with source paths that do not depend on where it has its files.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::product::{NAME, STDIO_NAME};
-use crate::process::{capture, cargo, run};
+use crate::process::{capture, cargo, cargo_home, run};
 use crate::step::{Outcome, step};
 use crate::{Workspace, folder, sdk};
 
@@ -63,10 +62,7 @@ pub(crate) fn host_target() -> Result<String> {
 
 /// The folders with sources, each with the path that the programs have instead.
 fn source_folders(workspace: &Workspace) -> Result<[(PathBuf, &'static str); 3]> {
-    let home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")))
-        .context("set CARGO_HOME or HOME")?;
+    let home = cargo_home().context("set CARGO_HOME or HOME")?;
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "sysroot"]);
     let sysroot = capture(&mut rustc, "install Rust with rustup")?;
@@ -101,7 +97,7 @@ mod tests {
         let mut command = Command::new("cargo");
         set_path_flags(
             &mut command,
-            &[("/a b".into(), "/src"), ("/home/x/.cargo".into(), "/cargo")],
+            &[("/a b".into(), "/src"), ("/h/.cargo".into(), "/cargo")],
         );
         let value = |name: &str| {
             let value = command.get_envs().find(|(key, _)| *key == name).unwrap().1;
@@ -109,7 +105,7 @@ mod tests {
         };
         assert_eq!(
             value("CARGO_ENCODED_RUSTFLAGS"),
-            "--remap-path-prefix=/a b=/src\u{1f}--remap-path-prefix=/home/x/.cargo=/cargo"
+            "--remap-path-prefix=/a b=/src\u{1f}--remap-path-prefix=/h/.cargo=/cargo"
         );
         assert!(value("CFLAGS").starts_with("-ffile-prefix-map=/a b=/src "));
     }

@@ -11,7 +11,7 @@ use super::product::NAME;
 use super::programs::Programs;
 use crate::Workspace;
 use crate::folder;
-use crate::process::try_capture;
+use crate::process::capture;
 
 /// The shells, each with the name that it looks for.
 const SHELLS: [(&str, &str); 4] = [
@@ -44,12 +44,11 @@ pub(super) fn generate(workspace: &Workspace, programs: &[Programs]) -> Result<V
     let mut files = Vec::new();
     for (shell, file) in SHELLS {
         let mut command = Command::new(&program);
-        match try_capture(command.args(["completions", shell])) {
-            Some(text) => files.push(PackedFile::text(file, text)),
-            None => println!("    without completions of {shell}: the program prints none"),
-        }
+        let remedy = "check that the program of this machine runs";
+        let text = capture(command.args(["completions", shell]), remedy)?;
+        files.push(PackedFile::text(file, text));
     }
-    fs::remove_file(&program)?;
+    folder::remove(&home)?;
     Ok(files)
 }
 

@@ -110,11 +110,7 @@ fn data_files(
         ),
     ];
     let texts = texts.files().into_iter();
-    files.extend(
-        texts
-            .filter(|file| file.path != "LICENSE")
-            .map(|file| file.below(&documents)),
-    );
+    files.extend(texts.map(|file| file.below(&documents)));
     files.extend(completions.iter().filter_map(|file| {
         let path = match file.path.as_str() {
             "mcp-web.bash" => format!("usr/share/bash-completion/completions/{NAME}"),

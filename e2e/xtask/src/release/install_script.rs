@@ -35,12 +35,9 @@ fn script(targets: &[&Target]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::io::Write as _;
-    use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
     use std::process::{Command, Output};
-    use std::thread;
 
     use tempfile::TempDir;
 
@@ -66,42 +63,6 @@ mod tests {
         (release, target)
     }
 
-    /// Serves the files of a folder until the process ends, and returns the address.
-    fn serve(folder: &Path) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let folder = folder.to_owned();
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                answer(stream.unwrap(), &folder);
-            }
-        });
-        address
-    }
-
-    fn answer(mut stream: std::net::TcpStream, folder: &Path) {
-        use std::io::{BufRead, BufReader};
-        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-        let request = lines.next().unwrap().unwrap();
-        // Bytes that stay unread would reset the connection.
-        for line in lines {
-            if line.unwrap().is_empty() {
-                break;
-            }
-        }
-        let path = request.split(' ').nth(1).unwrap();
-        let (status, body) = match fs::read(folder.join(path.trim_start_matches('/'))) {
-            Ok(body) => ("200 OK", body),
-            Err(_) => ("404 Not Found", Vec::new()),
-        };
-        let length = body.len();
-        let head =
-            format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-        stream
-            .write_all(&[head.as_bytes(), &body].concat())
-            .unwrap();
-    }
-
     fn run(release: &ReleaseFolder, home: &Path, url: &str, shell: &[&str]) -> Output {
         let mut script = Command::new(shell[0]);
         script
@@ -121,7 +82,7 @@ mod tests {
     fn the_script_installs_under_dash_and_bash() {
         let folder = TempDir::new().unwrap();
         let (release, _) = release(folder.path());
-        let url = serve(release.path());
+        let url = format!("file://{}", release.path().display());
         for shell in ["dash", "bash"] {
             let home = TempDir::new().unwrap();
             let output = run(&release, home.path(), &url, &[shell]);
@@ -143,7 +104,7 @@ mod tests {
     fn a_wrong_or_missing_checksum_installs_nothing() {
         let folder = TempDir::new().unwrap();
         let (release, target) = release(folder.path());
-        let url = serve(release.path());
+        let url = format!("file://{}", release.path().display());
         let archive = release.path().join(archives::file_name(target));
         let sums = release.path().join("SHA256SUMS");
         let good = fs::read(&archive).unwrap();

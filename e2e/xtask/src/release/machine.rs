@@ -21,7 +21,7 @@ pub(super) fn check(target: &Target, program: &[u8]) -> Result<()> {
     }
     // A program that is dynamic needs the C library of its system, and does not start on the others.
     let is_static = target.triple.ends_with("musl");
-    if is_static && has_interpreter(program)? {
+    if is_static && interpreter(program)?.is_some() {
         bail!("a program for {} must be static", target.triple);
     }
     Ok(())
@@ -29,10 +29,6 @@ pub(super) fn check(target: &Target, program: &[u8]) -> Result<()> {
 
 fn elf(program: &[u8]) -> Result<ElfFile64<'_, Endianness>> {
     ElfFile64::parse(program).context("not a program of Linux")
-}
-
-fn has_interpreter(program: &[u8]) -> Result<bool> {
-    Ok(interpreter(program)?.is_some())
 }
 
 /// Returns the path of the loader that a program of Linux is started with, unless it is static.

@@ -44,7 +44,13 @@ pub(super) fn write(
     sdk::ensure_package(workspace)?;
     let lowdefy = lowdefy::ensure(workspace)?;
     for (name, folder) in [("sdk", workspace.sdk()), ("lowdefy", lowdefy)] {
-        let package = built_package(&folder)?;
+        let mut package = built_package(&folder)?;
+        if name == "sdk" {
+            // It has a copy of other packages in it, and the file LICENSE already.
+            let texts = texts.files().into_iter();
+            let texts = texts.filter(|file| file.path != "LICENSE");
+            package.extend(texts.map(|file| file.below("package")));
+        }
         release.write(&format!("npm/{name}.tgz"), &pack::npm_tgz(&package, time)?)?;
     }
     Ok(())

@@ -37,7 +37,7 @@ pub(super) enum Kind {
     Plugin,
     /// The script that installs from the archives
     InstallScript,
-    /// The list of all crates in the programs
+    /// The list of all packages in the programs
     Sbom,
     /// The section of CHANGELOG.md
     Notes,

@@ -1,5 +1,5 @@
-//! Archives whose bytes depend only on what is in them: files are sorted, belong to user 0, and have one
-//! time and fixed permissions.
+//! Archives whose bytes depend only on the files in them: these have a fixed owner, fixed permissions and
+//! one time. Those of tar are sorted, and those of zip keep their order.
 
 use std::collections::BTreeSet;
 use std::io::{Cursor, Write};

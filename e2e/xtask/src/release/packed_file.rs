@@ -30,7 +30,7 @@ impl PackedFile {
         }
     }
 
-    /// The same file, in a folder.
+    /// Puts the file into a folder.
     pub(super) fn below(mut self, folder: &str) -> Self {
         self.path = format!("{folder}/{}", self.path);
         self

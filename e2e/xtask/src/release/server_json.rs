@@ -33,6 +33,9 @@ pub(super) fn document(release: &ReleaseFolder) -> Value {
         packages.push(stdio_package(json!({
             "registryType": "oci",
             "identifier": format!("{IMAGE}:{VERSION}"),
+            "runtimeHint": "docker",
+            // The bridge listens on an address of the machine, which a container does not share.
+            "runtimeArguments": [{ "type": "named", "name": "--network", "value": "host" }],
         })));
     }
     for (path, sum) in release.sums_below(mcpb::FOLDER) {

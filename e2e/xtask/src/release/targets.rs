@@ -26,7 +26,7 @@ pub(super) struct Target {
 /// The platform of a wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wheel {
-    /// The same for every program.
+    /// This one, whatever the program needs.
     Tag(&'static str),
     /// `manylinux` for this architecture, with the version of glibc that the program needs.
     Glibc(&'static str),

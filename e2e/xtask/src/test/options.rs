@@ -27,8 +27,8 @@ pub struct Options {
     native_window: bool,
     /// Run only the tests of the packages of a release, which a run without this leaves out: npm, install.sh,
     /// wheel, deb with systemd, image under runc, bundle and plugin. They need root on Debian, for containers.
-    /// Not tested, because no machine of the project can: publishing, signatures, Claude Desktop, links, docker
-    /// and podman, the programs for macOS, Windows and arm64
+    /// Not tested, because no machine of the project can: publishing, signatures, Claude Desktop, docker, podman
+    /// and skopeo, lintian, programs for macOS, Windows, arm64 and musl
     #[arg(long, conflicts_with_all = ["only", "quick", "native_window"])]
     packages: bool,
 }
@@ -104,13 +104,19 @@ impl Options {
         self.again
     }
 
+    /// Returns the suite that is run alone, if its flag is given.
+    fn separate_suite(&self) -> Option<Suite> {
+        if self.packages {
+            return Some(Suite::Packages);
+        }
+        self.native_window.then_some(Suite::NativeWindow)
+    }
+
     /// Returns whether a suite is selected.
     pub(super) fn includes(&self, suite: Suite) -> bool {
-        if self.packages || suite == Suite::Packages {
-            return self.packages && suite == Suite::Packages;
-        }
-        if self.native_window || suite == Suite::NativeWindow {
-            return self.native_window && suite == Suite::NativeWindow;
+        let separate = self.separate_suite();
+        if separate.is_some() || matches!(suite, Suite::Packages | Suite::NativeWindow) {
+            return separate == Some(suite);
         }
         if self.quick {
             return matches!(suite, Suite::Lint | Suite::Rust | Suite::Journeys);

@@ -75,7 +75,7 @@ export async function startBridge(program: string, token: string, say: (line: st
 /** Starts the stdio client, which uses this process's standard input and output. */
 export function startStdioClient(program: string, bridgeUrl: string, token: string, say: (line: string) => void): ChildProgram {
   const environment = { ...process.env, MCP_SERVER_URL: `${bridgeUrl}/mcp`, AUTH_TOKEN: token };
-  const child = spawn(program, ["stdio"], { env: environment, stdio: ["inherit", "inherit", "pipe"] });
+  const child = spawn(program, ["stdio", "--start-bridge", "never"], { env: environment, stdio: ["inherit", "inherit", "pipe"] });
   forwardLog(child, say);
   return new ChildProgram(child);
 }

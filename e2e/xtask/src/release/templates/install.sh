@@ -12,9 +12,10 @@ fail() {
 
 fetch() {
   if command -v curl >/dev/null 2>&1; then
-    curl --fail --silent --show-error --location --output "$2" "$1"
+    curl --fail --silent --show-error --location --proto-redir =https \
+      --connect-timeout 20 --speed-limit 1000 --speed-time 30 --output "$2" "$1"
   elif command -v wget >/dev/null 2>&1; then
-    wget -q -O "$2" "$1"
+    wget -q -T 30 -O "$2" "$1"
   else
     fail "install curl or wget first"
   fi
