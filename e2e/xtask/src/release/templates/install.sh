@@ -15,7 +15,8 @@ fetch() {
     curl --fail --silent --show-error --location --proto-redir =https \
       --connect-timeout 20 --speed-limit 1000 --speed-time 30 --output "$2" "$1"
   elif command -v wget >/dev/null 2>&1; then
-    wget -q -T 30 -O "$2" "$1"
+    # Ends after 15 minutes of silence. A shorter limit, `-T`, crashes the wget of busybox 1.35.
+    wget -q -O "$2" "$1"
   else
     fail "install curl or wget first"
   fi
