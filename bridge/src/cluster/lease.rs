@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bridge_cluster::{
     KnownPeer, NodeId, NodeState, NotWritten, PeerCounts, Revision, SettingsFingerprint,
@@ -173,6 +173,11 @@ impl ClusterNode {
     /// Returns the other nodes, for the operator of this one.
     pub(crate) fn known_nodes(&self) -> Vec<KnownPeer> {
         self.peers().overview(Instant::now()).collect()
+    }
+
+    /// When the certificate for other nodes expires.
+    pub(crate) fn certificate_expires(&self) -> Option<SystemTime> {
+        self.links.certificate_expires()
     }
 
     /// Loads the certificate for other nodes again. Returns whether it is another one.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use bridge_cluster::{NodeId, Peer};
 use bridge_edge::connections::{TlsAcceptor, TlsError};
@@ -77,6 +78,11 @@ impl Links {
     /// Closes those to all nodes but these. A node that is gone is asked for each of its realms.
     pub(super) fn retain(&self, is_known: impl Fn(&NodeId) -> bool) {
         self.lock().retain(|id, _| is_known(id));
+    }
+
+    /// When the certificate in use expires.
+    pub(super) fn certificate_expires(&self) -> Option<SystemTime> {
+        self.tls.as_ref().map(|(tls, _)| tls.expires())
     }
 
     /// Loads the certificate again, for the connections that begin from now on. Returns whether it is

@@ -189,12 +189,13 @@ async fn the_metadata_and_the_metric_follow_from_the_certificate() {
     let own = own.header("origin", bridge.url()).send().await.unwrap();
     assert_eq!(own.status(), 200);
     let series = scrape_with(&http, &bridge).await;
-    let expires = series["mcp_web_tls_certificate_expiry_timestamp_seconds"];
+    let metric = "mcp_web_tls_certificate_expiry_timestamp_seconds{setting=\"tls_cert\"}";
+    let expires = series[metric];
     // rcgen's default is the year 4096.
     assert!(expires > 4e9, "{expires}");
     let plain = start_bridge_with(config_with_metrics()).await;
     let series = scrape_with(&http_client(), &plain).await;
-    assert!(!series.contains_key("mcp_web_tls_certificate_expiry_timestamp_seconds"));
+    assert!(!series.contains_key(metric));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use bridge_edge::connections::ConnectionLimits;
+use bridge_edge::connections::{ConnectionLimits, TlsAcceptor};
 use bridge_edge::process_metrics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -84,7 +84,7 @@ impl Collector for BridgeCollector {
         self.write_traces(&mut metrics)?;
         self.write_event_loop(&mut metrics)?;
         self.write_reloads(&mut metrics)?;
-        self.write_certificate(&mut metrics)?;
+        self.write_certificates(&mut metrics)?;
         self.write_usage(&mut metrics)?;
         self.write_limits(&mut metrics)?;
         match &self.state.cluster {
@@ -232,16 +232,26 @@ impl BridgeCollector {
             .encode_gauge(&reloads.last_success())
     }
 
-    /// Writes no value if the bridge does not encrypt.
-    fn write_certificate(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
-        let help = "When the certificate in `tls_cert` expires, in Unix time";
+    /// Writes no value of what the bridge does not encrypt.
+    fn write_certificates(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {
+        let help = "When a certificate of the bridge expires, in Unix time, by its setting";
         let (name, unit) = ("tls_certificate_expiry_timestamp", Some(&Unit::Seconds));
         let mut expiry = metrics.describe(name, help, unit, MetricType::Gauge)?;
-        let Some(tls) = &self.state.tls else {
-            return Ok(());
-        };
-        let expires = tls.expires().duration_since(UNIX_EPOCH);
-        expiry.encode_gauge(&expires.unwrap_or_default().as_secs())
+        let peers = self
+            .state
+            .cluster
+            .as_ref()
+            .and_then(|it| it.certificate_expires());
+        let clients = self.state.tls.as_ref().map(TlsAcceptor::expires);
+        for (setting, expires) in [("tls_cert", clients), ("cluster_tls_cert", peers)] {
+            if let Some(expires) = expires {
+                let expires = expires.duration_since(UNIX_EPOCH).unwrap_or_default();
+                expiry
+                    .encode_family(&[("setting", setting)])?
+                    .encode_gauge(&expires.as_secs())?;
+            }
+        }
+        Ok(())
     }
 
     fn write_usage(&self, metrics: &mut MetricWriter<'_>) -> fmt::Result {

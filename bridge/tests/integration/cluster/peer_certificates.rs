@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::kit::*;
 use crate::kit::*;
+use crate::metrics::scrape;
 use crate::running_program::RunningBridge;
 
 /// The name that the certificates of all bridges have, by default.
@@ -88,6 +89,11 @@ async fn bridges_with_certificates_of_one_authority_reach_each_other() {
         assert!(answer["structuredContent"]["text"] == text.as_str());
     }
     assert_eq!(tunnels(edge, "edge").await, 1.0);
+    let series = scrape(owner).await;
+    let expires =
+        series["mcp_web_tls_certificate_expiry_timestamp_seconds{setting=\"cluster_tls_cert\"}"];
+    // rcgen's default is the year 4096.
+    assert!(expires > 4e9, "{expires}");
 }
 
 /// The status of a call at the second bridge, which does not reach the page of the first.
