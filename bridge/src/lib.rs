@@ -12,6 +12,9 @@
 //!
 //! To run a bridge inside another process, see [`serve`].
 
+// Without Unix sockets, no bridge can be administrated, and what does it is not used.
+#![cfg_attr(not(unix), allow(dead_code))]
+
 mod admin;
 mod agent_queries;
 mod budget;

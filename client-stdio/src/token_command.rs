@@ -63,9 +63,15 @@ pub(crate) enum TokenCommandError {
 }
 
 impl TokenCommand {
-    /// Parses a command. Returns `None` if it has no words, or a quote is not closed.
+    /// Parses a command. Returns `None` if it has no words, or a quote is not closed. On Windows, a backslash
+    /// is a part of a path and escapes nothing.
     pub(crate) fn parse(text: &str, timeout: Duration) -> Option<Self> {
-        let mut words = shlex::split(text)?.into_iter();
+        let words = if cfg!(windows) {
+            shlex::split(&text.replace('\\', r"\\"))
+        } else {
+            shlex::split(text)
+        };
+        let mut words = words?.into_iter();
         let program = words.next().filter(|program| !program.is_empty())?;
         Some(Self {
             program,

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rlimit::{Resource, increase_nofile_limit};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
@@ -161,17 +160,25 @@ impl Drop for ConnectionPermit {
 /// sake of programs that use `select`, and a server with that limit stops accepting connections
 /// long before it has the maximum number of them. Does nothing on Windows, which has no such limit.
 pub fn raise_open_file_limit() {
-    let before = Resource::NOFILE.get_soft().ok();
-    match increase_nofile_limit(u64::MAX) {
-        Ok(limit) => tracing::debug!(before, limit, "the limit of open files"),
-        Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
+    #[cfg(unix)]
+    {
+        let before = rlimit::Resource::NOFILE.get_soft().ok();
+        match rlimit::increase_nofile_limit(u64::MAX) {
+            Ok(limit) => tracing::debug!(before, limit, "the limit of open files"),
+            Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
+        }
     }
 }
 
 /// Returns the hard limit of open files, or `None` if files are not limited or the limit is not known.
 pub fn open_file_limit() -> Option<u64> {
-    let limit = Resource::NOFILE.get_hard().ok()?;
-    (limit != rlimit::INFINITY).then_some(limit)
+    #[cfg(unix)]
+    {
+        let limit = rlimit::Resource::NOFILE.get_hard().ok()?;
+        (limit != rlimit::INFINITY).then_some(limit)
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 #[cfg(test)]

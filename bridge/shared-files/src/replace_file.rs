@@ -1,8 +1,8 @@
 //! Replacement of a whole file, so that its readers see the old content or the new one.
 
 #[cfg(unix)]
-use std::fs::TryLockError;
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, TryLockError};
+use std::fs::{OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 #[cfg(unix)]

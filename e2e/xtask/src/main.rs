@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use xtask::{
-    Workspace, api, bench, clients, demo, dependencies, faults, fuzz, lint, lowdefy,
+    Workspace, api, bench, clients, cross, demo, dependencies, faults, fuzz, lint, lowdefy,
     provider_types, release, sdk, test, version,
 };
 
@@ -38,6 +38,8 @@ enum Task {
     Sdk,
     /// Make the packages of a version in target/release-VERSION: npm, archives, wheel, deb, image, bundles
     Release(release::Options),
+    /// Build the programs for Linux with musl, or check that they compile for Windows and macOS
+    Cross(cross::Options),
     /// Write a version into all files that have it
     Version(version::Options),
     /// Write the API reference of the npm package into target/api-reference
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
             sdk::ensure_package(&workspace).and_then(|()| lowdefy::ensure(&workspace).map(drop))
         }
         Task::Release(options) => release::make(&workspace, &options).map(drop),
+        Task::Cross(options) => cross::run(&workspace, &options),
         Task::Version(options) => version::set(&workspace, &options),
         Task::Api => api::generate(&workspace).map(|_| ()),
         Task::Lint(options) => lint::check_selected(&workspace, &options),

@@ -11,11 +11,17 @@ use crate::Workspace;
 
 /// Creates a cargo command that runs in the workspace's root, with the cargo that runs this
 /// program.
+pub(crate) fn cargo(workspace: &Workspace) -> Command {
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    cargo_program(Path::new(&program), workspace)
+}
+
+/// Creates a command of a program that runs cargo in the workspace's root.
 ///
 /// The variables that `cargo run` sets about *this* crate are removed from its environment: build
 /// scripts that read them would run again each time.
-pub(crate) fn cargo(workspace: &Workspace) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+pub(crate) fn cargo_program(program: &Path, workspace: &Workspace) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(workspace.root());
     for (name, _) in env::vars_os() {
         let is_about_this_crate = name.to_str().is_some_and(|name| {

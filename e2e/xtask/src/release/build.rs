@@ -41,7 +41,7 @@ pub(super) fn build_programs(workspace: &Workspace) -> Result<PathBuf> {
                 .args(["--bin", program, "--target-dir"])
                 .arg(workspace.path(TARGET_FOLDER))
                 .env_remove("RUSTFLAGS");
-            set_path_flags(&mut build, &source_folders(workspace)?);
+            replace_source_paths(workspace, &mut build)?;
             run(&mut build, "fix the errors above")?;
             let built = workspace.path(TARGET_FOLDER).join("dist").join(program);
             fs::copy(&built, home.join(program))
@@ -72,6 +72,12 @@ fn source_folders(workspace: &Workspace) -> Result<[(PathBuf, &'static str); 3]>
         (home, "/cargo"),
         (library, "/rustc"),
     ])
+}
+
+/// Lets the programs of a build have source paths that do not depend on this machine.
+pub(crate) fn replace_source_paths(workspace: &Workspace, build: &mut Command) -> Result<()> {
+    set_path_flags(build, &source_folders(workspace)?);
+    Ok(())
 }
 
 /// Sets the flags of the compilers of Rust and C. The last one that fits a path wins.

@@ -6,7 +6,7 @@ use object::endian::Endianness;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{File, Object};
 
-use super::targets::Target;
+use super::targets::{self, Target};
 
 /// Checks that a program is for the system whose name it has.
 pub(super) fn check(target: &Target, program: &[u8]) -> Result<()> {
@@ -25,6 +25,13 @@ pub(super) fn check(target: &Target, program: &[u8]) -> Result<()> {
         bail!("a program for {} must be static", target.triple);
     }
     Ok(())
+}
+
+/// Checks that a program is for the system that Rust names so. Both kinds of Windows have the same header.
+pub(crate) fn check_program(triple: &str, program: &[u8]) -> Result<()> {
+    let released = triple.replace("windows-gnu", "windows-msvc");
+    let target = targets::find(&released).with_context(|| format!("{triple} is not released"))?;
+    check(target, program)
 }
 
 fn elf(program: &[u8]) -> Result<ElfFile64<'_, Endianness>> {

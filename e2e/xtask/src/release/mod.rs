@@ -46,7 +46,8 @@ use licences::ProductTexts;
 use options::Kind;
 use release_folder::ReleaseFolder;
 
-pub(crate) use build::host_target;
+pub(crate) use build::{host_target, replace_source_paths};
+pub(crate) use machine::check_program;
 pub use options::Options;
 
 /// Makes the folder `target/release-VERSION` anew, and returns its path.

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::Workspace;
 use crate::process::{self, cargo, run};
-use crate::wasm_toolchain::{TARGET, WasmRustc};
+use crate::toolchain::{TargetRustc, WASM};
 
 /// A crate that is compiled to wasm.
 pub(super) struct WasmCrate {
@@ -17,19 +17,19 @@ pub(super) struct WasmCrate {
 /// Compiles a crate for the browser and returns the path of the wasm file.
 pub(super) fn to_wasm(
     workspace: &Workspace,
-    rustc: &WasmRustc,
+    rustc: &TargetRustc,
     WasmCrate { package, profile }: WasmCrate,
 ) -> Result<PathBuf> {
     let mut build = cargo(workspace);
     build
         .args(["build", "--package", package, "--lib"])
-        .args(["--target", TARGET, "--profile", profile])
+        .args(["--target", WASM, "--profile", profile])
         .env("RUSTFLAGS", without_local_paths(workspace));
     rustc.apply(workspace, &mut build);
     run(&mut build, "fix the errors above")?;
     Ok(rustc
         .target_folder(workspace)
-        .join(TARGET)
+        .join(WASM)
         .join(profile)
         .join(format!("{}.wasm", package.replace('-', "_"))))
 }

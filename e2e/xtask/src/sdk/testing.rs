@@ -13,7 +13,8 @@ use super::minify;
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::{Outcome, step};
-use crate::{Workspace, folder, node, wasm_toolchain};
+use crate::toolchain::{self, WASM};
+use crate::{Workspace, folder, node};
 
 const NAME: &str = "mcp_web_testing";
 
@@ -43,7 +44,7 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     if is_current {
         return step("the test kit", || Ok(Outcome::UpToDate(())));
     }
-    let rustc = wasm_toolchain::ensure()?;
+    let rustc = toolchain::ensure(WASM)?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let wasm = step("compiling web-sdk-testing to wasm", || {
         Ok(Outcome::Done(compile::to_wasm(workspace, &rustc, CRATE)?))

@@ -6,11 +6,12 @@
 //! a browser (`jobs`) run side by side (`schedule`, `runner`), but those whose inputs have not changed
 //! since they passed (`reuse`). The results in their output are counted (`counts`), what failed is
 //! repeated (`failures`), and the sums are the last line of the output (`report`). `quick` selects what
-//! runs before a commit. Windows of Slint (`native_window`) and the packages of a release (`packages`) are
-//! separate steps.
+//! runs before a commit. Windows of Slint (`native_window`), the packages of a release (`packages`) and
+//! programs for other systems (`cross`) are separate steps.
 
 mod build;
 mod counts;
+mod cross;
 mod failures;
 mod job;
 mod jobs;
@@ -64,6 +65,10 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     }
     if options.includes(Suite::Packages) {
         report.add_suite(packages::run_tests(workspace, options.filter())?);
+        return Ok(());
+    }
+    if options.includes(Suite::Cross) {
+        report.add_suite(cross::run_tests(workspace, options.filter())?);
         return Ok(());
     }
     sdk::ensure_package(workspace)?;

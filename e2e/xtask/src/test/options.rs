@@ -28,9 +28,15 @@ pub struct Options {
     /// Run only the tests of the packages of a release, which a run without this leaves out: npm, install.sh,
     /// wheel, deb with systemd, image under runc, bundle and plugin. They need root on Debian, for containers.
     /// Not tested, because no machine of the project can: publishing, signatures, Claude Desktop, docker, podman
-    /// and skopeo, lintian, programs for macOS, Windows, arm64 and musl
+    /// and skopeo, lintian
     #[arg(long, conflicts_with_all = ["only", "quick", "native_window"])]
     packages: bool,
+    /// Run only the checks and tests of programs for other systems, which a run without this leaves out: they
+    /// compile for Windows and macOS; the static one serves the demo in an empty root; the one for arm64 answers
+    /// under qemu, and `mcp-web-stdio.exe` under Wine. They need root on Debian. Not tested, because no machine
+    /// of the project can: macOS and Windows themselves
+    #[arg(long, conflicts_with_all = ["only", "quick", "native_window", "packages"])]
+    cross: bool,
 }
 
 /// A group of checks or tests that can be run alone.
@@ -57,6 +63,9 @@ pub(crate) enum Suite {
     /// The packages of a release, which `--packages` selects
     #[value(skip)]
     Packages,
+    /// Programs for other systems, which `--cross` selects
+    #[value(skip)]
+    Cross,
 }
 
 impl Suite {
@@ -109,13 +118,18 @@ impl Options {
         if self.packages {
             return Some(Suite::Packages);
         }
+        if self.cross {
+            return Some(Suite::Cross);
+        }
         self.native_window.then_some(Suite::NativeWindow)
     }
 
     /// Returns whether a suite is selected.
     pub(super) fn includes(&self, suite: Suite) -> bool {
         let separate = self.separate_suite();
-        if separate.is_some() || matches!(suite, Suite::Packages | Suite::NativeWindow) {
+        if separate.is_some()
+            || matches!(suite, Suite::Packages | Suite::NativeWindow | Suite::Cross)
+        {
             return separate == Some(suite);
         }
         if self.quick {
@@ -194,6 +208,15 @@ mod tests {
         assert!(!options.includes(Suite::Packages));
         options.packages = true;
         assert!(options.includes(Suite::Packages) && !options.includes(Suite::Rust));
+        assert!(!options.includes(Suite::Lint) && !options.includes_tests());
+    }
+
+    #[test]
+    fn other_systems_are_a_separate_step() {
+        let mut options = Options::default();
+        assert!(!options.includes(Suite::Cross));
+        options.cross = true;
+        assert!(options.includes(Suite::Cross) && !options.includes(Suite::Packages));
         assert!(!options.includes(Suite::Lint) && !options.includes_tests());
     }
 

@@ -40,6 +40,7 @@ pub(super) fn run_tests(workspace: &Workspace, filter: Option<&str>) -> Result<S
     let mut command = Command::new(test);
     command
         .args(filter)
+        .args(["--skip", super::cross::TESTS])
         .current_dir(workspace.path("e2e/xtask"))
         // Each starts a registry or a browser.
         .env("RUST_TEST_THREADS", "2")

@@ -14,7 +14,7 @@ use crate::client_table::Table;
 use crate::nats_server::NatsServers;
 use crate::postgres::Postgres;
 use crate::process::try_capture;
-use crate::wasm_toolchain::{self, WasmRustc};
+use crate::toolchain::{self, TargetRustc, WASM};
 use crate::{
     Workspace, api, apt, local_model, lowdefy, node, page_tools_pages, promtool, provider_types,
     proxies, python,
@@ -46,7 +46,7 @@ const FURTHER_PYTHON: [&str; 3] = ["1", "2", "fast-agent"];
 
 /// The tools that tests need besides Rust. Environment variables pass its paths to them.
 pub(crate) struct Tools {
-    pub(super) wasm_rustc: WasmRustc,
+    pub(super) wasm_rustc: TargetRustc,
     /// The file with the WebDriver capabilities for the SDK's tests.
     webdriver: PathBuf,
     chromium: Option<Chromium>,
@@ -81,7 +81,7 @@ struct Node {
 impl Tools {
     /// Installs what the selected suites need, where it is missing.
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
-        let wasm_rustc = wasm_toolchain::ensure()?;
+        let wasm_rustc = toolchain::ensure(WASM)?;
         apt::ensure_program("make")?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
         if options.includes(Suite::NativeWindow) {

@@ -13,9 +13,10 @@ pub(crate) const TOKEN: &str = "token-of-the-packages-0123456789";
 /// The version of all packages.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-fn variable(name: &str) -> PathBuf {
+pub(crate) fn variable(name: &str) -> PathBuf {
     let value = env::var_os(name);
-    let value = value.unwrap_or_else(|| panic!("{name}: run `cargo xtask test --packages`"));
+    let value =
+        value.unwrap_or_else(|| panic!("{name}: run `cargo xtask test --packages` or `--cross`"));
     value.into()
 }
 

@@ -4,6 +4,7 @@
 
 mod archives;
 mod bundles;
+mod cross;
 mod deb;
 mod image;
 mod kit;

@@ -1,4 +1,4 @@
-//! A compiler for wasm, and how cargo uses it.
+//! A compiler for a target, and how cargo uses it.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,20 +11,23 @@ use crate::process::try_capture;
 use crate::{Workspace, apt};
 
 /// The target that the SDK is compiled for.
-pub const TARGET: &str = "wasm32-unknown-unknown";
+pub const WASM: &str = "wasm32-unknown-unknown";
 
-/// A compiler with a standard library for [`TARGET`].
+/// A compiler with a standard library for a target.
 #[derive(Debug, Clone)]
-pub struct WasmRustc {
+pub struct TargetRustc {
+    /// The target, as Rust names it.
+    pub(super) target: String,
     pub(super) program: PathBuf,
     /// The folder of the shared libraries that the compiler of a private toolchain loads.
     pub(super) shared_libraries: Option<PathBuf>,
 }
 
-impl WasmRustc {
+impl TargetRustc {
     /// Returns the compiler that cargo uses by default, which may lack the target.
-    pub(super) fn active() -> Self {
+    pub(super) fn active(target: &str) -> Self {
         Self {
+            target: target.to_owned(),
             program: env::var_os("RUSTC")
                 .unwrap_or_else(|| "rustc".into())
                 .into(),
@@ -39,7 +42,7 @@ impl WasmRustc {
     }
 
     /// Makes a cargo command use this compiler.
-    pub(super) fn set_compiler(&self, cargo: &mut Command) {
+    pub(crate) fn set_compiler(&self, cargo: &mut Command) {
         cargo.env("RUSTC", &self.program);
         self.set_library_path(cargo);
     }
@@ -59,9 +62,11 @@ impl WasmRustc {
             let modified = fs::metadata(&core).and_then(|file| file.modified());
             fingerprint.add_text(&format!("{modified:?}"));
         }
-        workspace
-            .path("target/wasm")
-            .join(&fingerprint.finish()[..12])
+        let folder = match self.target.as_str() {
+            WASM => "target/wasm".to_owned(),
+            other => format!("target/cross/{other}"),
+        };
+        workspace.path(&folder).join(&fingerprint.finish()[..12])
     }
 
     /// Returns the output of `rustc -vV`.
@@ -71,7 +76,7 @@ impl WasmRustc {
 
     /// Returns the target that the compiler itself runs on.
     pub(super) fn host(&self) -> Option<String> {
-        parse_host(&self.version()?)
+        parse_field(&self.version()?, "host: ")
     }
 
     /// Returns the folder of the toolchain that the compiler belongs to.
@@ -83,21 +88,26 @@ impl WasmRustc {
     /// Returns whether the workspace compiles with it. A private toolchain that an earlier run
     /// built may be older than the workspace's `rust-version`.
     pub(super) fn is_new_enough(&self) -> bool {
-        let version = self.version();
-        let release = version.as_deref().and_then(parse_release);
+        let release = self.release();
+        let release = release.as_deref().and_then(apt::parse_major_minor);
         release.is_some_and(|release| release >= required_version())
     }
 
-    /// Returns whether the standard library for [`TARGET`] is installed.
+    /// Returns the version, such as `1.96.0`.
+    pub(super) fn release(&self) -> Option<String> {
+        parse_field(&self.version()?, "release: ")
+    }
+
+    /// Returns whether the standard library for the target is installed.
     pub(super) fn has_target(&self) -> bool {
         self.target_libraries()
             .is_some_and(|folder| find_core_library(&folder).is_some())
     }
 
-    /// Returns the folder of the standard library for [`TARGET`], which may not exist.
+    /// Returns the folder of the standard library for the target, which may not exist.
     fn target_libraries(&self) -> Option<PathBuf> {
         let mut print = self.command();
-        print.args(["--print", "target-libdir", "--target", TARGET]);
+        print.args(["--print", "target-libdir", "--target", &self.target]);
         try_capture(&mut print).map(|folder| folder.trim().into())
     }
 
@@ -125,14 +135,10 @@ pub(super) fn required_version() -> (u32, u32) {
     apt::parse_major_minor(env!("CARGO_PKG_RUST_VERSION")).unwrap_or_default()
 }
 
-fn parse_release(version: &str) -> Option<(u32, u32)> {
+/// Parses a line in the output of `rustc -vV`.
+fn parse_field(version: &str, name: &str) -> Option<String> {
     let mut lines = version.lines();
-    lines.find_map(|line| apt::parse_major_minor(line.strip_prefix("release: ")?))
-}
-
-fn parse_host(version: &str) -> Option<String> {
-    let mut lines = version.lines();
-    lines.find_map(|line| Some(line.strip_prefix("host: ")?.to_owned()))
+    lines.find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
 }
 
 /// Finds the library `core` in a folder of libraries.
@@ -149,20 +155,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_release_is_parsed_and_compared_with_the_required_version() {
+    fn the_host_and_the_release_of_a_compiler_are_parsed() {
+        let version = "rustc 1.96.0\nhost: aarch64-unknown-linux-gnu\nrelease: 1.96.0\n";
+        let host = parse_field(version, "host: ");
+        assert_eq!(host.as_deref(), Some("aarch64-unknown-linux-gnu"));
+        assert_eq!(parse_field(version, "release: ").as_deref(), Some("1.96.0"));
+        assert_eq!(parse_field("rustc 1.96.0", "release: "), None);
         assert!(required_version() >= (1, 95));
-        let version = "rustc 1.85.0 (4d91de4e4 2025-02-17)\nhost: x\nrelease: 1.85.0\n";
-        assert_eq!(parse_release(version), Some((1, 85)));
-        assert_eq!(parse_release("rustc 1.85.0"), None);
-    }
-
-    #[test]
-    fn the_host_of_a_compiler_is_parsed() {
-        let version = "rustc 1.96.0\nbinary: rustc\nhost: aarch64-unknown-linux-gnu\n";
-        assert_eq!(
-            parse_host(version).as_deref(),
-            Some("aarch64-unknown-linux-gnu")
-        );
-        assert_eq!(parse_host("rustc 1.96.0"), None);
     }
 }
