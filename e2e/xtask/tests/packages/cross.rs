@@ -40,7 +40,8 @@ fn the_static_program_serves_the_demo_in_an_empty_root() {
 
 #[test]
 fn the_program_for_arm64_answers_a_call_under_qemu() {
-    let (home, mut bridge) = (Home::new(), start_bridge());
+    let home = Home::new();
+    let mut bridge = start_bridge(&home);
     let url = bridge.wait_for("listening on ");
     let _page = Page::open_with_sdk_of(&url);
     let mut client = home.direct_command(variable("MCP_WEB_QEMU"));
@@ -50,10 +51,10 @@ fn the_program_for_arm64_answers_a_call_under_qemu() {
 
 #[test]
 fn the_program_for_windows_answers_a_call_under_wine() {
-    let mut bridge = start_bridge();
+    let wine = WineSystem::new();
+    let mut bridge = start_bridge(&wine.home);
     let url = bridge.wait_for("listening on ");
     let _page = Page::open_with_sdk_of(&url);
-    let wine = WineSystem::new();
     // Windows looks for libraries beside the program.
     let library = variable("MCP_WEB_WINDOWS_LIBRARY");
     let program = wine.home.path().join("mcp-web-stdio.exe");
@@ -67,8 +68,7 @@ fn the_program_for_windows_answers_a_call_under_wine() {
     assert_eq!(call_greet(client.arg(program), &url), "Hello Ada");
 }
 
-fn start_bridge() -> Running {
-    let home = Home::new();
+fn start_bridge(home: &Home) -> Running {
     let mut bridge = home.direct_command(variable("MCP_WEB_STATIC_PROGRAM"));
     Running::start(bridge.args(["bridge", "--bind", "127.0.0.1:0"]))
 }

@@ -130,6 +130,7 @@ pub(super) const RULES: &[Rule] = &[
             "e2e/src/bin",
             "e2e/xtask/src/bench.rs",
             "e2e/xtask/src/clients.rs",
+            "e2e/xtask/src/cross/mod.rs",
             "e2e/xtask/src/demo.rs",
             "e2e/xtask/src/dependencies.rs",
             "e2e/xtask/src/faults.rs",
