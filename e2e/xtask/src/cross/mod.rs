@@ -75,6 +75,10 @@ impl<'a> CrossBuilder<'a> {
 
     /// Checks that both programs compile without warnings.
     pub(crate) fn check(&self) -> Result<()> {
+        // For macOS, it needs a header of Apple. A check links nothing, so that an empty file takes its place.
+        let jemalloc = self.workspace.path("target/cross/libjemalloc.dylib");
+        folder::create(&self.workspace.path("target/cross"))?;
+        fs::write(&jemalloc, "")?;
         for target in CHECKED {
             let rustc = toolchain::ensure(target)?;
             let mut check = self.command("check", target, &rustc);
@@ -83,7 +87,8 @@ impl<'a> CrossBuilder<'a> {
             }
             check
                 .args(["--bins", "--locked"])
-                .env("RUSTFLAGS", "--deny=warnings");
+                .env("RUSTFLAGS", "--deny=warnings")
+                .env("AARCH64_APPLE_DARWIN_JEMALLOC_OVERRIDE", &jemalloc);
             step(&format!("checking the programs for {target}"), || {
                 run_command(&mut check, "fix the errors and warnings above")?;
                 Ok(Outcome::Done(()))
@@ -101,17 +106,17 @@ impl<'a> CrossBuilder<'a> {
         profile: &str,
     ) -> Result<PathBuf> {
         let rustc = toolchain::ensure(target)?;
-        let mut build = self.command("zigbuild", target, &rustc);
+        let mut build = self.command("rustc", target, &rustc);
         build
             .args(["--package", package, "--bin", program])
             .args(["--profile", profile, "--locked"])
             .env_remove("RUSTFLAGS");
         replace_source_paths(self.workspace, &mut build)?;
-        let suffix = if target.contains("windows") {
-            ".exe"
-        } else {
-            ""
-        };
+        let mut suffix = "";
+        if target.contains("windows") {
+            suffix = ".exe";
+            build.args(["--", "-L"]).arg(self.empty_libraries()?);
+        }
         let name = format!("{program}{suffix}");
         let folder = if profile == "dev" { "debug" } else { profile };
         let built = rustc.target_folder(self.workspace).join(target);
@@ -126,6 +131,17 @@ impl<'a> CrossBuilder<'a> {
             fs::copy(&built, home.join(&name))?;
             Ok(Outcome::Done(home.join(&name)))
         })
+    }
+
+    /// Returns a folder with the libraries of GCC that Debian's compiler names for Windows, and zig lacks: nothing
+    /// needs their content.
+    fn empty_libraries(&self) -> Result<PathBuf> {
+        let home = self.workspace.path("target/cross/libraries");
+        folder::create(&home)?;
+        for name in ["libssp.a", "libssp_nonshared.a"] {
+            fs::write(home.join(name), "!<arch>\n")?;
+        }
+        Ok(home)
     }
 
     /// Builds the library of Windows that Wine 8 lacks, and returns its path.

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::Workspace;
 use crate::process::{self, cargo, run};
-use crate::toolchain::{TargetRustc, WASM};
+use crate::toolchain::{TargetRustc, WASM_TARGET};
 
 /// A crate that is compiled to wasm.
 pub(super) struct WasmCrate {
@@ -23,13 +23,13 @@ pub(super) fn to_wasm(
     let mut build = cargo(workspace);
     build
         .args(["build", "--package", package, "--lib"])
-        .args(["--target", WASM, "--profile", profile])
+        .args(["--target", WASM_TARGET, "--profile", profile])
         .env("RUSTFLAGS", without_local_paths(workspace));
     rustc.apply(workspace, &mut build);
     run(&mut build, "fix the errors above")?;
     Ok(rustc
         .target_folder(workspace)
-        .join(WASM)
+        .join(WASM_TARGET)
         .join(profile)
         .join(format!("{}.wasm", package.replace('-', "_"))))
 }

@@ -32,7 +32,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::{Outcome, step};
-use crate::toolchain::{self, WASM};
+use crate::toolchain::{self, WASM_TARGET};
 use crate::{Workspace, node};
 use bindgen::WasmPart;
 use compile::WasmCrate;
@@ -114,7 +114,7 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
 
 /// Returns the files, and the size of each source in the main module, in bytes.
 fn build(workspace: &Workspace) -> Result<(Files, Vec<(String, usize)>)> {
-    let rustc = toolchain::ensure(WASM)?;
+    let rustc = toolchain::ensure(WASM_TARGET)?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let output = rustc.target_folder(workspace).join("sdk");
     let mut built_wasm = Vec::new();

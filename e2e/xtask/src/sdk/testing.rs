@@ -13,7 +13,7 @@ use super::minify;
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::step::{Outcome, step};
-use crate::toolchain::{self, WASM};
+use crate::toolchain::{self, WASM_TARGET};
 use crate::{Workspace, folder, node};
 
 const NAME: &str = "mcp_web_testing";
@@ -44,7 +44,7 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     if is_current {
         return step("the test kit", || Ok(Outcome::UpToDate(())));
     }
-    let rustc = toolchain::ensure(WASM)?;
+    let rustc = toolchain::ensure(WASM_TARGET)?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let wasm = step("compiling web-sdk-testing to wasm", || {
         Ok(Outcome::Done(compile::to_wasm(workspace, &rustc, CRATE)?))

@@ -14,7 +14,7 @@ use super::failures::Failures;
 use super::tools::Tools;
 use crate::Workspace;
 use crate::process::{cargo, kill_with_descendants};
-use crate::toolchain::WASM;
+use crate::toolchain::WASM_TARGET;
 
 /// The result of one run of tests.
 #[derive(Default)]
@@ -88,7 +88,7 @@ pub(super) fn sdk_tests(workspace: &Workspace, tools: &Tools, filter: Option<&st
             "--tests",
             "--no-fail-fast",
         ])
-        .args(["--target", WASM, "--"])
+        .args(["--target", WASM_TARGET, "--"])
         .args(filter)
         .env(
             "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",

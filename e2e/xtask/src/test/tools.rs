@@ -14,7 +14,7 @@ use crate::client_table::Table;
 use crate::nats_server::NatsServers;
 use crate::postgres::Postgres;
 use crate::process::try_capture;
-use crate::toolchain::{self, TargetRustc, WASM};
+use crate::toolchain::{self, TargetRustc, WASM_TARGET};
 use crate::{
     Workspace, api, apt, local_model, lowdefy, node, page_tools_pages, promtool, provider_types,
     proxies, python,
@@ -81,7 +81,7 @@ struct Node {
 impl Tools {
     /// Installs what the selected suites need, where it is missing.
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
-        let wasm_rustc = toolchain::ensure(WASM)?;
+        let wasm_rustc = toolchain::ensure(WASM_TARGET)?;
         apt::ensure_program("make")?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
         if options.includes(Suite::NativeWindow) {

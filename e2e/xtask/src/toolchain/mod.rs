@@ -17,7 +17,7 @@ use crate::apt;
 use crate::process::try_capture;
 use crate::step::{Outcome, step};
 
-pub use rustc::{TargetRustc, WASM};
+pub use rustc::{TargetRustc, WASM_TARGET};
 
 /// Finds a compiler that is on this machine already. Changes nothing.
 pub fn find(target: &str) -> Option<TargetRustc> {

@@ -11,7 +11,7 @@ use crate::process::try_capture;
 use crate::{Workspace, apt};
 
 /// The target that the SDK is compiled for.
-pub const WASM: &str = "wasm32-unknown-unknown";
+pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
 /// A compiler with a standard library for a target.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ impl TargetRustc {
             fingerprint.add_text(&format!("{modified:?}"));
         }
         let folder = match self.target.as_str() {
-            WASM => "target/wasm".to_owned(),
+            WASM_TARGET => "target/wasm".to_owned(),
             other => format!("target/cross/{other}"),
         };
         workspace.path(&folder).join(&fingerprint.finish()[..12])

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use xtask::Workspace;
-use xtask::toolchain::{self, WASM};
+use xtask::toolchain::{self, WASM_TARGET};
 
 use crate::succeed;
 
@@ -21,9 +21,10 @@ fn cargo(arguments: &[&str]) -> Command {
 
 #[test]
 fn the_protocol_builds_for_wasm32_with_and_without_serde() {
-    let rustc = toolchain::find(WASM).expect("no Rust for wasm32 here: run `cargo xtask test`");
+    let rustc =
+        toolchain::find(WASM_TARGET).expect("no Rust for wasm32 here: run `cargo xtask test`");
     for features in [&[][..], &["--features", "serde"]] {
-        let mut build = cargo(&["build", "--target", WASM]);
+        let mut build = cargo(&["build", "--target", WASM_TARGET]);
         build.args(features);
         rustc.apply(&Workspace::here(), &mut build);
         succeed(&mut build);
