@@ -42,7 +42,7 @@ impl TargetRustc {
     }
 
     /// Makes a cargo command use this compiler.
-    pub(crate) fn set_compiler(&self, cargo: &mut Command) {
+    pub(super) fn set_compiler(&self, cargo: &mut Command) {
         cargo.env("RUSTC", &self.program);
         self.set_library_path(cargo);
     }
