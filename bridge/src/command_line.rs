@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use crate::admin::AdminArguments;
 use crate::http::MountedApp;
 use crate::program::{self, ProgramSettings, administer, parse_arguments};
-use crate::server::ServerHandle;
+use crate::server::{ReleaseAddress, ServerHandle};
 
 /// MCP server whose tools live in web pages.
 ///
@@ -48,15 +48,17 @@ struct AdminCommandLine {
     settings: ProgramSettings,
 }
 
-/// Runs `mcp-web bridge` with the arguments after it, and returns its exit code.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    run(arguments)
+/// Runs `mcp-web bridge` with the arguments after it, and returns its exit code. `release` is called when
+/// its address is in use.
+pub fn main(arguments: Vec<OsString>, release: ReleaseAddress) -> ExitCode {
+    run(arguments, release)
 }
 
 #[tokio::main]
-async fn run(arguments: Vec<OsString>) -> ExitCode {
-    let BridgeArguments { settings } =
+async fn run(arguments: Vec<OsString>, release: ReleaseAddress) -> ExitCode {
+    let BridgeArguments { mut settings } =
         parse_arguments(arguments, |it: &mut BridgeArguments| &mut it.settings);
+    settings.release_address(release);
     let listening = |server: &ServerHandle| format!("listening on {}", server.url());
     program::run(settings, MountedApp::default(), listening).await
 }

@@ -54,5 +54,5 @@ pub use config::{
 };
 pub use http::MountedApp;
 pub use program::{EXIT_RETRY, ProgramSettings, parse_arguments, run};
-pub use server::{ServerHandle, StartError, serve};
+pub use server::{AddressInUse, ReleaseAddress, ServerHandle, StartError, serve};
 pub use web::current_request_id;

@@ -21,14 +21,15 @@ use bridge_edge::{
 use bridge_output::{LineStyle, LogFilter, announce, log_to_stderr, print, print_error};
 use bridge_settings::{LoadError, LoadedSettings, warning_if_open_to_others};
 use clap::{Args, Parser};
-use futures_util::future::OptionFuture;
+use futures_util::future::{FutureExt, OptionFuture};
+use tokio::sync::Notify;
 use tracing::{Level, Metadata};
 
 use crate::admin::{self, AdminArguments};
 use crate::agent_queries::{fill_in_credential, warn_of_exposed_credential};
 use crate::config::{BridgeFileTables, Config, to_toml};
 use crate::http::MountedApp;
-use crate::server::{ServerHandle, StartError, serve_on};
+use crate::server::{ReleaseAddress, ServerHandle, StartError, serve_on};
 use crate::web::current_request_id;
 use reload::{ProgramLoad, ReloadCause, Reloader, SettingsSource};
 
@@ -91,6 +92,14 @@ pub struct ProgramSettings {
     #[arg(skip)]
     stop_when_idle: Option<Duration>,
 
+    /// Requests the program to stop like SIGTERM.
+    #[arg(skip)]
+    stop_request: Arc<Notify>,
+
+    /// Releases the address if it is in use.
+    #[arg(skip)]
+    release_address: Option<ReleaseAddress>,
+
     /// Where the settings come from.
     #[arg(skip)]
     source: Option<SettingsSource>,
@@ -111,6 +120,16 @@ impl ProgramSettings {
     /// Stops the program when neither a client nor a page has been connected for this long.
     pub fn stop_when_idle(&mut self, duration: Duration) {
         self.stop_when_idle = Some(duration);
+    }
+
+    /// Returns what requests the program to stop when it is notified: running calls end first.
+    pub fn stop_request(&self) -> Arc<Notify> {
+        Arc::clone(&self.stop_request)
+    }
+
+    /// Calls a function if the address is in use when the program starts.
+    pub fn release_address(&mut self, release: ReleaseAddress) {
+        self.release_address = Some(release);
     }
 }
 
@@ -231,12 +250,17 @@ pub async fn run(
         tracing::warn!("{warning}");
     }
     bridge_edge::raise_open_file_limit();
-    let signals = ProcessSignals::listen();
-    let stdin_closed = OptionFuture::from(settings.until_stdin_ends.then(stdin_closed));
+    let mut signals = ProcessSignals::listen();
+    let stop = stop_requested(settings.until_stdin_ends, settings.stop_request);
     let config = settings.bridge.clone();
-    let server = match Listener::from_service_manager() {
-        Ok(passed) => serve_on(passed, settings.bridge, app).await,
-        Err(error) => Err(StartError::PassedSockets(error)),
+    let starting = async {
+        let passed = Listener::from_service_manager().map_err(StartError::PassedSockets)?;
+        serve_on(passed, settings.release_address, settings.bridge, app).await
+    };
+    let server = tokio::select! {
+        server = starting => server,
+        // The program that releases the address may take long.
+        _ = signals.recv_stop() => return ExitCode::SUCCESS,
     };
     let server = match server {
         Ok(server) => server,
@@ -262,7 +286,7 @@ pub async fn run(
     let idle = settings
         .stop_when_idle
         .map(|duration| server.idle(duration));
-    let stopped = serve_until_stopped(&server, reloader, signals, stdin_closed);
+    let stopped = serve_until_stopped(&server, reloader, signals, stop);
     tokio::select! {
         () = stopped => {}
         Some(()) = OptionFuture::from(idle) => {
@@ -275,14 +299,26 @@ pub async fn run(
     ExitCode::SUCCESS
 }
 
+/// Completes when the end of stdin, if that counts, or a request stops the program. Returns whether running
+/// calls may end first.
+fn stop_requested(until_stdin_ends: bool, request: Arc<Notify>) -> impl Future<Output = bool> {
+    let stdin_closed = OptionFuture::from(until_stdin_ends.then(stdin_closed));
+    async move {
+        tokio::select! {
+            Some(()) = stdin_closed => false,
+            () = request.notified() => true,
+        }
+    }
+}
+
 /// Completes when the bridge must shut down.
 async fn serve_until_stopped(
     server: &ServerHandle,
     mut reloader: Option<Reloader>,
     mut signals: ProcessSignals,
-    stdin_closed: OptionFuture<impl Future<Output = ()>>,
+    stop_requested: impl Future<Output = bool>,
 ) {
-    let mut stdin_closed = pin!(stdin_closed);
+    let mut stop_requested = pin!(stop_requested.fuse());
     let drains = loop {
         let cause = tokio::select! {
             signal = signals.recv() => match signal {
@@ -290,7 +326,7 @@ async fn serve_until_stopped(
                 ProcessSignal::Terminate => break true,
                 ProcessSignal::Hangup => ReloadCause::Signal,
             },
-            Some(()) = &mut stdin_closed => break false,
+            drains = &mut stop_requested => break drains,
             cause = file_changed(&mut reloader) => cause,
         };
         let Some(reloader) = &mut reloader else {
@@ -300,7 +336,7 @@ async fn serve_until_stopped(
         tokio::select! {
             () = reloader.reload(cause) => {}
             signal = signals.recv_stop() => break signal == ProcessSignal::Terminate,
-            Some(()) = &mut stdin_closed => break false,
+            drains = &mut stop_requested => break drains,
         }
     };
     // A change of the settings does not matter any more.
@@ -310,7 +346,8 @@ async fn serve_until_stopped(
         tokio::select! {
             () = server.drain() => {}
             _ = signals.recv_stop() => {}
-            Some(()) = &mut stdin_closed => {}
+            // The end of stdin does not wait for calls.
+            false = &mut stop_requested => {}
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Starts and stops a bridge.
 
+mod address_in_use;
 mod cluster_node;
 mod config_warnings;
 mod drain;
@@ -32,8 +33,10 @@ use crate::hub::Hub;
 use crate::mcp::{self, McpService, SessionIds};
 use crate::web::AppState;
 
+use address_in_use::listen;
 use cluster_node::PeerListener;
 
+pub use address_in_use::{AddressInUse, ReleaseAddress};
 pub(crate) use cluster_node::run_cluster_check;
 pub(crate) use config_warnings::config_warnings;
 pub(crate) use preflight::CheckedConfig;
@@ -87,12 +90,13 @@ const TOO_MANY_OF_ADDRESS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 /// # });
 /// ```
 pub async fn serve(config: Config, app: MountedApp) -> Result<ServerHandle, StartError> {
-    serve_on(None, config, app).await
+    serve_on(None, None, config, app).await
 }
 
-/// Starts a bridge on sockets of the service manager, or else on `bind`.
+/// Starts a bridge on sockets of the service manager, or else on `bind`, which may be released.
 pub(crate) async fn serve_on(
     passed: Option<Listener>,
+    release: Option<ReleaseAddress>,
     mut config: Config,
     app: MountedApp,
 ) -> Result<ServerHandle, StartError> {
@@ -121,7 +125,9 @@ pub(crate) async fn serve_on(
     let traces = traces.map_err(StartError::Traces)?;
     let listener = match passed {
         Some(passed) => passed,
-        None => Listener::bind(config.network.bind).map_err(bind_error)?,
+        None => listen(config.network.bind, release)
+            .await
+            .map_err(bind_error)?,
     };
     let listener = listener.with_tls(checked.tls.clone());
     let peer_listener = PeerListener::bind(&config.cluster, checked.cluster_tls)?;

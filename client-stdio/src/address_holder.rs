@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use http::StatusCode;
 use http::header::{ACCEPT, USER_AGENT};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::bridge_http::{COMMAND_USER_AGENT, http_client};
-use crate::config::Config;
 
 /// How long a program may take for an answer. A bridge of this machine answers within milliseconds.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -53,15 +52,25 @@ struct BridgeDescription {
 }
 
 impl AddressHolder {
-    /// Finds out which program answers at the address of a configuration. A bridge is asked for a further
-    /// route as well, which not all of them have. No request has a token.
-    pub async fn find(config: &Config, route: &str) -> Self {
-        let finding = find(&config.url, route);
+    /// Finds out which program answers at the address of an endpoint. A bridge is asked for a further route
+    /// as well, which not all of them have. No request has a token.
+    pub async fn find(url: &Url, route: &str) -> Self {
+        let finding = find(url, route);
         match tokio::time::timeout(ANSWER_TIMEOUT, finding).await {
             Ok(Ok(holder)) => holder,
             Ok(Err(reason)) => Self::OtherProgram(reason),
             Err(_) => Self::OtherProgram("it does not answer".to_owned()),
         }
+    }
+
+    /// Posts a text to a route at the address of an endpoint. Returns whether it was accepted.
+    pub async fn post(url: &Url, route: &str, text: String) -> bool {
+        let Ok(http) = http_client(url) else {
+            return false;
+        };
+        let request = http.post(route_url(url, route)).body(text);
+        let sending = tokio::time::timeout(ANSWER_TIMEOUT, send(request));
+        matches!(sending.await, Ok(Ok(response)) if response.status().is_success())
     }
 }
 
@@ -95,10 +104,17 @@ async fn find(url: &Url, route: &str) -> Result<AddressHolder, String> {
 }
 
 async fn request(http: &Client, url: &Url, route: &str) -> Result<Response, reqwest::Error> {
-    // The route is a constant, and the URL has a host.
-    let url = url.join(route).unwrap_or_else(|_| url.clone());
-    let request = http.get(url).header(ACCEPT, "application/json");
+    let request = http.get(route_url(url, route));
+    send(request.header(ACCEPT, "application/json")).await
+}
+
+async fn send(request: RequestBuilder) -> Result<Response, reqwest::Error> {
     request.header(USER_AGENT, COMMAND_USER_AGENT).send().await
+}
+
+/// The route is a constant, and the URL has a host.
+fn route_url(url: &Url, route: &str) -> Url {
+    url.join(route).unwrap_or_else(|_| url.clone())
 }
 
 async fn read(mut response: Response) -> Result<String, String> {

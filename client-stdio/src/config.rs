@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use http::HeaderValue;
-use reqwest::Url;
+pub use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
 use crate::bearer_token::{BearerToken, header_value};

@@ -79,7 +79,7 @@ mod www_authenticate;
 
 pub use address_holder::AddressHolder;
 pub use bearer_token::BearerToken;
-pub use config::{Config, ConfigError, command};
+pub use config::{Config, ConfigError, Url, command};
 pub use connection_flags::{ConnectionFlags, DEFAULT_URL};
 pub use local_bridge::{LocalBridge, LocalBridgeError};
 pub use program::{main, serve_stdio};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use bridge::{AgentUrl, ProgramSettings, Secret};
+use bridge::{AgentUrl, ProgramSettings, ReleaseAddress, Secret};
 use bridge_edge::user_folders::state_folder;
 use bridge_output::{LogFormat, announce, log_filter, log_to_stderr, print_error};
 use clap::{CommandFactory, Parser};
@@ -44,13 +44,14 @@ pub fn command() -> clap::Command {
 }
 
 /// Runs `mcp-web demo` with the arguments after it until it is asked to stop. A program calls
-/// [`agent::run_hidden_command`] first. `program` is the name by which a person starts it.
-pub fn main(program: &str, arguments: Vec<OsString>) -> ExitCode {
-    run(program, arguments)
+/// [`agent::run_hidden_command`] first. `program` is the name by which a person starts it, and `release` is
+/// called when the address of its bridge is in use.
+pub fn main(program: &str, arguments: Vec<OsString>, release: ReleaseAddress) -> ExitCode {
+    run(program, arguments, release)
 }
 
 #[tokio::main]
-async fn run(program: &str, arguments: Vec<OsString>) -> ExitCode {
+async fn run(program: &str, arguments: Vec<OsString>, release: ReleaseAddress) -> ExitCode {
     let Arguments {
         mut settings,
         mut agent,
@@ -58,6 +59,7 @@ async fn run(program: &str, arguments: Vec<OsString>) -> ExitCode {
         shared_agent,
     } = bridge::parse_arguments(arguments, |it: &mut Arguments| &mut it.settings);
     settings.exclude_from_log(agent::logs_content);
+    settings.release_address(release);
     agent.0.own_program = std::env::current_exe().ok();
     let bridge = settings.bridge_mut();
     if let (Some(bridges), Some(credential)) = (only_agent_for, bridge.agent.agent_token.clone()) {

@@ -12,7 +12,7 @@ use client_install::{InstallArguments, UninstallArguments, run_install, run_unin
 use crate::bridge_request;
 use crate::call::{self, CallCommand};
 use crate::doctor::{self, DoctorCommand};
-use crate::started_bridge;
+use crate::started_bridge::{self, release_address};
 use crate::stdio;
 use crate::tools::{self, ToolsCommand};
 
@@ -40,7 +40,7 @@ const LIBRARY_COMMANDS: [LibraryCommand; 5] = [
     LibraryCommand {
         name: "bridge",
         command: bridge::command,
-        main: bridge::main,
+        main: run_bridge,
     },
     LibraryCommand {
         name: "agent",
@@ -131,10 +131,14 @@ fn run_without_command() -> ExitCode {
     ExitCode::from(EXIT_USAGE)
 }
 
+fn run_bridge(arguments: Vec<OsString>) -> ExitCode {
+    bridge::main(arguments, release_address)
+}
+
 /// Runs the demo, which prints this program by the name with which it was started.
 fn run_demo(arguments: Vec<OsString>) -> ExitCode {
     let name = std::env::args_os().next().unwrap_or_else(|| NAME.into());
-    demo_app::main(&name.to_string_lossy(), arguments)
+    demo_app::main(&name.to_string_lossy(), arguments, release_address)
 }
 
 /// Returns the command line with all commands.

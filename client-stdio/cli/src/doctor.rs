@@ -1,7 +1,7 @@
 //! The command `doctor`: finds out why a client does not get the tools of a page.
 //!
-//! `bridge_check` asks who answers at the address, and in which version; `port` finds the processes that
-//! have it. With the token, `page_check` looks for its page. `client_check` reads the entries of AI clients
+//! `bridge_check` asks who answers at the address, and in which version; `port_users` finds the processes
+//! that have it. With the token, `page_check` looks for its page. `client_check` reads the entries of AI clients
 //! and runs each `entry_program` for its `version`, and `schema_check` lists tools as each client does. Each
 //! check returns a `finding` with its remedy.
 
@@ -10,7 +10,6 @@ mod client_check;
 mod entry_program;
 mod finding;
 mod page_check;
-mod port;
 mod schema_check;
 mod version;
 

@@ -9,6 +9,7 @@ mod bridge_request;
 mod call;
 mod command_line;
 mod doctor;
+mod port_users;
 mod started_bridge;
 mod stdio;
 mod token_input;

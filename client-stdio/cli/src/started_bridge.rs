@@ -6,15 +6,19 @@
 //! 3. Before each handshake, a client asks the program at the port for the `proof` that it has the secret in
 //!    the user's `folder`, for a random text. A program that has no such route is taken for the bridge of a
 //!    person if it describes itself as one: who imitates that is not recognized.
+//! 4. A bridge that a person starts at the same address takes its place: `release` requests it to end, with a
+//!    proof of the secret.
 
 mod folder;
 mod proof;
+mod release;
 mod starter;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -22,13 +26,16 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::routing::get;
 use bridge::{MountedApp, ProgramSettings, ServerHandle};
+use bridge_settings::Secret;
 use bridge_settings::values::parse_duration;
 use clap::Parser;
+use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use folder::StartedBridgeFolder;
-use proof::{ROUTE, proof};
+use proof::{ROUTE, end_request, proof};
 
+pub(crate) use release::release_address;
 pub(crate) use starter::{BridgeStarter, Holder};
 
 /// The name of the command.
@@ -70,7 +77,7 @@ pub(crate) async fn run(arguments: Vec<OsString>) -> ExitCode {
     settings.stop_when_idle(stop_when_idle);
     let folder = StartedBridgeFolder::new(folder);
     let app = MountedApp {
-        routes: proof_route(folder.clone()),
+        routes: routes(folder.clone(), settings.stop_request()),
         home: None,
     };
     let listening = |server: &ServerHandle| format!("listening on {}", server.url());
@@ -80,17 +87,31 @@ pub(crate) async fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The route at which the bridge proves that it has the secret.
-fn proof_route(folder: StartedBridgeFolder) -> Router {
-    let respond = move |Path(challenge): Path<String>| async move {
-        // The secret is read each time: a person may have removed the file.
-        let secret = spawn_blocking(move || folder.load_or_create_secret()).await;
-        match secret {
-            Ok(Ok(secret)) => Ok(proof(&secret, &challenge)),
-            _ => Err(StatusCode::SERVICE_UNAVAILABLE),
-        }
+/// The route at which the bridge proves that it has the secret, and at which a program that has it requests the
+/// bridge to end.
+fn routes(folder: StartedBridgeFolder, stop_request: Arc<Notify>) -> Router {
+    let folder_of_proof = folder.clone();
+    let prove = async move |Path(challenge): Path<String>| {
+        let secret = load_secret(folder_of_proof).await?;
+        Ok::<_, StatusCode>(proof(&secret, &challenge))
     };
-    Router::new().route(&format!("/{ROUTE}/{{challenge}}"), get(respond))
+    let end = async move |Path(challenge): Path<String>, request: String| {
+        let secret = load_secret(folder).await?;
+        if request != end_request(&secret, &challenge) {
+            return Err(StatusCode::FORBIDDEN);
+        }
+        tracing::info!("a bridge that the user starts takes the place of this one");
+        stop_request.notify_one();
+        Ok(())
+    };
+    Router::new().route(&format!("/{ROUTE}/{{challenge}}"), get(prove).post(end))
+}
+
+/// Loads the secret. It is read each time: a person may have removed the file.
+async fn load_secret(folder: StartedBridgeFolder) -> Result<Secret, StatusCode> {
+    let loaded = spawn_blocking(move || folder.load_or_create_secret()).await;
+    let secret = loaded.ok().and_then(Result::ok);
+    secret.ok_or(StatusCode::SERVICE_UNAVAILABLE)
 }
 
 /// Keeps the log small, to which stderr appends.

@@ -106,7 +106,7 @@ fn with_local_bridge(mut config: Config, flags: &StartFlags) -> Config {
             }
     });
     config.local_bridge = port.map(|port| {
-        let starter = BridgeStarter::new(config.clone(), port, flags.bridge_idle_timeout);
+        let starter = BridgeStarter::new(config.url.clone(), port, flags.bridge_idle_timeout);
         Arc::new(starter) as Arc<dyn LocalBridge>
     });
     config

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use client_stdio::{AddressHolder, Config, LocalBridgeError};
+use client_stdio::{AddressHolder, Config, LocalBridgeError, Url};
+use futures_util::future::join_all;
 
 use crate::started_bridge::{self, BridgeStarter, Holder};
 
 use super::finding::Finding;
-use super::port::{command_for, listeners, ports_of_program};
 use super::version::{OWN_VERSION, fits, is_older};
+use crate::port_users::{command_for, port_users, ports_of_program};
 
 const SUBJECT: &str = "bridge";
 
@@ -22,10 +23,10 @@ pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
     let url = &config.url;
     let port = url.port_or_known_default().unwrap_or_default();
     let is_local = config.is_local();
-    match AddressHolder::find(config, &route()).await {
+    match AddressHolder::find(url, &route()).await {
         AddressHolder::Nothing => {
             let others = if is_local {
-                other_bridges(config).await
+                other_bridges(url).await
             } else {
                 Vec::new()
             };
@@ -44,11 +45,11 @@ pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
             let mut findings = vec![version_finding(url.as_str(), &version)];
             let mut may_get_token = true;
             if is_local {
-                let starter = BridgeStarter::new(config.clone(), port, Duration::ZERO);
+                let starter = BridgeStarter::new(url.clone(), port, Duration::ZERO);
                 match starter.holder().await {
                     Ok(Holder::Started) => {
                         let text = "`mcp-web stdio` has started it, and it ends after the last client \
-                                    and page";
+                                    and page, or for one that you start";
                         findings.push(Finding::ok(SUBJECT, text));
                     }
                     Err(LocalBridgeError::Failed(reason)) => {
@@ -99,34 +100,18 @@ fn version_finding(url: &str, version: &str) -> Finding {
 
 /// Describes which processes have the port.
 fn port_finding(port: u16) -> Finding {
-    let subject = format!("port {port}");
-    match listeners(port) {
-        Some(users) if !users.is_empty() => {
-            let users: Vec<_> = users.iter().map(ToString::to_string).collect();
-            Finding::ok(subject, users.join(", "))
-        }
-        Some(_) => Finding::ok(
-            subject,
-            format!(
-                "a process of another user or container has it: {}",
-                command_for(port)
-            ),
-        ),
-        None => Finding::ok(subject, command_for(port)),
-    }
+    let users = port_users(port).unwrap_or_else(|| command_for(port));
+    Finding::ok(format!("port {port}"), users)
 }
 
 /// Returns the URLs of bridges of this user at other ports.
-async fn other_bridges(config: &Config) -> Vec<String> {
-    let mut found = Vec::new();
-    for port in ports_of_program() {
-        let mut other = config.clone();
-        if other.url.set_port(Some(port)).is_err() {
-            continue;
-        }
-        if let AddressHolder::Bridge { .. } = AddressHolder::find(&other, &route()).await {
-            found.push(other.url.to_string());
-        }
-    }
-    found
+async fn other_bridges(url: &Url) -> Vec<String> {
+    // One that does not answer must not delay the others.
+    let asked = ports_of_program().into_iter().map(async |port| {
+        let mut other = url.clone();
+        other.set_port(Some(port)).ok()?;
+        let holder = AddressHolder::find(&other, &route()).await;
+        matches!(holder, AddressHolder::Bridge { .. }).then(|| other.to_string())
+    });
+    join_all(asked).await.into_iter().flatten().collect()
 }

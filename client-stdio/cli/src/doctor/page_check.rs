@@ -4,7 +4,7 @@ use client_stdio::{Config, ToolRoutes};
 use serde::Deserialize;
 
 use super::finding::Finding;
-use super::port::connected_programs;
+use crate::port_users::connected_programs;
 
 const SUBJECT: &str = "page";
 

@@ -1,4 +1,4 @@
-//! The proof of a bridge that it has the secret of the user.
+//! The proofs of a bridge, and of a program that requests it to end, that they have the secret of the user.
 
 use bridge_edge::derive_key;
 use bridge_settings::Secret;
@@ -17,9 +17,17 @@ pub(super) fn challenge() -> String {
 
 /// Returns the proof for a challenge.
 pub(super) fn proof(secret: &Secret, challenge: &str) -> String {
-    let key = derive_key(secret, &format!("{ROUTE} {challenge}"));
-    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{PREFIX}{digits}")
+    format!("{PREFIX}{}", keyed_digits(secret, ROUTE, challenge))
+}
+
+/// Returns the request to end for a challenge, which is not a proof of a bridge.
+pub(super) fn end_request(secret: &Secret, challenge: &str) -> String {
+    keyed_digits(secret, "end-of-started-bridge", challenge)
+}
+
+fn keyed_digits(secret: &Secret, purpose: &str, challenge: &str) -> String {
+    let key = derive_key(secret, &format!("{purpose} {challenge}"));
+    key.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether an answer is the proof of a bridge, with this secret or another.
@@ -40,5 +48,7 @@ mod tests {
         assert_ne!(proof(&secret, &one), proof(&Secret::random(), &one));
         assert!(is_proof(&proof(&secret, &one)));
         assert!(!proof(&secret, &one).contains(secret.expose()));
+        assert!(!proof(&secret, &one).ends_with(&end_request(&secret, &one)));
+        assert_ne!(end_request(&secret, &one), end_request(&secret, &other));
     }
 }

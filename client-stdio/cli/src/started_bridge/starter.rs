@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bridge_edge::service_manager::SERVICE_MANAGER_VARIABLES;
 use bridge_edge::shared_credential::SharedCredentialError;
-use client_stdio::{AddressHolder, Config, LocalBridge, LocalBridgeError};
+use client_stdio::{AddressHolder, LocalBridge, LocalBridgeError, Url};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
@@ -33,7 +33,7 @@ const SETTING_PREFIX: &str = "MCP_WEB_";
 
 /// The bridge at one port.
 pub(crate) struct BridgeStarter {
-    config: Config,
+    url: Url,
     port: u16,
     idle_timeout: Duration,
     folder: Option<StartedBridgeFolder>,
@@ -64,10 +64,10 @@ impl LocalBridge for BridgeStarter {
 }
 
 impl BridgeStarter {
-    /// Returns the bridge at this port of 127.0.0.1, to which the URL of the configuration leads.
-    pub(crate) fn new(config: Config, port: u16, idle_timeout: Duration) -> Self {
+    /// Returns the bridge at this port of 127.0.0.1, to which the URL leads.
+    pub(crate) fn new(url: Url, port: u16, idle_timeout: Duration) -> Self {
         Self {
-            config,
+            url,
             port,
             idle_timeout,
             folder: StartedBridgeFolder::of_port(port),
@@ -134,7 +134,7 @@ impl BridgeStarter {
     pub(crate) async fn holder(&self) -> Result<Holder, LocalBridgeError> {
         let challenge = challenge();
         let route = format!("{ROUTE}/{challenge}");
-        let answer = match AddressHolder::find(&self.config, &route).await {
+        let answer = match AddressHolder::find(&self.url, &route).await {
             AddressHolder::Nothing => return Ok(Holder::Nothing),
             AddressHolder::OtherProgram(reason) => return Err(self.other_program(&reason)),
             AddressHolder::Bridge { route_answer, .. } => route_answer.filter(|it| is_proof(it)),
@@ -147,7 +147,7 @@ impl BridgeStarter {
         if secret.is_some_and(|secret| answer == proof(&secret, &challenge)) {
             return Ok(Holder::Started);
         }
-        let url = &self.config.url;
+        let url = &self.url;
         Err(LocalBridgeError::Failed(format!(
             "the bridge at {url} was started for another user of this machine, and did not get the token: \
              start one at another port with `mcp-web bridge --bind 127.0.0.1:PORT`, and set \
@@ -160,7 +160,7 @@ impl BridgeStarter {
             "another program has the address {url}, and did not get the token ({reason}): \
              `mcp-web doctor` names it. End it, or start a bridge at another port and set MCP_SERVER_URL \
              to it",
-            url = self.config.url
+            url = self.url
         ))
     }
 
@@ -168,7 +168,7 @@ impl BridgeStarter {
         LocalBridgeError::Failed(format!(
             "no bridge at {url}, and it could not be started: {reason}. Start one with `mcp-web bridge`, \
              and retry",
-            url = self.config.url
+            url = self.url
         ))
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A process, as far as this user may see it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PortUser {
+pub(crate) struct PortUser {
     id: u32,
     /// The name of its program.
     name: String,
@@ -21,7 +21,7 @@ impl fmt::Display for PortUser {
 
 impl PortUser {
     /// Whether it runs this program.
-    pub(super) fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         self.name.starts_with("mcp-web")
     }
 }
@@ -35,15 +35,26 @@ struct TcpSocket {
     inode: u64,
 }
 
-/// Returns the processes that listen on a port, or `None` if this system does not tell.
-pub(super) fn listeners(port: u16) -> Option<BTreeSet<PortUser>> {
+/// Describes the processes that listen on a port. Returns `None` if this system does not show them.
+pub(crate) fn port_users(port: u16) -> Option<String> {
+    let users: Vec<_> = listeners(port)?.iter().map(ToString::to_string).collect();
+    Some(if users.is_empty() {
+        let command = command_for(port);
+        format!("a process of another user or container ({command})")
+    } else {
+        users.join(", ")
+    })
+}
+
+/// Returns the processes that listen on a port, or `None` if this system does not show them.
+fn listeners(port: u16) -> Option<BTreeSet<PortUser>> {
     let sockets = sockets()?;
     let sockets = sockets.filter(|it| it.is_listening && it.local_port == port);
     Some(owners(&sockets.map(|it| it.inode).collect()))
 }
 
 /// Returns the ports on which processes of this program listen.
-pub(super) fn ports_of_program() -> BTreeSet<u16> {
+pub(crate) fn ports_of_program() -> BTreeSet<u16> {
     let ours = processes().filter(|(user, _)| user.is_ours());
     let ours: BTreeSet<_> = ours
         .flat_map(|(_, folder)| socket_inodes(&folder))
@@ -54,7 +65,7 @@ pub(super) fn ports_of_program() -> BTreeSet<u16> {
 }
 
 /// Returns the other programs of this user that are connected to a port.
-pub(super) fn connected_programs(port: u16) -> BTreeSet<PortUser> {
+pub(crate) fn connected_programs(port: u16) -> BTreeSet<PortUser> {
     let sockets = sockets().into_iter().flatten();
     let sockets = sockets.filter(|it| !it.is_listening && it.remote_port == port);
     let mut programs = owners(&sockets.map(|it| it.inode).collect());
@@ -63,7 +74,7 @@ pub(super) fn connected_programs(port: u16) -> BTreeSet<PortUser> {
 }
 
 /// Returns the command that shows who has a port.
-pub(super) fn command_for(port: u16) -> String {
+pub(crate) fn command_for(port: u16) -> String {
     match std::env::consts::OS {
         "windows" => {
             format!("`Get-NetTCPConnection -LocalPort {port}` in PowerShell shows its process")
