@@ -58,7 +58,11 @@ async fn release(address: SocketAddr) -> Option<File> {
     let challenge = challenge();
     let route = format!("{ROUTE}/{challenge}");
     let drain_timeout = bridge::Config::default().state.drain_timeout;
-    if AddressHolder::post(&url, &route, end_request(&secret, &challenge)).await {
+    let is_accepted = AddressHolder::post(&url, &route, end_request(&secret, &challenge)).await;
+    // Without an answer, it may just have ended itself.
+    let mut deadline = Instant::now();
+    if is_accepted {
+        deadline += drain_timeout + END_TIMEOUT;
         tracing::info!(
             %address,
             "the bridge that `mcp-web stdio` has started ends for this one when its calls have ended, within \
@@ -66,7 +70,6 @@ async fn release(address: SocketAddr) -> Option<File> {
             drain_timeout.as_secs(),
         );
     }
-    let deadline = Instant::now() + drain_timeout + END_TIMEOUT;
     let freed = async {
         while TcpListener::bind(address).is_err() {
             sleep(LOOK_INTERVAL).await;

@@ -6,7 +6,7 @@ use bridge::{Config, MountedApp, Network, ServerHandle, Tokens};
 use raw_page::{Page, with_deadline};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, Command};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_mcp-web");
 
@@ -70,6 +70,20 @@ pub(crate) async fn wait_for_line(output: impl AsyncRead + Unpin, start: &str) -
             return rest.to_owned();
         }
     }
+}
+
+/// Waits until a log contains a text, returns the line, and reads the rest of it in the background.
+pub(crate) async fn wait_for_text(log: ChildStderr, text: &str) -> String {
+    let mut lines = BufReader::new(log).lines();
+    let line = loop {
+        let line = with_deadline(text, lines.next_line()).await.unwrap();
+        let line = line.expect("the program runs");
+        if line.contains(text) {
+            break line;
+        }
+    };
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    line
 }
 
 /// Starts a program, and waits until it prints a line that begins like this. Returns the rest of it.

@@ -14,4 +14,6 @@ mod programs;
 mod started_bridge;
 mod stdio;
 mod stdio_client;
+#[cfg(target_os = "linux")]
+mod taken_address;
 mod tools;

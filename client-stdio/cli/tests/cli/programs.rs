@@ -42,21 +42,6 @@ async fn the_bridge_runs_this_program_as_its_agent() {
     drop(child);
 }
 
-/// Waits until a log contains a text, and reads the rest of it in the background.
-async fn wait_for_text(log: tokio::process::ChildStderr, text: &str) {
-    use tokio::io::{AsyncBufReadExt, BufReader};
-
-    let mut lines = BufReader::new(log).lines();
-    loop {
-        let line = raw_page::with_deadline(text, lines.next_line()).await;
-        let line = line.unwrap().expect("the program runs");
-        if line.contains(text) {
-            break;
-        }
-    }
-    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-}
-
 /// The command lines of the children of a process.
 #[cfg(target_os = "linux")]
 fn children(process: u32) -> Vec<String> {

@@ -20,18 +20,18 @@ use crate::stdio_client::StdioClient;
 const OFFLINE_NAME: &str = "mcp-web-stdio";
 
 /// A user with a home folder, and a free port.
-struct User {
-    home: TempDir,
-    port: u16,
+pub(crate) struct User {
+    pub(crate) home: TempDir,
+    pub(crate) port: u16,
 }
 
 impl User {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         Self::with_port(listener.local_addr().unwrap().port())
     }
 
-    fn with_port(port: u16) -> Self {
+    pub(crate) fn with_port(port: u16) -> Self {
         Self {
             home: tempfile::tempdir().unwrap(),
             port,
@@ -39,7 +39,7 @@ impl User {
     }
 
     /// The command of a client, whose bridge ends soon after it.
-    fn stdio(&self) -> Command {
+    pub(crate) fn stdio(&self) -> Command {
         let mut command = program(&["stdio"]);
         command
             .env("HOME", self.home.path())
@@ -50,7 +50,7 @@ impl User {
         command
     }
 
-    fn client(&self) -> StdioClient {
+    pub(crate) fn client(&self) -> StdioClient {
         StdioClient::start_with(self.stdio())
     }
 
@@ -64,7 +64,7 @@ impl User {
     }
 
     /// The processes of bridges that were started for this port.
-    fn bridges(&self) -> Vec<u32> {
+    pub(crate) fn bridges(&self) -> Vec<u32> {
         let bind = format!("started-bridge\0--bind\0127.0.0.1:{}\0", self.port);
         let processes = std::fs::read_dir("/proc").unwrap();
         let ids = processes.filter_map(|it| it.unwrap().file_name().to_str()?.parse().ok());
@@ -76,7 +76,7 @@ impl User {
     }
 
     /// The only bridge.
-    fn bridge(&self) -> u32 {
+    pub(crate) fn bridge(&self) -> u32 {
         let bridges = self.bridges();
         let [bridge] = bridges[..] else {
             panic!("{bridges:?}")
@@ -86,7 +86,7 @@ impl User {
 }
 
 /// Waits for the end of a process that is not a child of this one.
-async fn wait_for_end(process: u32) {
+pub(crate) async fn wait_for_end(process: u32) {
     let process = Pid::from_raw(process as i32).unwrap();
     // Without it, it has ended.
     let Ok(process) = pidfd_open(process, PidfdFlags::empty()) else {
@@ -100,11 +100,11 @@ async fn wait_for_end(process: u32) {
     with_deadline("end of the bridge", waiting).await.unwrap();
 }
 
-fn signal(process: u32, signal: Signal) {
+pub(crate) fn signal(process: u32, signal: Signal) {
     kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
 }
 
-fn is_online(initialized: &Value) -> bool {
+pub(crate) fn is_online(initialized: &Value) -> bool {
     initialized["serverInfo"]["name"] != OFFLINE_NAME
 }
 
