@@ -74,20 +74,20 @@ fn configure(connection: &ConnectionFlags) -> Result<Config, String> {
 }
 
 async fn diagnose(environment: &Environment, config: &Config) -> Vec<Finding> {
-    let (mut findings, has_bridge) = bridge_check::check(config).await;
-    let routes = match (has_bridge, config.has_token()) {
-        (true, true) => ToolRoutes::new(config).ok(),
+    let (mut findings, bridge_version) = bridge_check::check(config).await;
+    let routes = match (&bridge_version, config.has_token()) {
+        (Some(_), true) => ToolRoutes::new(config).ok(),
         (_, false) => {
             let remedy = "set AUTH_TOKEN to the one in the page's configuration panel";
             findings.push(Finding::problem("token", "no token is set", remedy));
             None
         }
-        (false, true) => None,
+        (None, true) => None,
     };
     let mut has_page = false;
-    if let Some(routes) = &routes {
-        let (finding, is_connected) = page_check::check(config, routes).await;
-        findings.push(finding);
+    if let (Some(routes), Some(version)) = (&routes, &bridge_version) {
+        let (pages, is_connected) = page_check::check(config, routes, version).await;
+        findings.extend(pages);
         has_page = is_connected;
     }
     let token = config.token.as_ref().map(BearerToken::expose);

@@ -144,6 +144,7 @@ fn authenticate<J>(page: Authenticate<J>) -> Vec<FramePart<J>> {
     };
     frame
         .literal_if(page.checks_late_calls, "checksLateCalls", "true")
+        .maybe_string("sdkVersion", page.sdk_version)
         .finish()
 }
 

@@ -253,6 +253,8 @@ pub struct Authenticate<J> {
     pub timestamp: Option<u64>,
     /// Whether the page checks late calls before it starts them, as this core does.
     pub checks_late_calls: bool,
+    /// The version of the SDK.
+    pub sdk_version: Option<&'static str>,
 }
 
 /// A message from the bridge to a page.

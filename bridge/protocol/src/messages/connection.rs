@@ -53,6 +53,9 @@ pub struct Authenticate {
     /// buffered, and if it has not reported itself as frozen since the bridge last answered it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checks_late_calls: bool,
+    /// The version of the SDK of the page, which `mcp-web doctor` compares with that of the bridge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sdk_version: Option<String>,
 }
 
 /// Redacts the token, which must not appear in logs.

@@ -176,6 +176,7 @@ impl InMemoryBridge {
             subject: None,
             written_ms: hello.timestamp,
             heartbeat_after: None,
+            sdk_version: hello.sdk_version,
         };
         let session = hello.session.clone();
         match self.realm.page_connected(connection, hello, now) {

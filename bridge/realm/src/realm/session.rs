@@ -63,6 +63,8 @@ pub struct PageHello {
     /// The time until the first heartbeat, which spreads the heartbeats of pages that connect
     /// together. With `None` it is one heartbeat interval.
     pub heartbeat_after: Option<Duration>,
+    /// The version of the SDK of the page.
+    pub sdk_version: Option<String>,
 }
 
 /// The maximum difference in milliseconds by which a hello that is older than the current
@@ -90,6 +92,7 @@ impl PageHello {
             app_description: self
                 .app_description
                 .map(|text| truncate_to(text, MAX_APP_DESCRIPTION_CHARS)),
+            sdk_version: self.sdk_version.map(truncate),
             ..self
         }
     }
@@ -170,6 +173,7 @@ struct SessionInfo {
     app: Option<Box<str>>,
     app_description: Option<Box<str>>,
     written_ms: Option<u64>,
+    sdk_version: Option<Box<str>>,
 }
 
 impl From<PageHello> for SessionInfo {
@@ -185,6 +189,7 @@ impl From<PageHello> for SessionInfo {
             app: hello.app.map(Into::into),
             app_description: hello.app_description.map(Into::into),
             written_ms: hello.written_ms,
+            sdk_version: hello.sdk_version.map(Into::into),
         }
     }
 }

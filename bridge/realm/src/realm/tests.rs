@@ -87,6 +87,7 @@ pub(super) fn page_hello(session: &str) -> PageHello {
         subject: None,
         written_ms: None,
         heartbeat_after: None,
+        sdk_version: None,
     }
 }
 

@@ -95,6 +95,7 @@ impl Page {
             subject: None,
             written_ms: None,
             heartbeat_after: None,
+            sdk_version: None,
         };
         let party = PageParty::new(std::net::IpAddr::from([127, 0, 0, 1]).into(), None);
         let (connection, outbox) = hub.page_connected(realm, &party, hello).unwrap();

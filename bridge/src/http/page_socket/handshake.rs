@@ -322,6 +322,7 @@ pub(super) async fn authenticate(
         subject: principal.subject(),
         written_ms: timestamp.filter(|_| protocol == PageProtocol::V2),
         heartbeat_after: None,
+        sdk_version: hello.sdk_version,
     };
     let hub = Arc::clone(&state.hub);
     let (connection, outbox) =

@@ -18,8 +18,8 @@ fn route() -> String {
     format!("{}/doctor", started_bridge::COMMAND)
 }
 
-/// Checks the bridge. Returns the findings, and whether it can be asked for more.
-pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
+/// Checks the bridge. Returns the findings, and its version if it may be asked for more.
+pub(super) async fn check(config: &Config) -> (Vec<Finding>, Option<String>) {
     let url = &config.url;
     let port = url.port_or_known_default().unwrap_or_default();
     let is_local = config.is_local();
@@ -30,7 +30,7 @@ pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
             } else {
                 Vec::new()
             };
-            (vec![nothing_answers(url.as_str(), &others)], false)
+            (vec![nothing_answers(url.as_str(), &others)], None)
         }
         AddressHolder::OtherProgram(reason) => {
             let text =
@@ -39,7 +39,7 @@ pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
                           --bind 127.0.0.1:PORT` and name it with --url";
             let mut findings = vec![Finding::problem(SUBJECT, text, remedy)];
             findings.extend(is_local.then(|| port_finding(port)));
-            (findings, false)
+            (findings, None)
         }
         AddressHolder::Bridge { version, .. } => {
             let mut findings = vec![version_finding(url.as_str(), &version)];
@@ -61,7 +61,7 @@ pub(super) async fn check(config: &Config) -> (Vec<Finding>, bool) {
                 }
                 findings.push(port_finding(port));
             }
-            (findings, may_get_token)
+            (findings, may_get_token.then_some(version))
         }
     }
 }
@@ -84,13 +84,13 @@ fn nothing_answers(url: &str, others: &[String]) -> Finding {
 }
 
 fn version_finding(url: &str, version: &str) -> Finding {
-    if fits(version) {
+    if fits(version, OWN_VERSION) {
         return Finding::ok(SUBJECT, format!("version {version} answers at {url}"));
     }
     let text = format!(
         "the bridge at {url} has version {version}, and this program {OWN_VERSION}, which do not fit"
     );
-    let remedy = if is_older(version) {
+    let remedy = if is_older(version, OWN_VERSION) {
         "end the bridge and start it again with this version"
     } else {
         "update this program, or start the bridge with the older version again"

@@ -125,7 +125,7 @@ impl EntryCheck<'_> {
         let shown = program.display();
         let program = EntryProgram::new(program, arguments);
         match program.version().await {
-            Ok(version) if fits(&version) => {
+            Ok(version) if fits(&version, OWN_VERSION) => {
                 self.ok(format!("{shown} is version {version}"))
             }
             Ok(version) => {

@@ -4,6 +4,7 @@ use client_stdio::{Config, ToolRoutes};
 use serde::Deserialize;
 
 use super::finding::Finding;
+use super::version::{fits, is_older};
 use crate::port_users::connected_programs;
 
 const SUBJECT: &str = "page";
@@ -25,10 +26,17 @@ struct ListedPage {
     connected: bool,
     #[serde(default)]
     available_tools: Vec<String>,
+    #[serde(default)]
+    sdk_version: Option<String>,
 }
 
-/// Checks whether a page with the token is connected. Returns the finding, and whether one is.
-pub(super) async fn check(config: &Config, routes: &ToolRoutes) -> (Finding, bool) {
+/// Checks whether a page with the token is connected, and whether its SDK fits this version of the bridge.
+/// Returns the findings, and whether one is connected.
+pub(super) async fn check(
+    config: &Config,
+    routes: &ToolRoutes,
+    bridge_version: &str,
+) -> (Vec<Finding>, bool) {
     let json = match routes.sessions().await {
         Ok(json) => json,
         Err(error) => {
@@ -37,7 +45,8 @@ pub(super) async fn check(config: &Config, routes: &ToolRoutes) -> (Finding, boo
             } else {
                 (SUBJECT, "then run `mcp-web doctor` again")
             };
-            return (Finding::problem(subject, error.to_string(), remedy), false);
+            let problem = Finding::problem(subject, error.to_string(), remedy);
+            return (vec![problem], false);
         }
     };
     let list: PageList = match serde_json::from_str(&json) {
@@ -45,22 +54,37 @@ pub(super) async fn check(config: &Config, routes: &ToolRoutes) -> (Finding, boo
         Err(error) => {
             let text = format!("the bridge lists pages in an unknown form ({error})");
             let remedy = "use a bridge and a program of the same version";
-            return (Finding::problem(SUBJECT, text, remedy), false);
+            return (vec![Finding::problem(SUBJECT, text, remedy)], false);
         }
     };
     let connected: Vec<_> = list.sessions.iter().filter(|page| page.connected).collect();
     if connected.is_empty() {
-        return (no_page(config), false);
+        return (vec![no_page(config)], false);
     }
-    let pages: Vec<_> = connected.iter().map(|page| page.description()).collect();
-    (Finding::ok(SUBJECT, pages.join("; ")), true)
+    let findings = connected.iter().map(|page| page.finding(bridge_version));
+    (findings.collect(), true)
 }
 
 impl ListedPage {
-    fn description(&self) -> String {
+    fn finding(&self, bridge_version: &str) -> Finding {
         let title = self.page_title.as_deref().or(self.origin.as_deref());
         let title = title.unwrap_or("a page without a title");
-        format!("{title}, with {} tools", self.available_tools.len())
+        let text = format!("{title}, with {} tools", self.available_tools.len());
+        let Some(sdk) = self.sdk_version.as_deref() else {
+            return Finding::ok(SUBJECT, text);
+        };
+        let text = format!("{text} and version {sdk} of the SDK");
+        if fits(sdk, bridge_version) {
+            return Finding::ok(SUBJECT, text);
+        }
+        let text = format!("{text}, which does not fit version {bridge_version} of the bridge");
+        let remedy = if is_older(sdk, bridge_version) {
+            "update `mcp-web-sdk` in the app, or load the SDK from the bridge (/sdk/mcp-web.js), and reload \
+             the page"
+        } else {
+            "update the bridge"
+        };
+        Finding::problem(SUBJECT, text, remedy)
     }
 }
 

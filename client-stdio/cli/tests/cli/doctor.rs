@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bridge_protocol::{Authenticate, PageToBridge};
 use raw_page::Page;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -414,5 +415,34 @@ async fn an_entry_with_another_address_and_another_token() {
     );
     assert!(problems[1].contains("token"), "{problems:?}");
     assert!(!ended.stdout.contains("some-secret"), "{ended:?}");
+    stop(bridge).await;
+}
+
+#[tokio::test]
+async fn a_page_with_an_sdk_of_another_version() {
+    let (bridge, set_up) = SetUp::with_bridge(&[]).await;
+    let message = raw_page::authenticate_message("tab", TOKEN);
+    for (version, words) in [
+        (
+            "0.1.0",
+            ["version 0.1.0 of the SDK", "update `mcp-web-sdk`"],
+        ),
+        (
+            "999.0.0",
+            ["version 999.0.0 of the SDK", "update the bridge"],
+        ),
+    ] {
+        let mut page = Page::open_with_headers(set_up.address(), "tab", &[]).await;
+        let message = Authenticate {
+            sdk_version: Some(version.to_owned()),
+            ..message.clone()
+        };
+        page.send(PageToBridge::Authenticate(Box::new(message)))
+            .await;
+        page.recv_authenticated().await;
+        let diagnosis = set_up.diagnose().await;
+        diagnosis.assert_problem("page: Test page", &words);
+        page.close().await;
+    }
     stop(bridge).await;
 }

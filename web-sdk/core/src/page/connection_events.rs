@@ -277,6 +277,7 @@ impl<J: Json> Page<J> {
             app: Some(page.app.clone()),
             timestamp: Some(self.clock.wall_ms),
             checks_late_calls: true,
+            sdk_version: Some(env!("CARGO_PKG_VERSION")),
         })
     }
 

@@ -47,6 +47,7 @@ fn authenticate_frames() {
         ),
         timestamp: Some(1_790_000_000_000),
         checks_late_calls: true,
+        sdk_version: Some("0.2.0"),
     };
     assert_eq!(
         encode_text(Message::Authenticate(minimal)),

@@ -303,6 +303,7 @@ pub fn authenticate_message(session: &str, token: &str) -> Authenticate {
         app: None,
         timestamp: None,
         checks_late_calls: false,
+        sdk_version: None,
     }
 }
 

@@ -40,6 +40,7 @@ impl Session {
                 })
                 .map(|tool| tool.published_name().to_owned())
                 .collect(),
+            sdk_version: owned_text(&self.info.sdk_version),
         }
     }
 }
@@ -72,6 +73,8 @@ pub struct SessionSummary {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     suspended: bool,
     available_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sdk_version: Option<String>,
 }
 
 /// Formats a time as RFC 3339 with milliseconds, in UTC.
