@@ -60,7 +60,7 @@ fn list(arguments: &ToolsCommand) -> Result<String, String> {
     let json = request(&arguments.connection, async |routes| routes.list().await)?;
     let list: Result<ToolList, _> = serde_json::from_str(&json);
     let list = list.map_err(|error| format!("the answer is not a list of tools: {error}"))?;
-    if list.tools.iter().all(|tool| is_builtin(&tool.name)) {
+    if are_builtin(&list.tools) {
         print_to_stderr(
             "no page is connected for this token, and these are the tools of the bridge: open the app, or \
              copy the token from its configuration panel again",
@@ -92,10 +92,11 @@ impl ListedTool {
     }
 }
 
-/// Returns whether every bridge has a tool.
-fn is_builtin(name: &str) -> bool {
-    let builtin: Vec<Value> = serde_json::from_str(BUILTIN_TOOLS).unwrap_or_default();
-    builtin.iter().any(|tool| tool["name"] == name)
+/// Returns whether every bridge has these tools.
+fn are_builtin(tools: &[ListedTool]) -> bool {
+    let builtin: Vec<ListedTool> = serde_json::from_str(BUILTIN_TOOLS).unwrap_or_default();
+    let mut names = tools.iter().map(|tool| &tool.name);
+    names.all(|name| builtin.iter().any(|tool| tool.name == *name))
 }
 
 #[cfg(test)]
@@ -125,6 +126,11 @@ mod tests {
 
     #[test]
     fn the_tools_of_the_bridge_are_not_those_of_pages() {
-        assert!(is_builtin("list_active_sessions") && !is_builtin("add_card"));
+        let tools = |names: &[&str]| {
+            let tools = names.iter().map(|name| json!({ "name": name }));
+            serde_json::from_value::<Vec<_>>(tools.collect()).unwrap()
+        };
+        assert!(are_builtin(&tools(&["list_active_sessions", "get_result"])));
+        assert!(!are_builtin(&tools(&["list_active_sessions", "add_card"])));
     }
 }

@@ -6,7 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 /// How long a program may take to print its version. A package runner takes a second.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -55,7 +55,6 @@ impl<'a> EntryProgram<'a> {
             .args(self.version_arguments())
             .envs(OFFLINE)
             .env_remove("AUTH_TOKEN")
-            .kill_on_drop(true)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
@@ -110,12 +109,39 @@ impl<'a> EntryProgram<'a> {
 
 /// Runs a program, and returns how it ended and the beginning of its output.
 async fn output(command: &mut Command) -> io::Result<(ExitStatus, Vec<u8>)> {
-    let mut child = command.spawn()?;
+    let mut group = ProgramGroup::spawn(command)?;
     let mut text = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
+    if let Some(stdout) = group.0.stdout.take() {
         stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut text).await?;
     }
-    Ok((child.wait().await?, text))
+    Ok((group.0.wait().await?, text))
+}
+
+/// A program and its descendants, which are killed on drop: a package runner starts the program of a package.
+struct ProgramGroup(Child);
+
+impl ProgramGroup {
+    fn spawn(command: &mut Command) -> io::Result<Self> {
+        #[cfg(unix)]
+        command.process_group(0);
+        command.kill_on_drop(true).spawn().map(Self)
+    }
+}
+
+#[cfg(unix)]
+impl Drop for ProgramGroup {
+    fn drop(&mut self) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+
+        // Without an id, the program has ended.
+        let id = self
+            .0
+            .id()
+            .and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        if let Some(id) = id {
+            let _ = kill_process_group(id, Signal::KILL);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +160,21 @@ mod tests {
         let npx = ["-y", "--prefer-offline", "mcp-web@0.2.0", "stdio"];
         let expected = "-y --prefer-offline mcp-web@0.2.0 --version";
         assert_eq!(words("/usr/bin/npx", &npx), expected);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn the_programs_that_a_runner_has_started_end_with_it() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sh -c 'echo started; exec sleep 1000'; true"]);
+        let mut group = ProgramGroup::spawn(command.stdout(Stdio::piped())).unwrap();
+        let mut output = group.0.stdout.take().unwrap();
+        let mut started = [0; 8];
+        output.read_exact(&mut started).await.unwrap();
+        drop(group);
+        // The output ends when no process has it open.
+        let mut rest = Vec::new();
+        output.read_to_end(&mut rest).await.unwrap();
+        assert_eq!((&started, rest), (b"started\n", Vec::new()));
     }
 }
