@@ -40,11 +40,7 @@ impl Fingerprint {
 
     /// Returns the fingerprint as hexadecimal text.
     pub(crate) fn finish(self) -> String {
-        self.hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hexadecimal(&self.hasher.finalize())
     }
 
     /// Adds the length first, so that `ab` and `c` differ from `a` and `bc`.
@@ -52,6 +48,15 @@ impl Fingerprint {
         self.hasher.update((bytes.len() as u64).to_le_bytes());
         self.hasher.update(bytes);
     }
+}
+
+/// Returns the SHA-256 as hexadecimal text.
+pub(crate) fn sha256_hex(content: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(content))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn list_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use super::product::{NAME, STDIO_NAME};
 use crate::process::{capture, cargo, cargo_home, run};
 use crate::step::{Outcome, step};
+use crate::toolchain::parse_field;
 use crate::{Workspace, folder, sdk};
 
 /// The folder of the compiled code, relative to the workspace. The flags differ from those of other builds,
@@ -56,8 +57,7 @@ pub(super) fn build_programs(workspace: &Workspace) -> Result<PathBuf> {
 pub(crate) fn host_target() -> Result<String> {
     let mut rustc = Command::new("rustc");
     let text = capture(rustc.arg("-vV"), "install Rust with rustup")?;
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc -vV names no host")?.to_owned())
+    parse_field(&text, "host: ").context("rustc -vV names no host")
 }
 
 /// The folders with sources, each with the path that the programs have instead.

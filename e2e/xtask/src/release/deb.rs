@@ -95,7 +95,10 @@ fn data_files(
     let changelog = fill(include_str!("templates/deb/changelog")).replace("@DATE@", &date);
     let mut files = vec![
         PackedFile::program(format!("usr/bin/{NAME}"), &programs.main),
-        PackedFile::text(format!("lib/systemd/system/{NAME}-bridge.service"), unit),
+        PackedFile::text(
+            format!("usr/lib/systemd/system/{NAME}-bridge.service"),
+            unit,
+        ),
         PackedFile {
             mode: 0o640,
             ..PackedFile::text(CONFIG_PATH, CONFIG)
@@ -211,7 +214,7 @@ mod tests {
             "-rwxr-xr-x 0/0               7 1970-01-02 00:00 usr/bin/mcp-web",
             "-rw-r----- 0/0 ",
             " etc/mcp-web/bridge.toml",
-            " lib/systemd/system/mcp-web-bridge.service",
+            " usr/lib/systemd/system/mcp-web-bridge.service",
             " usr/share/bash-completion/completions/mcp-web",
             " usr/share/doc/mcp-web/THIRD-PARTY.txt",
             "drwxr-xr-x 0/0               0 1970-01-02 00:00 usr/bin/",

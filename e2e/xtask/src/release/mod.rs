@@ -103,15 +103,16 @@ pub fn make(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
         let document = sbom::document(&packages);
         release.write("mcp-web.cdx.json", format!("{document:#}\n"))
     })?;
-    make_kind(options, Kind::Notes, || {
-        release.write("NOTES.md", notes::section(workspace)?)
-    })?;
     // After the packages that it lists.
     make_kind(options, Kind::ServerJson, || {
         let document = server_json::document(release);
         release.write("server.json", format!("{document:#}\n"))
     })?;
     release.write_sums()?;
+    // The text of the page with the files, which is not one of them.
+    make_kind(options, Kind::Notes, || {
+        release.write("NOTES.md", notes::section(workspace)?)
+    })?;
     println!("{}", release.path().display());
     Ok(release.path().to_owned())
 }

@@ -13,7 +13,8 @@ use super::pack;
 use super::packed_file::PackedFile;
 use super::product::{DESCRIPTION, LICENSE, NAME, REGISTRY_NAME, REPOSITORY, VERSION};
 use super::programs::Programs;
-use super::release_folder::{ReleaseFolder, sha256_hex};
+use super::release_folder::ReleaseFolder;
+use crate::fingerprint::sha256_hex;
 
 /// A user without a name in most systems, so that the program owns no file outside.
 const USER: u32 = 65_532;

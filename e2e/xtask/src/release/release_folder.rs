@@ -1,15 +1,17 @@
 //! The folder of a release, and the sums of what is in it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
+use anyhow::{Context, Result, bail};
 
+use crate::fingerprint::sha256_hex;
 use crate::folder;
+
+/// The folders that are not downloaded from the release.
+const NOT_LISTED: [&str; 3] = ["npm/", "plugin/", "pypi/"];
 
 /// The folder that a release is written to.
 pub(super) struct ReleaseFolder {
@@ -81,24 +83,21 @@ impl ReleaseFolder {
         self.sums.contains_key(path)
     }
 
-    /// Writes the list of all sums, as `sha256sum --check` reads it.
+    /// Writes the list of sums, as `sha256sum --check` reads it. People download the files into one folder, so
+    /// they are listed without their folders. A registry has the sums of the packages in [`NOT_LISTED`] itself.
     pub(super) fn write_sums(&mut self) -> Result<()> {
-        let mut text = String::new();
-        for (path, sum) in &self.sums {
-            writeln!(text, "{sum}  {path}")?;
+        let is_listed = |path: &str| !NOT_LISTED.iter().any(|folder| path.starts_with(folder));
+        let mut sums = BTreeMap::new();
+        for (path, sum) in self.sums.iter().filter(|(path, _)| is_listed(path)) {
+            let (_, name) = path.rsplit_once('/').unwrap_or(("", path.as_str()));
+            if sums.insert(name, sum).is_some() {
+                bail!("give one of the files {name} another name: downloads have no folders");
+            }
         }
+        let lines = sums.iter().map(|(name, sum)| format!("{sum}  {name}\n"));
+        let text: String = lines.collect();
         self.write("SHA256SUMS", text)
     }
-}
-
-/// Returns the SHA-256 as hexadecimal text.
-pub(super) fn sha256_hex(content: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in Sha256::digest(content) {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]
@@ -115,16 +114,20 @@ mod tests {
         fs::write(path.join("old"), "of an earlier run").unwrap();
         let mut release = ReleaseFolder::create(path.clone(), 0).unwrap();
         release.write("npm/a.tgz", "a").unwrap();
+        release.write("deb/a.deb", "a").unwrap();
         release.write_script("install.sh", "b").unwrap();
         release.write_sums().unwrap();
         assert!(!path.join("old").exists() && release.contains("npm/a.tgz"));
+        fs::rename(path.join("deb/a.deb"), path.join("a.deb")).unwrap();
         let mut check = Command::new("sha256sum");
         check.args(["--check", "--strict", "SHA256SUMS"]);
         let output = check.current_dir(&path).output().unwrap();
         assert_eq!(
             String::from_utf8_lossy(&output.stdout),
-            "install.sh: OK\nnpm/a.tgz: OK\n"
+            "a.deb: OK\ninstall.sh: OK\n"
         );
+        release.write("oci/a.deb", "c").unwrap();
+        assert!(release.write_sums().is_err());
         let mode = fs::metadata(path.join("install.sh")).unwrap().permissions();
         assert_eq!(mode.mode() & 0o777, 0o755);
         assert_eq!(release.sums_below("npm/").count(), 1);

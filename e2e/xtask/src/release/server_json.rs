@@ -102,11 +102,35 @@ mod tests {
         assert_eq!(bundle["fileSha256"].as_str().unwrap().len(), 64);
     }
 
-    /// The registry refuses a longer description, and a name that does not have this form.
     #[test]
-    fn the_name_and_the_description_fit_the_registry() {
-        assert!(DESCRIPTION.len() <= 100);
-        let form = regex::Regex::new("^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$").unwrap();
-        assert!(form.is_match(REGISTRY_NAME));
+    fn the_document_fits_the_schema_of_the_registry() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut release = ReleaseFolder::create(folder.path().join("release"), 0).unwrap();
+        for file in ["npm/a.tgz", "pypi/a.whl", "oci/a.tar", "mcpb/a.mcpb"] {
+            release.write(file, "x").unwrap();
+        }
+        let document = document(&release);
+        let schema = include_str!("../../../packages/server.schema.json");
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        assert_eq!(document["$schema"], schema["$id"]);
+        let options = jsonschema::options().should_validate_formats(true);
+        let validator = options.build(&schema).unwrap();
+        let errors = |document: &Value| {
+            let errors = validator.iter_errors(document);
+            let errors = errors.map(|error| format!("{}: {error}", error.instance_path()));
+            errors.collect::<Vec<_>>()
+        };
+        assert_eq!(errors(&document), [""; 0]);
+        for (pointer, wrong) in [
+            ("/name", "mcp-web"),
+            ("/packages/0/version", "latest"),
+            ("/packages/0/transport/type", "socket"),
+            ("/packages/3/fileSha256", "0"),
+            ("/repository/url", "no address"),
+        ] {
+            let mut changed = document.clone();
+            *changed.pointer_mut(pointer).unwrap() = wrong.into();
+            assert!(!errors(&changed).is_empty(), "{pointer}");
+        }
     }
 }

@@ -17,6 +17,7 @@ use crate::apt;
 use crate::process::try_capture;
 use crate::step::{Outcome, step};
 
+pub(crate) use rustc::parse_field;
 pub use rustc::{TargetRustc, WASM_TARGET};
 
 /// Finds a compiler that is on this machine already. Changes nothing.

@@ -136,7 +136,7 @@ pub(super) fn required_version() -> (u32, u32) {
 }
 
 /// Parses a line in the output of `rustc -vV`.
-fn parse_field(version: &str, name: &str) -> Option<String> {
+pub(crate) fn parse_field(version: &str, name: &str) -> Option<String> {
     let mut lines = version.lines();
     lines.find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
 }

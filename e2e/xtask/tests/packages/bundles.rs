@@ -1,9 +1,8 @@
 //! The bundle for Claude Desktop and the plugin for Claude Code, checked by their own tools.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -34,10 +33,8 @@ fn the_bundle_is_valid_and_its_program_answers() {
     let mut client = home.direct_command(&program);
     client
         .env("MCP_SERVER_URL", format!("{url}/mcp"))
-        .env("AUTH_TOKEN", TOKEN)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut client = client.spawn().unwrap();
+        .env("AUTH_TOKEN", TOKEN);
+    let (mut client, mut input) = Running::start_with_input(&mut client);
     let request = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {
@@ -46,18 +43,14 @@ fn the_bundle_is_valid_and_its_program_answers() {
             "clientInfo": { "name": "test", "version": "1" },
         },
     });
-    let mut input = client.stdin.take().unwrap();
     writeln!(input, "{request}").unwrap();
-    let mut answer = String::new();
-    let mut output = BufReader::new(client.stdout.take().unwrap());
-    output.read_line(&mut answer).unwrap();
-    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let answer: Value = serde_json::from_str(&client.next_line().unwrap()).unwrap();
     assert_eq!(
         answer["result"]["serverInfo"]["name"], "mcp-web",
         "{answer}"
     );
     drop(input);
-    assert!(client.wait().unwrap().success());
+    assert!(client.wait_for_end().success());
 }
 
 #[test]

@@ -18,7 +18,7 @@ dpkg -i /packages/*.deb
 [ "$(systemctl is-active $unit || true)" = inactive ]
 [ "$(stat -c '%a %U:%G' $config)" = '640 root:mcp-web' ]
 [ "$(mcp-web --version)" = "mcp-web $1" ]
-systemd-analyze verify "/lib/systemd/system/$unit"
+systemd-analyze verify "/usr/lib/systemd/system/$unit"
 
 # Started: systemd waits until the bridge reports that it is ready.
 systemctl enable --now "$unit"

@@ -1,15 +1,19 @@
 //! The release, the tools, and programs that end with their test.
 
-use std::io::{BufRead, BufReader, Lines};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::{env, fs};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+use std::{env, fs, thread};
 
 use tempfile::TempDir;
 
 /// The token of pages and clients.
 pub(crate) const TOKEN: &str = "token-of-the-packages-0123456789";
+/// How long a program may take to print its next line, on a busy machine.
+const LINE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The version of all packages.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -127,25 +131,47 @@ pub(crate) fn run(command: &mut Command) -> Output {
 /// A program that runs, with all that it starts in its group, until it is dropped.
 pub(crate) struct Running {
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    /// The lines of its stdout, which a thread reads.
+    lines: Receiver<String>,
 }
 
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self::spawn(command.stdin(Stdio::null()))
+    }
+
+    /// Starts a program that reads its stdin.
+    pub(crate) fn start_with_input(command: &mut Command) -> (Self, ChildStdin) {
+        let mut program = Self::spawn(command.stdin(Stdio::piped()));
+        let input = program.child.stdin.take().unwrap();
+        (program, input)
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let command = command.stdout(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
         Self { child, lines }
+    }
+
+    /// Returns the next line, or `None` at the end of the output.
+    pub(crate) fn next_line(&mut self) -> Option<String> {
+        match self.lines.recv_timeout(LINE_TIMEOUT) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the program prints nothing"),
+        }
     }
 
     /// Waits for a line that contains this, and returns what follows it.
     pub(crate) fn wait_for(&mut self, mark: &str) -> String {
-        for line in self.lines.by_ref() {
-            let line = line.unwrap();
+        while let Some(line) = self.next_line() {
             if let Some((_, rest)) = line.split_once(mark) {
                 return rest.trim().to_owned();
             }
@@ -157,10 +183,10 @@ impl Running {
         self.child.id()
     }
 
-    /// Waits until every process that has its stdout has ended.
-    pub(crate) fn wait_for_end(&mut self) {
-        while self.lines.next().is_some() {}
-        self.child.wait().unwrap();
+    /// Waits until every process that has its stdout has ended, and returns how the program has.
+    pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
+        while self.next_line().is_some() {}
+        self.child.wait().unwrap()
     }
 }
 
