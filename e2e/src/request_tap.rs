@@ -38,11 +38,6 @@ impl RequestTap {
         self.address
     }
 
-    /// Returns the URL of the MCP endpoint through the proxy.
-    pub(crate) fn mcp_url(&self) -> String {
-        format!("http://{}/mcp", self.address)
-    }
-
     /// Returns how often clients have sent this text.
     pub fn count(&self, text: &str) -> usize {
         let requests = self.requests.lock().unwrap();

@@ -7,10 +7,19 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Exchange, Format, MockProvider, ProcessGroup, Script, with_deadline};
+use crate::{
+    BridgeEndpoint, Exchange, Format, MockProvider, ProcessGroup, Script, program_paths,
+    with_deadline,
+};
 
 /// The time limit for a run, on a busy machine with two cores.
 const RUN_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The programs that a command line finds. The entries that `mcp-web install` writes need no Node.
+const PROGRAMS: [&str; 3] = ["bash", "env", "sh"];
+
+/// The folder with them, in the home.
+const PROGRAMS_FOLDER: &str = ".programs";
 
 /// A command line with its own home folder.
 #[derive(Debug)]
@@ -32,8 +41,15 @@ pub struct CommandLineRun {
 impl CommandLine {
     /// Starts a model that follows the script, in this format.
     pub async fn new(format: Format, script: Script) -> Self {
+        let home = TempDir::with_prefix("mcp-web-client-").unwrap();
+        let programs = home.path().join(PROGRAMS_FOLDER);
+        std::fs::create_dir(&programs).unwrap();
+        for name in PROGRAMS {
+            let program = Path::new("/usr/bin").join(name);
+            std::os::unix::fs::symlink(program, programs.join(name)).unwrap();
+        }
         Self {
-            home: TempDir::with_prefix("mcp-web-client-").unwrap(),
+            home,
             provider: MockProvider::start_for_any_request(script).await,
             format,
         }
@@ -51,6 +67,27 @@ impl CommandLine {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Adds the entry `web` to a client of this home with `mcp-web install`, and returns the content of its file.
+    pub async fn install(
+        &self,
+        client: &str,
+        flags: &[&str],
+        bridge: &impl BridgeEndpoint,
+        file: &str,
+    ) -> String {
+        let mut install = self.command(&program_paths::mcp_web());
+        install
+            .args(["install", client, "--yes", "--name", "web", "--url"])
+            .arg(bridge.mcp_url())
+            .args(flags)
+            .env("AUTH_TOKEN", bridge.token());
+        let mut process = ProcessGroup::start("mcp-web install", install);
+        assert!(process.wait_for_end(RUN_TIMEOUT).await);
+        let file = self.home().join(file);
+        let content = std::fs::read_to_string(&file);
+        content.unwrap_or_else(|error| panic!("{}: {error}\n{}", file.display(), process.log()))
+    }
+
     /// Returns the provider of the model.
     pub fn provider(&self) -> &MockProvider {
         &self.provider
@@ -61,7 +98,7 @@ impl CommandLine {
         let mut command = Command::new(program);
         command
             .env_clear()
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", self.home().join(PROGRAMS_FOLDER))
             .env("HOME", self.home())
             .env("TMPDIR", self.home())
             .env("NO_COLOR", "1")

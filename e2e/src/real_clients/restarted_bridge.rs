@@ -4,7 +4,7 @@ use mcp_web_sdk::McpWeb;
 use tempfile::TempDir;
 
 use crate::request_tap::RequestTap;
-use crate::{TestBed, echo_program};
+use crate::{BridgeEndpoint, TestBed, echo_program};
 
 /// A bridge that keeps its state in a folder, with a program that has the tool `echo`. Clients reach it
 /// through a tap.
@@ -28,16 +28,6 @@ impl RestartedBridge {
             bed,
             _folder: folder,
         }
-    }
-
-    /// Returns the URL of the MCP endpoint.
-    pub fn mcp_url(&self) -> String {
-        self.tap.mcp_url()
-    }
-
-    /// Returns the token of the program.
-    pub fn token(&self) -> &str {
-        self.bed.token()
     }
 
     /// Returns how many requests have opened an MCP session.
@@ -65,5 +55,15 @@ impl RestartedBridge {
     /// Connects the program again.
     pub async fn reconnect_program(&mut self) {
         self.page = Some(echo_program(&self.bed, "program").await);
+    }
+}
+
+impl BridgeEndpoint for RestartedBridge {
+    fn url(&self) -> String {
+        format!("http://{}", self.tap.address())
+    }
+
+    fn token(&self) -> &str {
+        self.bed.token()
     }
 }

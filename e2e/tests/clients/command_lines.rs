@@ -25,6 +25,14 @@ impl Transport {
             Transport::Stdio => "stdio",
         }
     }
+
+    /// Returns the flags of `mcp-web install` for it.
+    fn install_flags(self) -> &'static [&'static str] {
+        match self {
+            Transport::Http => &["--http"],
+            Transport::Stdio => &[],
+        }
+    }
 }
 
 /// The turns of [`all_calls`], by what they call.
@@ -153,19 +161,7 @@ fn npm_program(path: &str) -> PathBuf {
     program_paths::clients_node_modules().join(path)
 }
 
-fn stdio_server(bridge: &impl BridgeEndpoint) -> Value {
-    json!({
-        "command": program_paths::built("mcp-web-stdio"),
-        "args": [],
-        "env": { "MCP_SERVER_URL": bridge.mcp_url(), "AUTH_TOKEN": bridge.token() },
-    })
-}
-
-fn bearer(bridge: &impl BridgeEndpoint) -> String {
-    format!("Bearer {}", bridge.token())
-}
-
-mod claude_code {
+pub(crate) mod claude_code {
     use super::*;
 
     fn tool_name(tool: &str) -> String {
@@ -175,35 +171,31 @@ mod claude_code {
     /// A hook that answers elicitations without a user.
     const HOOK: &str = r#"{"hooks":{"Elicitation":[{"matcher":"","hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}'"}]}]}}"#;
 
+    /// Returns the command that uses the tools of a server.
+    pub(crate) fn command(client: &CommandLine, server: &str) -> Command {
+        let mut command =
+            client.command(&npm_program("@anthropic-ai/claude-code-linux-x64/claude"));
+        let allowed = format!("mcp__{server}__*");
+        command
+            .env("ANTHROPIC_BASE_URL", client.provider().url())
+            .env("ANTHROPIC_API_KEY", MockProvider::KEY)
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .args(["-p", "Do it.", "--output-format", "stream-json"])
+            .args(["--verbose", "--allowedTools", &allowed, "--settings", HOOK]);
+        command
+    }
+
     async fn command_line(
         bridge: &impl BridgeEndpoint,
         transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Anthropic, script).await;
-        let server = match transport {
-            Transport::Http => json!({ "type": "http", "url": bridge.mcp_url(),
-                "headers": { "Authorization": bearer(bridge) } }),
-            Transport::Stdio => stdio_server(bridge),
-        };
-        let servers = json!({ "mcpServers": { "web": server } });
-        client.write("mcp.json", &servers.to_string());
-        let mut command =
-            client.command(&npm_program("@anthropic-ai/claude-code-linux-x64/claude"));
-        command
-            .env("CLAUDE_CONFIG_DIR", client.home().join("config"))
-            .env("ANTHROPIC_BASE_URL", client.provider().url())
-            .env("ANTHROPIC_API_KEY", MockProvider::KEY)
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .args([
-                "-p",
-                "Do it.",
-                "--output-format",
-                "stream-json",
-                "--verbose",
-            ])
-            .args(["--mcp-config", "mcp.json", "--strict-mcp-config"])
-            .args(["--allowedTools", "mcp__web__*", "--settings", HOOK]);
+        let flags = transport.install_flags();
+        client
+            .install("claude-code", flags, bridge, ".claude.json")
+            .await;
+        let command = command(&client, "web");
         (client, command)
     }
 
@@ -302,22 +294,11 @@ mod gemini {
         transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
-        let server = match transport {
-            Transport::Http => http_server(&bridge.mcp_url(), bridge.token()),
-            Transport::Stdio => stdio_server(bridge),
-        };
-        command_line_with(server, script).await
-    }
-
-    fn http_server(url: &str, token: &str) -> Value {
-        let authorization = format!("Bearer {token}");
-        json!({ "httpUrl": url, "headers": { "Authorization": authorization } })
-    }
-
-    async fn command_line_with(mut server: Value, script: Script) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Gemini, script).await;
-        server["trust"] = json!(true);
-        server["timeout"] = json!(TIMEOUT);
+        let (flags, file) = (transport.install_flags(), ".gemini/settings.json");
+        let installed = client.install("gemini-cli", flags, bridge, file).await;
+        let mut installed: Value = serde_json::from_str(&installed).unwrap();
+        installed["mcpServers"]["web"]["timeout"] = json!(TIMEOUT);
         let settings = json!({
             "security": {
                 "auth": { "selectedType": "gemini-api-key" },
@@ -328,9 +309,9 @@ mod gemini {
             "telemetry": { "enabled": false },
             "model": { "name": "mock", "disableLoopDetection": true },
             "tools": { "core": ["mcp_*"], "useRipgrep": false },
-            "mcpServers": { "web": server },
+            "mcpServers": installed["mcpServers"],
         });
-        client.write(".gemini/settings.json", &settings.to_string());
+        client.write(file, &settings.to_string());
         let mut command = client.command(&program_paths::node());
         command
             .arg(npm_program("@google/gemini-cli/bundle/gemini.js"))
@@ -400,8 +381,7 @@ mod gemini {
             Turn::from_call(&second, two).pause_after(0),
             Turn::from_text("Done."),
         ]);
-        let server = http_server(&bridge.mcp_url(), bridge.token());
-        let (client, command) = command_line_with(server, script).await;
+        let (client, command) = command_line(&bridge, Transport::Http, script).await;
         let restart = async {
             client.provider().wait_for_pauses(1).await;
             let opened = bridge.initialize_count();
@@ -450,25 +430,15 @@ mod codex {
         script: Script,
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::OpenAiResponses, script).await;
-        let server = match transport {
-            Transport::Http => format!(
-                "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
-                bridge.mcp_url()
-            ),
-            Transport::Stdio => format!(
-                "command = \"{}\"\nenv = {{ MCP_SERVER_URL = \"{}\", AUTH_TOKEN = \"{}\" }}\n",
-                program_paths::built("mcp-web-stdio").display(),
-                bridge.mcp_url(),
-                bridge.token()
-            ),
-        };
+        let (flags, file) = (transport.install_flags(), ".codex/config.toml");
+        let installed = client.install("codex", flags, bridge, file).await;
         let base_url = client.provider().base_url(Format::OpenAiResponses);
         let base_url = base_url.trim_end_matches('/');
         client.write("catalog.json", CATALOG);
         let catalog = client.home().join("catalog.json");
         let catalog = catalog.display();
         client.write(
-            "config.toml",
+            file,
             &format!(
                 r#"model = "played"
 model_provider = "played"
@@ -497,27 +467,22 @@ enabled = false
 [feedback]
 enabled = false
 
-[mcp_servers.web]
-required = true
+{installed}required = true
 default_tools_approval_mode = "approve"
 tool_timeout_sec = {TIMEOUT}
-{server}"#
+"#
             ),
         );
         let vendor =
             npm_program("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
         let mut command = client.command(&vendor);
-        command
-            .env("CODEX_HOME", client.home())
-            .env("PLAYED_KEY", MockProvider::KEY)
-            .env("WEB_TOKEN", bridge.token())
-            .args([
-                "exec",
-                "--json",
-                "--skip-git-repo-check",
-                "--ephemeral",
-                "Do it.",
-            ]);
+        command.env("PLAYED_KEY", MockProvider::KEY).args([
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            "--ephemeral",
+            "Do it.",
+        ]);
         (client, command)
     }
 

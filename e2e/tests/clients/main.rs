@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod command_lines;
+mod first_call;
 mod libraries;
 mod oauth_discovery;
 mod proxies;
