@@ -4,6 +4,7 @@
 
 mod command_lines;
 mod first_call;
+mod further_entries;
 mod libraries;
 mod oauth_discovery;
 mod proxies;

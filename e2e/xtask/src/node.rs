@@ -58,8 +58,9 @@ pub(crate) fn install_newest(workspace: &Workspace, folder: &str, name: &str) ->
             .with_context(|| format!("restore {}", manifest.display()))?;
         let mut manifest: Value =
             serde_json::from_str(&text).context("package.json is not valid JSON")?;
-        if let Some(packages) = manifest["dependencies"].as_object_mut() {
-            for (name, version) in packages {
+        for section in ["dependencies", "optionalDependencies"] {
+            let packages = manifest.get_mut(section).and_then(Value::as_object_mut);
+            for (name, version) in packages.into_iter().flatten() {
                 *version = newest_range(name, version.as_str().unwrap_or_default()).into();
             }
         }
