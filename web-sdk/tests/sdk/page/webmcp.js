@@ -117,11 +117,11 @@ export default {
     assert((await acting).includes("TargetNotFound"), await acting);
   }),
 
-  "tools of the browser are offered, called and removed": withPage({}, async ({ bridge, tool }) => {
+  "tools of the browser are offered, called and removed": withPage({}, async ({ bridge, signal, tool }) => {
     const own = new AbortController();
     const annotations = { readOnlyHint: true, untrustedContentHint: true };
     const { inputSchema } = { inputSchema: { type: "object", properties: { n: { type: "integer" } } } };
-    await modelContext.registerTool({ name: "native", title: "Native", description: "N", inputSchema, annotations, execute: ({ n }) => ({ n }) }, { signal: own.signal });
+    await modelContext.registerTool({ name: "native", title: "Native", description: "N", inputSchema, annotations, execute: ({ n }) => ({ n }) }, { signal: AbortSignal.any([own.signal, signal]) });
     await tool("a.b");
     await tool("fails", { execute: () => Promise.reject(new Error("lost")) });
     const items = await bridge.registered(3);
