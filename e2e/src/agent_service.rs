@@ -7,7 +7,8 @@ use tokio::process::Command;
 
 use crate::clients::http;
 use crate::{
-    Format, MockProvider, ProcessGroup, ReservedPort, TestBed, program_paths, with_deadline,
+    Format, MockProvider, ProcessGroup, ReservedPort, TestBed, poll_pause, program_paths,
+    with_deadline,
 };
 
 /// The token with which metrics of an agent may be read.
@@ -165,7 +166,7 @@ impl AgentService {
         let what = format!("{count} queries of the agent");
         with_deadline(what, async {
             while self.active_queries().await != count {
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         })
         .await;

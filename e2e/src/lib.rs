@@ -82,6 +82,7 @@ pub use page_tools_site::PageToolsSite;
 pub use process::ProcessGroup;
 pub use provider_rules::{ChatServer, RuleSource, rule_sources};
 pub use query_page::{PageTool, QueryPage};
+pub use raw_page::poll_pause;
 pub use real_clients::{
     ClientRow, ClientStep, ClientTier, ClientsApp, CommandLine, CommandLineRun, Driver,
     DriverTransport, Package, RestartedBridge, RollingDeploy, StepResult, ToolOutput,

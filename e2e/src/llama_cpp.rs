@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::clients::http;
-use crate::{Format, Meter, ProcessGroup, program_paths, with_deadline};
+use crate::{Format, Meter, ProcessGroup, poll_pause, program_paths, with_deadline};
 
 /// A running server of llama.cpp, which stops when this is dropped.
 ///
@@ -92,7 +92,7 @@ impl LlamaCpp {
         let what = format!("{count} waiting requests at llama.cpp");
         with_deadline(what, async {
             while self.metric("requests_deferred").await != count {
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         })
         .await;
@@ -103,7 +103,7 @@ impl LlamaCpp {
         let what = format!("{count} busy slots of llama.cpp");
         with_deadline(what, async {
             while self.busy_slots().await != count {
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         })
         .await;

@@ -293,7 +293,11 @@ async fn a_file_that_cannot_be_used_leaves_the_former_credential_valid() {
 async fn the_agent_reads_a_file_that_has_changed() {
     let bed = Rotation::start().await;
     bed.write("agent", NEW);
-    let accepted = async { while bed.status_with(NEW).await != 400 {} };
+    let accepted = async {
+        while bed.status_with(NEW).await != 400 {
+            raw_page::poll_pause().await;
+        }
+    };
     with_deadline("new credential", accepted).await;
     assert_eq!(bed.status_with(OLD).await, 401);
 }

@@ -136,7 +136,7 @@ async fn wait_for_readers(path: &Path, count: usize) -> Vec<PathBuf> {
             if readers.len() == count {
                 return readers;
             }
-            tokio::task::yield_now().await;
+            raw_page::poll_pause().await;
         }
     };
     with_deadline(&format!("{count} readers"), waiting).await

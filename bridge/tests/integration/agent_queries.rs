@@ -269,7 +269,9 @@ async fn a_query_token_and_its_mcp_session_end_with_the_query() {
     other.session = client.session;
     let ended = async {
         let list = rpc_request(1, "tools/list", json!({}));
-        while other.post(&list).await.status() != 404 {}
+        while other.post(&list).await.status() != 404 {
+            poll_pause().await;
+        }
     };
     with_deadline("end of the MCP session", ended).await;
 }
@@ -299,7 +301,11 @@ async fn an_unresponsive_or_unreachable_agent_fails_the_query() {
     let address = agent.address.clone();
     drop(agent);
     // Dropping the agent closes its socket a moment later.
-    let closed = async { while tokio::net::TcpStream::connect(&address).await.is_ok() {} };
+    let closed = async {
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {
+            poll_pause().await;
+        }
+    };
     with_deadline("end of the agent", closed).await;
     let failed = failed_query(unreachable).await;
     let error = failed["error"].as_str().unwrap();

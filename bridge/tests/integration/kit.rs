@@ -27,7 +27,7 @@ pub(crate) use page::ConnectPage;
 #[cfg(unix)]
 pub(crate) use program::admin_program;
 pub(crate) use program::{bridge_program, listening_url};
-pub(crate) use raw_page::{Page, built_program, raw_json, with_deadline};
+pub(crate) use raw_page::{Page, built_program, poll_pause, raw_json, with_deadline};
 pub(crate) use raw_socket::{
     CONTINUATION, FINAL, PING, RawSocket, TEXT, frame, frame_header, upgrade_request,
 };
@@ -131,6 +131,7 @@ pub(crate) async fn poll_json(
             if predicate(&body) {
                 return body;
             }
+            poll_pause().await;
         }
     };
     with_deadline(path, poll).await

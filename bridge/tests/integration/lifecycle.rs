@@ -19,7 +19,7 @@ async fn line_after(log: &CapturedLog, beginning: &str) -> String {
             if let Some(rest) = found {
                 return rest.to_owned();
             }
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     };
     with_deadline(&beginning, find).await

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::kit::{
     ConnectPage, Page, TOKEN, assert_echo, connect_page_and_client, echo_tool, error_code,
-    http_client, post_tool_call, start_bridge, start_bridge_with, test_config, with_deadline,
+    http_client, poll_pause, post_tool_call, start_bridge, start_bridge_with, test_config,
+    with_deadline,
 };
 
 pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-operator-0123456789";
@@ -219,6 +220,7 @@ async fn gauges_show_the_state_at_the_time_of_the_scrape() {
             if values[1] == 0.0 {
                 return values;
             }
+            poll_pause().await;
         }
     };
     let away = with_deadline("session without connection", away).await;

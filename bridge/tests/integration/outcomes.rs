@@ -62,7 +62,11 @@ async fn a_call_counts_as_what_its_client_got() {
     assert!(audit.contains(outcome), "{audit}");
 
     drop(unread);
-    let undelivered = async { while calls(&bridge, "undelivered", "").await < 1.0 {} };
+    let undelivered = async {
+        while calls(&bridge, "undelivered", "").await < 1.0 {
+            poll_pause().await;
+        }
+    };
     with_deadline("undelivered answer", undelivered).await;
     let lines = log.text();
     assert!(

@@ -52,7 +52,11 @@ async fn reconnect_page(bridge: &ServerHandle) -> Page {
 }
 
 async fn poll_metric(bridge: &ServerHandle, name: &str, value: f64) {
-    let poll = async { while scrape(bridge).await[name] != value {} };
+    let poll = async {
+        while scrape(bridge).await[name] != value {
+            poll_pause().await;
+        }
+    };
     with_deadline(name, poll).await;
 }
 

@@ -17,7 +17,8 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
 use crate::kit::{
-    TOKEN, bridge_program, http_client, initialize_request, listening_url, with_deadline,
+    TOKEN, bridge_program, http_client, initialize_request, listening_url, poll_pause,
+    with_deadline,
 };
 
 /// A bridge in another process, which is killed when this is dropped.
@@ -95,6 +96,7 @@ impl RunningBridge {
                 if response.status() == status {
                     return response.text().await.unwrap();
                 }
+                poll_pause().await;
             }
         };
         with_deadline("readiness", ready).await

@@ -23,7 +23,7 @@ pub(crate) async fn start(bind: SocketAddr) -> ServerHandle {
             };
             match bridge::serve(config, MountedApp::default()).await {
                 Ok(bridge) => return bridge,
-                Err(StartError::Bind { .. }) => tokio::task::yield_now().await,
+                Err(StartError::Bind { .. }) => raw_page::poll_pause().await,
                 Err(error) => panic!("{error}"),
             }
         }

@@ -53,7 +53,7 @@ impl PrintedToken {
     async fn wait_for_runs(&self, count: usize) {
         let runs = async {
             while self.runs() < count {
-                tokio::task::yield_now().await;
+                raw_page::poll_pause().await;
             }
         };
         timeout(DEADLINE, runs).await.expect("the command runs");

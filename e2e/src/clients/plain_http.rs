@@ -4,7 +4,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use super::http;
-use crate::{BridgeEndpoint, with_deadline};
+use crate::{BridgeEndpoint, poll_pause, with_deadline};
 
 /// A plain HTTP client with the test bed's token.
 #[derive(Clone)]
@@ -49,6 +49,7 @@ impl PlainHttp {
                 if !is_missing {
                     return answer;
                 }
+                poll_pause().await;
             }
         };
         with_deadline("the tool to be registered", called).await

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{ClusterBed, PlainHttp, with_deadline};
+use crate::{ClusterBed, PlainHttp, poll_pause, with_deadline};
 
 /// Waits until all nodes agree on the owner of a token, which has this many pages.
 pub(super) async fn wait_for_one_owner(bed: &ClusterBed, nodes: usize, token: &str, pages: usize) {
@@ -17,6 +17,7 @@ pub(super) async fn wait_for_one_owner(bed: &ClusterBed, nodes: usize, token: &s
             if is_whole && statuses.iter().all(|status| status == first) {
                 return;
             }
+            poll_pause().await;
         }
     };
     with_deadline("all nodes to agree on an owner with all pages", agreed).await;

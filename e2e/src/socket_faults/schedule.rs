@@ -15,7 +15,7 @@ use super::proxy::{FaultProxy, NetworkCondition};
 use crate::delay::delay;
 use crate::random::Random;
 use crate::socket_faults::invariants::InvariantChecker;
-use crate::{TestBed, TokenIssuer, token_issuer, with_deadline};
+use crate::{TestBed, TokenIssuer, poll_pause, token_issuer, with_deadline};
 
 /// The settings of the bridge: all times are short, but the receipt timeout is longer than what
 /// makes a call late, as by default.
@@ -294,6 +294,7 @@ impl FaultScenario {
                 if sessions["sessions"] == json!([]) || sessions == json!([]) {
                     return;
                 }
+                poll_pause().await;
             }
         };
         with_deadline("no session to be left", nothing_left).await;

@@ -8,7 +8,9 @@ mod web_search;
 use std::path::Path;
 use std::process::Stdio;
 
-use e2e::{AGENT_METRICS_TOKEN, AgentEndpoint, Script, Turn, program_paths, with_deadline};
+use e2e::{
+    AGENT_METRICS_TOKEN, AgentEndpoint, Script, Turn, poll_pause, program_paths, with_deadline,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
@@ -143,7 +145,7 @@ impl ToolsFolder {
                 if text.lines().count() >= lines && text.ends_with('\n') {
                     return text;
                 }
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         })
         .await;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use e2e::{ProcessGroup, program_paths, with_deadline};
+use e2e::{ProcessGroup, poll_pause, program_paths, with_deadline};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, geteuid, kill_process, waitid};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -84,7 +84,7 @@ impl BootedSystemd {
                 {
                     return systemd;
                 }
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         };
         let systemd = with_deadline("systemd to boot", booted).await;
@@ -198,7 +198,11 @@ async fn systemd_starts_reloads_and_restarts_the_bridge() {
     let add = format!("echo {} >> /etc/mcp-web/tokens", user_token(1));
     systemd.run("sh", &["-c", &add]).await;
     systemd.run("systemctl", &["reload", BRIDGE]).await;
-    let reloaded = async { while systemd.status_for(1).await != "200" {} };
+    let reloaded = async {
+        while systemd.status_for(1).await != "200" {
+            poll_pause().await;
+        }
+    };
     with_deadline("the new token to be accepted", reloaded).await;
 
     // Each request succeeds: systemd holds the port.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bridge_cluster::NatsServer;
-use e2e::{PlainHttp, TestBed, echo_program, program_paths, with_deadline};
+use e2e::{PlainHttp, TestBed, echo_program, poll_pause, program_paths, with_deadline};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -33,7 +33,11 @@ async fn bridges_of_the_guide_serve_as_one() {
     let first = start_bridge(1, &nats, folder.path()).await;
     let second = start_bridge(2, &nats, folder.path()).await;
     for bed in [&first, &second] {
-        let ready = async { while PlainHttp::new(bed).get("/readyz").await.status() != 200 {} };
+        let ready = async {
+            while PlainHttp::new(bed).get("/readyz").await.status() != 200 {
+                poll_pause().await;
+            }
+        };
         with_deadline("the bridge to be ready", ready).await;
     }
     let check = check_config(3, &nats, folder.path());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bridge_protocol::{BridgeToPage, PageToBridge};
-use e2e::{ProcessGroup, with_deadline};
+use e2e::{ProcessGroup, poll_pause, with_deadline};
 use serde_json::json;
 
 use crate::deployment::{CLIENT_ADDRESS, Deployment, HTTP_VERSIONS, PAGE_ADDRESS, user_token};
@@ -216,7 +216,11 @@ async fn a_bridge_that_drains_answers_its_calls(kind: ProxyKind) {
     let call = page.recv_call().await;
     deployment.bridge.request_end();
     // A load balancer sees it, and the call continues.
-    let unready = async { while deployment.get("2", "/readyz", &[]).await.status != "2 503" {} };
+    let unready = async {
+        while deployment.get("2", "/readyz", &[]).await.status != "2 503" {
+            poll_pause().await;
+        }
+    };
     with_deadline("the bridge to say that it is not ready", unready).await;
     let mut other = deployment.open_page("", "other", &[]).await;
     other.authenticate("other", &user_token(1)).await;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use e2e::{
-    AgentEndpoint, AgentService, ColorScheme, Format, LlamaCpp, Script, Turn, program_paths,
-    with_deadline,
+    AgentEndpoint, AgentService, ColorScheme, Format, LlamaCpp, Script, Turn, poll_pause,
+    program_paths, with_deadline,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -138,7 +138,7 @@ async fn audit_outcomes(folder: &Path, lines: usize) -> Vec<String> {
                 };
                 return text.lines().map(outcome).collect();
             }
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     })
     .await

@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use e2e::{Browser, ProcessGroup, ReservedPort, StaticSite, TestBed, program_paths, with_deadline};
+use e2e::{
+    Browser, ProcessGroup, ReservedPort, StaticSite, TestBed, poll_pause, program_paths,
+    with_deadline,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -113,7 +116,7 @@ impl Folder {
                     let entries = text.lines().map(|line| serde_json::from_str(line).unwrap());
                     return entries.collect();
                 }
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         })
         .await

@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use e2e::{AgentEndpoint, TestBed, echo_program, http, program_paths};
+use e2e::{AgentEndpoint, TestBed, echo_program, http, poll_pause, program_paths};
 use futures_util::{StreamExt, stream};
 use mcp_web_sdk::McpWeb;
 use reqwest::header::{ACCEPT, HeaderMap};
@@ -447,7 +447,7 @@ impl Served {
             if let Some(status) = self.child.try_wait()? {
                 bail!("it ended before it listened: {status}");
             }
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
         Ok(())
     }

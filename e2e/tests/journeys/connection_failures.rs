@@ -1,7 +1,7 @@
 //! A page that cannot connect reports what happened and what to do: in its status, and once in the
 //! console.
 
-use e2e::{Browser, StaticSite, TestBed, with_deadline};
+use e2e::{Browser, StaticSite, TestBed, poll_pause, with_deadline};
 use serde_json::json;
 
 /// The module that has the wasm in it.
@@ -100,6 +100,7 @@ async fn assert_reported(browser: &Browser, state: &str, code: &str, advice: &[&
             if !lines.is_empty() {
                 return lines;
             }
+            poll_pause().await;
         }
     })
     .await;

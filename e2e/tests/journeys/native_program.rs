@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use e2e::{
-    Era, McpClient, PlainHttp, ProcessGroup, TestBed, Transport, native_program, with_deadline,
+    Era, McpClient, PlainHttp, ProcessGroup, TestBed, Transport, native_program, poll_pause,
+    with_deadline,
 };
 use mcp_web_sdk::{NoArguments, Status, Tool};
 use serde_json::{Value, json};
@@ -164,6 +165,7 @@ async fn it_serves_the_bridge_that_was_started_again() {
             if answer["structuredContent"].is_object() {
                 return answer;
             }
+            poll_pause().await;
         }
     });
     assert_eq!(answer.await["structuredContent"]["count"], 2);

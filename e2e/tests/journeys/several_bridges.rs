@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use e2e::{
-    BridgeEndpoint, Browser, ClusterBed, McpClient, PlainHttp, StaticSite, TestBed, with_deadline,
+    BridgeEndpoint, Browser, ClusterBed, McpClient, PlainHttp, StaticSite, TestBed, poll_pause,
+    with_deadline,
 };
 use serde_json::{Value, json};
 
@@ -120,6 +121,7 @@ async fn a_call_fails_once_when_the_owner_is_killed_and_the_next_one_finds_the_t
             if !matches!(code, Some("ClusterUnavailable" | "NoSessionsFound")) {
                 return answer;
             }
+            poll_pause().await;
         }
     };
     let echo = with_deadline("the tab elsewhere", echo).await;
@@ -201,6 +203,7 @@ async fn tabs_of_two_owners_meet_at_the_later_one_when_the_earlier_one_runs_agai
             if sessions.len() == 2 {
                 return sessions;
             }
+            poll_pause().await;
         }
     };
     for session in with_deadline("both tabs at one node", both).await {

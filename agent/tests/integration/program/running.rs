@@ -112,7 +112,11 @@ async fn a_log_level_that_was_changed_for_a_while_is_that_of_the_start_again() {
     std::fs::write(&path, tools("papers")).unwrap();
     agent.signal("HUP").await;
     let names = ["notes", "papers"];
-    let reloaded = async { while agent.has_sources(names).await != [false, true] {} };
+    let reloaded = async {
+        while agent.has_sources(names).await != [false, true] {
+            raw_page::poll_pause().await;
+        }
+    };
     with_deadline("reload", reloaded).await;
     std::fs::write(config_file(&path), "").unwrap();
     agent.signal("HUP").await;

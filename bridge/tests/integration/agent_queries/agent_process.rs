@@ -51,7 +51,7 @@ impl AgentScript {
                 if lines.len() >= count && text.ends_with('\n') {
                     return lines;
                 }
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         };
         with_deadline("start of the agent", starts).await
@@ -71,7 +71,7 @@ async fn wait_for_exit(process: &str) {
     let proc = Path::new("/proc").join(process);
     let exited = async {
         while proc.exists() {
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     };
     with_deadline("end of the agent", exited).await;

@@ -30,7 +30,11 @@ async fn open_query_token(bridge: &ServerHandle, body: Value) -> String {
 }
 
 async fn wait_for_query_end(bridge: &ServerHandle, token: &str) {
-    let ended = async { while tools_status(bridge, token).await != 401 {} };
+    let ended = async {
+        while tools_status(bridge, token).await != 401 {
+            poll_pause().await;
+        }
+    };
     with_deadline("end of the query", ended).await;
 }
 

@@ -45,7 +45,11 @@ impl Scene {
 
 /// Waits until requests with [`TOKEN`] get this status.
 async fn wait_for_status(bridge: &ServerHandle, status: u16) {
-    let poll = async { while tools_status(bridge, TOKEN).await != status {} };
+    let poll = async {
+        while tools_status(bridge, TOKEN).await != status {
+            poll_pause().await;
+        }
+    };
     with_deadline("the decision", poll).await;
 }
 
@@ -161,7 +165,7 @@ async fn a_denial_that_was_ended_while_a_bridge_was_away_does_not_come_back_with
     let file = scene.operators[1].state_folder().join("denied");
     let stored = async {
         while !std::fs::read_to_string(&file).is_ok_and(|lines| !lines.is_empty()) {
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     };
     with_deadline("the file", stored).await;

@@ -208,7 +208,9 @@ async fn the_last_bridge_serves_newcomers_while_it_drains() {
     let served = async {
         with_deadline("drain", async {
             let url = format!("{}/readyz", last.url());
-            while http_client().get(&url).send().await.unwrap().status() != 503 {}
+            while http_client().get(&url).send().await.unwrap().status() != 503 {
+                poll_pause().await;
+            }
         })
         .await;
         let page = Page::connect(last, "new", OTHER_TOKEN).await;

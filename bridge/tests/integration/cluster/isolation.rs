@@ -94,7 +94,7 @@ async fn bridges_that_reach_each_other_serve_without_nats_after_their_leases() {
     // Each bridge looks every ten seconds whether it has a lease: by then, that of the others is over.
     let reminded = async {
         while log.text().matches("has lost its record in NATS").count() < 2 {
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     };
     with_deadline("the reminders", reminded).await;

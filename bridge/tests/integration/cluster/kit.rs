@@ -92,7 +92,9 @@ pub(super) fn secret(text: &str) -> Secret {
 pub(super) async fn wait_until_ready(bridge: &ServerHandle) {
     let ready = async {
         let url = format!("{}/readyz", bridge.url());
-        while http_client().get(&url).send().await.unwrap().status() != 200 {}
+        while http_client().get(&url).send().await.unwrap().status() != 200 {
+            poll_pause().await;
+        }
     };
     with_deadline("readiness", ready).await;
 }
@@ -109,6 +111,7 @@ pub(super) async fn wait_for_metrics(
             if predicate(&metrics) {
                 return metrics;
             }
+            poll_pause().await;
         }
     };
     with_deadline(what, poll).await
@@ -160,6 +163,7 @@ pub(super) async fn wait_until_not_ready(bridge: &ServerHandle) -> String {
             if response.status() == 503 {
                 return response.text().await.unwrap();
             }
+            poll_pause().await;
         }
     };
     with_deadline("readiness to end", refused).await
@@ -227,7 +231,7 @@ impl DirectoryView {
         };
         let connected = async {
             while this.directory.find(&this.realm(TOKEN)).await.is_err() {
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         };
         with_deadline("the directory", connected).await;
@@ -287,6 +291,7 @@ impl DirectoryView {
                 if predicate(&record) {
                     return record;
                 }
+                poll_pause().await;
             }
         };
         with_deadline("another record of the bridge", found).await
@@ -305,7 +310,7 @@ impl DirectoryView {
                 if let Some((id, record)) = nodes.iter().find(|(id, _)| is_node(id)) {
                     return NodeRecord::decode(record, &self.keys, *id).unwrap();
                 }
-                tokio::task::yield_now().await;
+                poll_pause().await;
             }
         };
         with_deadline("record of the bridge", found).await

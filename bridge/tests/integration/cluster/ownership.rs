@@ -119,7 +119,11 @@ async fn claims_are_written_again_after_a_restart_of_nats() {
         bridges.nats.restart();
         bridges.wait_until_connected().await;
         let view = bridges.directory().await;
-        let written = async { while view.owner(TOKEN).await != Some(owner) {} };
+        let written = async {
+            while view.owner(TOKEN).await != Some(owner) {
+                poll_pause().await;
+            }
+        };
         with_deadline("the record", written).await;
         assert_eq!(echo_at(&bridges.nodes[1], &mut page, round).await, round);
     }

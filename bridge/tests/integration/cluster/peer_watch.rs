@@ -168,7 +168,7 @@ async fn each_ping_has_a_new_connection_and_five_without_an_answer_end_what_wait
     wait_for_peer(edge, &view.own, true).await;
     let answered = async {
         while node.pings.load(Ordering::Relaxed) < 2 {
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     };
     with_deadline("two pings", answered).await;
@@ -267,6 +267,10 @@ async fn pings_are_answered_while_clients_have_all_connections() {
     );
     assert!(reaches(owner, &view, edge_id).await);
     drop(open);
-    let served = async { while tools().send(edge.local_addr()).await.code() != 200 {} };
+    let served = async {
+        while tools().send(edge.local_addr()).await.code() != 200 {
+            poll_pause().await;
+        }
+    };
     with_deadline("a free connection", served).await;
 }

@@ -162,7 +162,11 @@ async fn a_bridge_that_cannot_be_reached_has_lost_its_queries_only_if_nats_has_l
     assert_eq!(tools_status(bridge, &token).await, 503);
     drop(view);
     // The server of NATS notices a moment later.
-    let gone = async { while tools_status(bridge, &token).await != 401 {} };
+    let gone = async {
+        while tools_status(bridge, &token).await != 401 {
+            poll_pause().await;
+        }
+    };
     with_deadline("the refusal", gone).await;
 }
 

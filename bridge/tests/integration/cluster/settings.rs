@@ -54,6 +54,7 @@ async fn start_with_a_difference(bridges: &mut Bridges, change: impl FnOnce(&mut
             if text.contains("differ from those of all others") {
                 return;
             }
+            poll_pause().await;
         }
     };
     with_deadline("the difference", is_refused).await;

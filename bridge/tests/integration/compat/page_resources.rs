@@ -17,7 +17,11 @@ async fn start_with_resource(bridge: &ServerHandle) -> (V1Page, McpClient) {
     )
     .await;
     let client = McpClient::connect(bridge, TOKEN).await;
-    let listed = async { while page_resources(&client).await.is_empty() {} };
+    let listed = async {
+        while page_resources(&client).await.is_empty() {
+            poll_pause().await;
+        }
+    };
     with_deadline("resource", listed).await;
     (page, client)
 }
@@ -92,6 +96,10 @@ async fn a_rejected_resource_does_not_affect_the_others() {
         .await;
     page.register_resource(json!({ "uri": "board://more", "name": "More" }))
         .await;
-    let both = async { while page_resources(&client).await.len() < 2 {} };
+    let both = async {
+        while page_resources(&client).await.len() < 2 {
+            poll_pause().await;
+        }
+    };
     with_deadline("resources", both).await;
 }

@@ -98,7 +98,9 @@ async fn withdrawn_keys_expire_with_the_next_refresh() {
     issuer.set_response(KeyResponse::Keys(jwk_set(&[remaining.jwk()])));
     let token = withdrawn.token("ada");
     with_deadline("rejection", async {
-        while get_tools(&bridge.url(), &token).await.0 != 401 {}
+        while get_tools(&bridge.url(), &token).await.0 != 401 {
+            poll_pause().await;
+        }
     })
     .await;
     assert_eq!(

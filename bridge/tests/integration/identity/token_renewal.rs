@@ -50,7 +50,9 @@ async fn renewal_keeps_the_connection_and_calls_past_the_old_expiry() {
         let expires_in = renewed.token_expires_in_ms.unwrap();
         assert!((590_000..=600_000).contains(&expires_in), "{expires_in}");
         with_deadline("end of the old token", async {
-            while get_tools(&bridge.url(), &old_token).await.0 == 200 {}
+            while get_tools(&bridge.url(), &old_token).await.0 == 200 {
+                poll_pause().await;
+            }
         })
         .await;
         page.respond(&call, json!({ "n": 7 })).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use e2e::with_deadline;
+use e2e::{poll_pause, with_deadline};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ async fn wait_for_end(pids: &[u32]) {
     };
     with_deadline("the end of the servers", async {
         while pids.iter().any(runs) {
-            tokio::task::yield_now().await;
+            poll_pause().await;
         }
     })
     .await;
