@@ -1,6 +1,7 @@
 //! Waits for pages that were there before: that of a query while it is reloaded, those of a realm that was
 //! taken over from another bridge, and those of a client that was connected before a restart. Its MCP
-//! session was restored, or its requests have [a header](bridge_protocol::RECONNECTED_HEADER).
+//! session was restored, or its requests have [a header](bridge_protocol::RECONNECTED_HEADER). A call also
+//! waits for the items of a page that has connected just now.
 
 use std::time::Duration;
 
@@ -33,6 +34,13 @@ pub(crate) fn pages_awaited_until(
     let are_awaited = is_from_before && hub.age() < PAGES_RETURN_WITHIN
         || since_takeover(hub, realm).is_some_and(|age| age < PAGES_RETURN_WITHIN);
     are_awaited.then(|| Instant::now() + PAGES_AWAITED)
+}
+
+/// Returns until when a call waits for the items of the latest page, if that has registered none yet.
+fn registration_awaited_until(hub: &Hub, realm: RealmId) -> Option<Instant> {
+    let connected = hub.with_realm(realm, Realm::unregistered_since)??;
+    let until = Instant::from_std(connected + PAGES_AWAITED);
+    (Instant::now() < until).then_some(until)
 }
 
 fn since_takeover(hub: &Hub, realm: RealmId) -> Option<Duration> {
@@ -116,7 +124,7 @@ pub(crate) async fn wait_for_session(
 }
 
 impl CallOptions<'_> {
-    /// Waits until a page has this item, if pages are awaited.
+    /// Waits until a page has this item, if pages are awaited or one is about to register its items.
     ///
     /// # Errors
     ///
@@ -127,7 +135,8 @@ impl CallOptions<'_> {
         (kind, name): (Kind, &str),
         target: &SessionTarget,
     ) -> Result<(), CallFailure> {
-        let until = self.pages_awaited_until;
+        let awaited_until = || registration_awaited_until(hub, self.realm);
+        let until = self.pages_awaited_until.or_else(awaited_until);
         wait_for_realm(hub, self.realm, until, |realm| {
             realm.has_item(kind, name, target)
         })

@@ -110,15 +110,16 @@ async fn a_call_fails_once_when_the_owner_is_killed_and_the_next_one_finds_the_t
     let failed = with_deadline("the running call to fail", running).await;
     let failed = failed.unwrap().unwrap();
     assert_eq!(failed["error"], "NodeLost", "{failed}");
-    // It waits for the tab, whose browser may need longer on a busy machine than a call is held. Without a
-    // tab, the user has no owner then.
+    // It waits for the tab, whose browser may need longer on a busy machine than a call is held: to connect,
+    // without which the user has no owner then, and to register its tools.
     let input = json!({ "id": 1 });
     let echo = async {
         loop {
             let answer = client.call("echo", input.clone()).await.unwrap();
             let code = answer["error"].as_str();
             let code = code.or(answer["_meta"]["mcp-web/error"]["code"].as_str());
-            if !matches!(code, Some("ClusterUnavailable" | "NoSessionsFound")) {
+            let is_away = ["ClusterUnavailable", "NoSessionsFound", "ToolNotFound"];
+            if !code.is_some_and(|code| is_away.contains(&code)) {
                 return answer;
             }
             poll_pause().await;

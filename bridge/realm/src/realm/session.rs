@@ -289,6 +289,11 @@ impl Session {
         now.ms_since(self.began)
     }
 
+    /// When the session began.
+    pub(super) fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Records that the scripts of the page are running.
     pub(super) fn mark_responsive(&mut self) {
         self.frozen = false;

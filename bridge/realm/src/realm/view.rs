@@ -1,6 +1,7 @@
 //! Read access to sessions, for interfaces with their own rules for lists and routes.
 
 use std::sync::Arc;
+use web_time::Instant;
 
 use bridge_protocol::{Kind, SessionId};
 
@@ -25,6 +26,12 @@ impl Realm {
     /// Whether any page has registered its definitions.
     pub fn has_registered_page(&self) -> bool {
         self.sessions.values().any(Session::has_registered)
+    }
+
+    /// When the latest page connected, if it has registered nothing yet.
+    pub fn unregistered_since(&self) -> Option<Instant> {
+        let (_, latest) = self.sessions.last()?;
+        (!latest.has_registered()).then(|| latest.began())
     }
 
     /// Whether the page that is selected, or any page, has an item of this kind and name. The name of a

@@ -62,7 +62,7 @@ impl ClientChannel for RecordingClient {
     }
 }
 
-/// A page with one tool, `work`.
+/// A page, which may register one tool, `work`.
 struct Page {
     hub: Arc<Hub>,
     realm: RealmId,
@@ -74,6 +74,12 @@ const SESSION: &str = "tab";
 
 impl Page {
     fn connect() -> Self {
+        let page = Self::connect_without_tools();
+        page.register();
+        page
+    }
+
+    fn connect_without_tools() -> Self {
         let hub = Hub::new(
             Config::default(),
             |_, _| Ok(()),
@@ -99,20 +105,22 @@ impl Page {
         };
         let party = PageParty::new(std::net::IpAddr::from([127, 0, 0, 1]).into(), None);
         let (connection, outbox) = hub.page_connected(realm, &party, hello).unwrap();
-        let definition = RawValue::from_string(json!({ "name": "work" }).to_string()).unwrap();
-        let kind = Kind::Tool;
-        let tools = hub.definitions.parse(&[Sent { kind, definition }]);
-        let page = Self {
+        Self {
             hub,
             realm,
             connection,
             outbox,
-        };
+        }
+    }
+
+    fn register(&self) {
+        let definition = RawValue::from_string(json!({ "name": "work" }).to_string()).unwrap();
+        let kind = Kind::Tool;
+        let tools = self.hub.definitions.parse(&[Sent { kind, definition }]);
         let registration = RegistrationId::from("r");
-        page.apply(|realm, id, connection, now| {
+        self.apply(|realm, id, connection, now| {
             realm.items_registered(id, connection, registration, tools, now)
         });
-        page
     }
 
     fn apply(
@@ -175,7 +183,7 @@ impl Page {
     }
 }
 
-/// Calls a tool as a client that requests progress.
+/// Calls a tool as a client that requests progress, and returns its result.
 async fn call_with_progress(
     hub: &Arc<Hub>,
     client: &RecordingClient,
@@ -183,6 +191,20 @@ async fn call_with_progress(
     tool: &str,
     arguments: Value,
 ) -> CallToolResult {
+    match call_outcome(hub, client, client_timeout, tool, arguments).await {
+        Ok(RoundOutcome::Complete(result)) => result,
+        Ok(RoundOutcome::InputRequired { .. }) => panic!("unexpected InputRequired"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn call_outcome(
+    hub: &Arc<Hub>,
+    client: &RecordingClient,
+    client_timeout: Option<ClientTimeout>,
+    tool: &str,
+    arguments: Value,
+) -> Result<RoundOutcome<CallToolResult>, RequestError> {
     let caller = CallOptions {
         call_context: CallContext {
             progress: true,
@@ -213,10 +235,16 @@ async fn call_with_progress(
         tool: tool.to_owned(),
         arguments: Arguments::from_raw(to_raw_value(&arguments).unwrap()),
     };
-    match call_tool(hub, request).await.outcome.unwrap() {
-        RoundOutcome::Complete(result) => result,
-        RoundOutcome::InputRequired { .. } => panic!("unexpected InputRequired"),
-    }
+    call_tool(hub, request).await.outcome
+}
+
+/// Calls a tool that the page does not have. Returns the number of seconds that the call waits for it.
+async fn unknown_tool_wait(hub: &Arc<Hub>) -> u64 {
+    let begun = Instant::now();
+    let outcome = call_outcome(hub, &recording_client(), None, "unknown", json!({})).await;
+    let code = outcome.err().map(|error| error.code());
+    assert_eq!(code, Some(ErrorCode::ToolNotFound));
+    begun.elapsed().as_secs()
 }
 
 fn recording_client() -> RecordingClient {
@@ -224,6 +252,32 @@ fn recording_client() -> RecordingClient {
         started: Some(Instant::now()),
         ..RecordingClient::default()
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_until_a_page_that_has_just_connected_has_registered_its_tools() {
+    let mut page = Page::connect_without_tools();
+    let (client, hub) = (recording_client(), Arc::clone(&page.hub));
+    let handler = async {
+        tokio::time::sleep(2 * SECOND).await;
+        page.register();
+        let call = page.recv_call().await;
+        page.complete(&call);
+    };
+    let (result, ()) = tokio::join!(
+        call_with_progress(&hub, &client, None, "work", json!({})),
+        handler
+    );
+    assert_eq!(result, CallToolResult::text("done".to_owned()));
+    assert_eq!(unknown_tool_wait(&hub).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_without_tools_is_waited_for_only_after_it_has_connected() {
+    let page = Page::connect_without_tools();
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(unknown_tool_wait(&page.hub).await, 2);
+    assert_eq!(unknown_tool_wait(&page.hub).await, 0);
 }
 
 #[tokio::test(start_paused = true)]
