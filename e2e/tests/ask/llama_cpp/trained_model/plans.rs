@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use super::{Arguments, TrainedTestBed, pieces, print_figures, result};
 use crate::test_bed::{QueryEvents, query, query_tool};
 
-/// The number of prompts that are sent, unless the variable `MCP_WEB_PLANS` sets it (at most 20).
-const PLANS: usize = 8;
+/// The number of prompts that are sent, unless the variable `MCP_WEB_PLANS` sets it (at most 20). Each takes
+/// eleven seconds of a processor.
+const PLANS: usize = 2;
 
 /// The number of prompts that are sent for a call of a tool, which takes up to three turns.
-const PLANS_AS_CALLS: usize = 2;
+const PLANS_AS_CALLS: usize = 1;
 
 /// The maximum output of a plan in tokens. One that complies with its schema has at most 120.
 const MAX_PLAN_TOKENS: &str = "200";
