@@ -72,12 +72,13 @@ pub trait DirectoryObserver: Send + Sync {
 /// An event of the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirectoryEvent {
-    /// The record of a node was written. Also sent for each record that was there before.
+    /// The record of a node was written. Also sent for each record that was there before. If it was replaced
+    /// meanwhile, only the later record may be sent.
     NodeAnnounced(NodeId, String),
     /// The record of a node was removed by the node. The end of a lease sends no event.
     NodeWithdrawn(NodeId),
     /// The record of a denial was written. Also sent for each record that was there before, and for these
-    /// before `Connected`.
+    /// before `Connected`. If it was replaced meanwhile, only the later record may be sent.
     DenialWritten(DenialKey, String),
     /// The connection to the directory was opened, or opened again.
     Connected,

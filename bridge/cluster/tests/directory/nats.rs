@@ -17,14 +17,8 @@ use bridge_cluster::{
     DenialKey, DirectoryEvent, NatsDirectory, NatsServer, NatsSettings, NodeId, NotWritten,
     RealmKey, Revision,
 };
-use tokio::time::{interval, timeout};
 
-use crate::contract::{Events, Node, check_contract};
-
-/// How long an operation is repeated. It is reached only if a test fails.
-const REPEAT_TIMEOUT: Duration = Duration::from_secs(60);
-
-const REPEAT_INTERVAL: Duration = Duration::from_millis(20);
+use crate::contract::{Events, Node, check_contract, eventually};
 
 /// An operation takes at most a second. The rest is for a busy machine.
 const OPERATION_LIMIT: Duration = Duration::from_millis(1_900);
@@ -62,21 +56,6 @@ async fn refusal(node: &mut Node) -> String {
         DirectoryEvent::Refused(text) => text,
         other => panic!("{other:?}"),
     }
-}
-
-/// Repeats an operation until it succeeds.
-async fn eventually<T, E>(mut operation: impl AsyncFnMut() -> Result<T, E>) -> T {
-    // A server that elects a leader refuses at once.
-    let mut clock = interval(REPEAT_INTERVAL);
-    let repeated = timeout(REPEAT_TIMEOUT, async {
-        loop {
-            clock.tick().await;
-            if let Ok(value) = operation().await {
-                return value;
-            }
-        }
-    });
-    repeated.await.expect("the operation succeeds")
 }
 
 fn settings(servers: &[NatsServer]) -> NatsSettings {
