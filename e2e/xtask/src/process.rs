@@ -34,6 +34,14 @@ pub(crate) fn cargo_program(program: &Path, workspace: &Workspace) -> Command {
     command
 }
 
+/// Creates a cargo command whose compiler for the crates of the workspace is clippy, so that one build
+/// also lints. `cargo clippy` compiles all dependencies once more.
+pub(crate) fn cargo_with_clippy(workspace: &Workspace) -> Command {
+    let mut command = cargo(workspace);
+    command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    command
+}
+
 /// Returns the folder of cargo.
 pub(crate) fn cargo_home() -> Option<PathBuf> {
     let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));

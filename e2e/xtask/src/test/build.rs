@@ -1,14 +1,14 @@
-//! Builds the test programs with one call of cargo.
+//! Builds the test programs with one call of cargo, which also lints.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::Workspace;
-use crate::process::cargo;
+use crate::process::cargo_with_clippy;
 use crate::step::{Outcome, step};
 
 /// An executable with the tests of one target of a crate.
@@ -23,52 +23,67 @@ pub(super) struct TestProgram {
     pub(super) executable: PathBuf,
 }
 
-/// Builds all libraries, programs and tests of the workspace, and returns the test programs.
+/// The results of a build.
+#[derive(Default)]
+pub(super) struct TestBuild {
+    pub(super) programs: Vec<TestProgram>,
+    has_warnings: bool,
+}
+
+impl TestBuild {
+    /// Returns an error if the compiler or clippy has printed a warning.
+    pub(super) fn check_warnings(&self) -> Result<()> {
+        ensure!(!self.has_warnings, "fix what clippy reports above");
+        Ok(())
+    }
+}
+
+/// Builds all targets of the workspace, with the warnings of clippy.
 ///
 /// It is one call because cargo unites the features of what it builds together: a second call with
 /// other packages would compile many dependencies again.
-pub(super) fn build_tests(workspace: &Workspace) -> Result<Vec<TestProgram>> {
-    step("building everything", || {
-        let mut build = cargo(workspace);
+pub(super) fn build_tests(workspace: &Workspace) -> Result<TestBuild> {
+    step("building everything, with clippy", || {
+        let mut build = cargo_with_clippy(workspace);
         build
-            .args([
-                "build",
-                "--workspace",
-                "--lib",
-                "--bins",
-                "--tests",
-                "--examples",
-            ])
-            .arg("--message-format=json-render-diagnostics")
+            .args(["build", "--workspace", "--lib", "--bins", "--tests"])
+            // Without the name, cargo would also build the libraries and programs as benchmarks.
+            .args(["--examples", "--bench", "*"])
+            .arg("--message-format=json-diagnostic-rendered-ansi")
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
         let mut cargo = build
             .spawn()
             .context("cargo does not start: install Rust with rustup")?;
-        let mut programs = match cargo.stdout.take() {
-            Some(messages) => parse_test_programs(messages, workspace.root())?,
-            None => Vec::new(),
+        let mut build = match cargo.stdout.take() {
+            Some(messages) => parse_messages(messages, workspace.root())?,
+            None => TestBuild::default(),
         };
         if !cargo.wait()?.success() {
             bail!("the project does not compile: fix the errors above");
         }
-        programs.sort();
-        Ok(Outcome::Done(programs))
+        build.programs.sort();
+        Ok(Outcome::Done(build))
     })
 }
 
-fn parse_test_programs(messages: ChildStdout, root: &Path) -> Result<Vec<TestProgram>> {
-    let mut programs = Vec::new();
+/// Prints the messages of the compiler, and collects the rest.
+fn parse_messages(messages: ChildStdout, root: &Path) -> Result<TestBuild> {
+    let mut build = TestBuild::default();
     for line in BufReader::new(messages).lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
-        programs.extend(parse_test_program(&message, root));
+        build.programs.extend(parse_test_program(&message, root));
+        if let Some(text) = message["message"]["rendered"].as_str() {
+            eprint!("{text}");
+            build.has_warnings |= message["message"]["level"] == "warning";
+        }
     }
-    Ok(programs)
+    Ok(build)
 }
 
 fn parse_test_program(message: &Value, root: &Path) -> Option<TestProgram> {
     let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
-    if !is_test {
+    if !is_test || message["target"]["kind"] == json!(["bench"]) {
         return None;
     }
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;

@@ -33,7 +33,7 @@ pub(super) fn run_tests(workspace: &Workspace, filter: Option<&str>) -> Result<S
         "mcp-web-stdio",
     )?;
     let windows = build("x86_64-pc-windows-gnu", "client-stdio", "mcp-web-stdio")?;
-    let built = build::build_tests(workspace)?;
+    let built = build::build_tests(workspace)?.programs;
     let mut tests = built.iter();
     let test = tests.find(|it| Suite::from_program(it) == Suite::Packages);
     let test = test.context("e2e/xtask has no tests of packages")?;

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every test of the project but those of native windows, from a fresh checkout.
 //!
 //! First, the tools that the tests need are installed (`tools`), and the checks of `lint` run. Then
-//! one call of cargo builds everything (`build`), so that no crate is compiled twice with different
-//! features. The test programs of that build, the documentation's examples and the SDK's own tests in
+//! one call of cargo builds everything and runs clippy (`build`), so that no crate is compiled twice. The
+//! test programs of that build, the documentation's examples and the SDK's own tests in
 //! a browser (`jobs`) run side by side (`schedule`, `runner`), but those whose inputs have not changed
 //! since they passed (`reuse`). The results in their output are counted (`counts`), what failed is
 //! repeated (`failures`), and the sums are the last line of the output (`report`). `quick` selects what
@@ -75,7 +75,9 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     let tools = Tools::ensure(workspace, options)?;
     let earlier = EarlierResults::new(workspace, &tools)?;
     if is_linted {
-        report.add_check(lint::clippy(workspace));
+        if !options.includes_tests() {
+            report.add_check(lint::clippy(workspace));
+        }
         report.add_check(lint::imports::check(workspace));
         report.add_check(lint::clobbering::check(workspace));
     }
@@ -85,9 +87,12 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
     if !options.includes_tests() {
         return Ok(());
     }
-    let programs = build::build_tests(workspace)?;
+    let build = build::build_tests(workspace)?;
+    if is_linted {
+        report.add_check(build.check_warnings());
+    }
     let mut to_run = Vec::new();
-    for job in jobs::select(workspace, &programs, &tools, options, earlier) {
+    for job in jobs::select(workspace, &build.programs, &tools, options, earlier) {
         match reused(job.green.as_ref(), options)? {
             Some(earlier) => report.add_suite(earlier),
             None => to_run.push(job),
@@ -130,7 +135,7 @@ pub(crate) fn build_program(
     target: &str,
 ) -> Result<PathBuf> {
     sdk::ensure(workspace)?;
-    let programs = build::build_tests(workspace)?;
+    let programs = build::build_tests(workspace)?.programs;
     let program = programs.into_iter().find(|program| {
         program.crate_folder == Path::new(crate_folder) && program.target == target
     });
@@ -160,7 +165,7 @@ fn run_native_windows(
     report.add_check(linted);
     native_window::build(workspace)?;
     let mut runs = vec![native_window::run_unit_tests(workspace, filter)];
-    for program in build::build_tests(workspace)? {
+    for program in build::build_tests(workspace)?.programs {
         if Suite::from_program(&program) == Suite::NativeWindow {
             let job = Job::new_whole(workspace, &program, tools, filter);
             runs.push(runner::run_and_count(&job.name, job.command, Output::Live));
@@ -186,7 +191,7 @@ pub(crate) fn run_clients(
     let mut tools = Tools::ensure(workspace, &Options::for_suites(suites))?;
     change(&mut tools);
     let mut counts = Counts::default();
-    for program in build::build_tests(workspace)? {
+    for program in build::build_tests(workspace)?.programs {
         if suites.contains(&Suite::from_program(&program)) {
             let job = Job::new_whole(workspace, &program, &tools, None);
             counts += runner::run_and_count(&job.name, job.command, Output::Live).counts;

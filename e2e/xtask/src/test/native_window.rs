@@ -11,7 +11,7 @@ use super::reuse::{GreenResult, ProductFingerprint};
 use super::runner::{self, SuiteRun};
 use super::tools::Tools;
 use crate::Workspace;
-use crate::process::{cargo, run};
+use crate::process::{cargo_with_clippy, run};
 use crate::step::{Outcome, step};
 
 /// The folder of the test program, whose workspace also has the crate of the driver.
@@ -31,28 +31,21 @@ pub(super) fn green_result(workspace: &Workspace, tools: &Tools) -> Result<Green
     GreenResult::new(workspace, &product, "e2e: native_window", &INPUTS)
 }
 
-/// Checks formatting and runs clippy, which the checks of the other crates leave out.
+/// Checks formatting, which the checks of the other crates leave out.
 pub(super) fn lint(workspace: &Workspace) -> Result<()> {
     step("cargo fmt --check of native windows", || {
         let mut format = own_cargo(workspace, "fmt");
         format.args(["--all", "--check"]);
         run(&mut format, &format!("run `cargo fmt --all` in {FOLDER}"))?;
         Ok(Outcome::Done(()))
-    })?;
-    step("cargo clippy of native windows", || {
-        let mut clippy = own_cargo(workspace, "clippy");
-        clippy.args(["--quiet", "--workspace", "--all-targets", "--locked"]);
-        clippy.args(["--", "--deny", "warnings"]);
-        run(&mut clippy, "fix what clippy reports above")?;
-        Ok(Outcome::Done(()))
     })
 }
 
-/// Builds the test program.
+/// Builds the programs and tests of both crates. Their warnings, also those of clippy, are errors.
 pub(super) fn build(workspace: &Workspace) -> Result<()> {
-    step("building the program native-window", || {
+    step("building native windows, with clippy", || {
         let mut build = own_cargo(workspace, "build");
-        build.args(["--package", "native-window", "--locked"]);
+        build.args(["--workspace", "--all-targets", "--locked"]);
         run(&mut build, "fix the errors above")?;
         Ok(Outcome::Done(()))
     })
@@ -67,7 +60,7 @@ pub(super) fn run_unit_tests(workspace: &Workspace, filter: Option<&str>) -> Sui
 }
 
 fn own_cargo(workspace: &Workspace, command: &str) -> Command {
-    let mut cargo = cargo(workspace);
+    let mut cargo = cargo_with_clippy(workspace);
     cargo
         .arg(command)
         .current_dir(workspace.path(FOLDER))

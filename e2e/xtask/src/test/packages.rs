@@ -26,7 +26,7 @@ const DEBIAN_PROGRAMS: [&str; 4] = ["busybox-static", "debootstrap", "runc", "sy
 pub(super) fn run_tests(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
     let tools = PackageTools::ensure(workspace)?;
     sdk::ensure_package(workspace)?;
-    let built = build::build_tests(workspace)?;
+    let built = build::build_tests(workspace)?.programs;
     let mut tests = built.iter();
     let test = tests.find(|it| Suite::from_program(it) == Suite::Packages);
     let test = &test

@@ -13,7 +13,7 @@ use super::counts::Counts;
 use super::failures::Failures;
 use super::tools::Tools;
 use crate::Workspace;
-use crate::process::{cargo, kill_with_descendants};
+use crate::process::{cargo, cargo_with_clippy, kill_with_descendants};
 use crate::toolchain::WASM_TARGET;
 
 /// The result of one run of tests.
@@ -62,7 +62,8 @@ pub(super) fn program(workspace: &Workspace, program: &TestProgram, tools: &Tool
 
 /// Returns the command that runs the examples in the documentation of all crates.
 pub(super) fn doc_tests(workspace: &Workspace, filter: Option<&str>) -> Command {
-    let mut command = cargo(workspace);
+    // As in the build of the tests: otherwise all libraries would be compiled again.
+    let mut command = cargo_with_clippy(workspace);
     command
         .args([
             "test",
