@@ -30,7 +30,7 @@ const PACKAGES: [(&str, &str); 2] = [
     ("client-stdio", "mcp-web-stdio"),
 ];
 
-/// What to do for other systems.
+/// The work for other systems.
 #[derive(Debug, Args)]
 pub struct Options {
     /// Only check that both programs compile for Windows and macOS without warnings
