@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use http::HeaderValue;
-pub use reqwest::Url;
 use tracing::level_filters::LevelFilter;
+pub use url::Url;
 
 use crate::bearer_token::{BearerToken, header_value};
 use crate::connection_flags::{ConnectionFlags, DEFAULT_TOKEN_COMMAND_TIMEOUT};

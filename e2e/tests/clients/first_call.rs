@@ -22,7 +22,10 @@ struct Steps {
 
 impl Steps {
     fn done(&mut self, step: &str) {
-        println!("{step}: {:.1} s", self.began.elapsed().as_secs_f64());
+        e2e::print_figures(&format!(
+            "{step}: {:.1} s",
+            self.began.elapsed().as_secs_f64()
+        ));
         self.began = Instant::now();
     }
 }

@@ -262,7 +262,6 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/agent_queries/agent_process.rs",
             "client-stdio/src/address_holder.rs",
             "client-stdio/src/bridge_http.rs",
-            "client-stdio/src/config.rs",
             "client-stdio/src/event_stream.rs",
             "e2e/src/agent_service.rs",
             "e2e/src/clients.rs",
