@@ -9,12 +9,13 @@ const HOSTS: u8 = 4;
 /// The endings of calls while nodes are cut from each other, and when one gives its users away. The next
 /// owner knows only the tabs that are back and the tools that they have offered, and waits 3 s for the
 /// others.
-const CUT: [&str; 10] = [
+const CUT: [&str; 11] = [
     "200 -32602",
     "200 CallMayHaveRun",
     "200 ClusterUnavailable",
     "200 PageGone",
     "200 SessionNotFound",
+    "404 ToolNotFound",
     "502 NodeLost",
     "503 ClusterUnavailable",
     "504 NodeLost",
