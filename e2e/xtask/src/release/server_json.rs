@@ -106,7 +106,7 @@ mod tests {
     fn the_document_fits_the_schema_of_the_registry() {
         let folder = tempfile::tempdir().unwrap();
         let mut release = ReleaseFolder::create(folder.path().join("release"), 0).unwrap();
-        for file in ["npm/a.tgz", "pypi/a.whl", "oci/a.tar", "mcpb/a.mcpb"] {
+        for file in ["npm/mcp-web.tgz", "pypi/a.whl", "oci/a.tar", "mcpb/a.mcpb"] {
             release.write(file, "x").unwrap();
         }
         let document = document(&release);
