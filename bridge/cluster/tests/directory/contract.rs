@@ -162,29 +162,20 @@ async fn replace(node: &Node, realm: &RealmKey, record: &str, last: Revision) ->
 
 /// Reads a record until it has at least this revision: a read may be older than an acknowledged write.
 pub(crate) async fn find_since(node: &Node, realm: &RealmKey, revision: Revision) -> StoredRecord {
-    let find = async {
-        loop {
-            match node.directory.find(realm).await {
-                Ok(Some(stored)) if stored.revision >= revision => return stored,
-                _ => tokio::task::yield_now().await,
-            }
-        }
-    };
-    timeout(EVENT_TIMEOUT, find)
-        .await
-        .expect("the record is found")
+    eventually(async || match node.directory.find(realm).await {
+        Ok(Some(stored)) if stored.revision >= revision => Ok(stored),
+        other => Err(other),
+    })
+    .await
 }
 
 /// Reads a record until it is absent.
 pub(crate) async fn wait_until_absent(node: &Node, realm: &RealmKey) {
-    let find = async {
-        while node.directory.find(realm).await != Ok(None) {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(EVENT_TIMEOUT, find)
-        .await
-        .expect("the record is removed");
+    eventually(async || match node.directory.find(realm).await {
+        Ok(None) => Ok(()),
+        other => Err(other),
+    })
+    .await;
 }
 
 async fn creates_a_record_once(one: &Node, two: &Node) {

@@ -1,9 +1,9 @@
 //! Read access to sessions, for interfaces with their own rules for lists and routes.
 
 use std::sync::Arc;
-use web_time::Instant;
 
 use bridge_protocol::{Kind, SessionId};
+use web_time::Instant;
 
 use super::routing::{self, SessionTarget, find_session};
 use super::session::ResourceMatch;
@@ -28,7 +28,7 @@ impl Realm {
         self.sessions.values().any(Session::has_registered)
     }
 
-    /// When the latest page connected, if it has registered nothing yet.
+    /// When the session of the latest page began, if the page has registered nothing yet.
     pub fn unregistered_since(&self) -> Option<Instant> {
         let (_, latest) = self.sessions.last()?;
         (!latest.has_registered()).then(|| latest.began())

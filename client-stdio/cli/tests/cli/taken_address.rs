@@ -119,7 +119,9 @@ async fn clients_that_start_meanwhile_use_the_bridge_of_the_person() {
     let page = user.page().await;
     for mut client in clients {
         // One whose handshake the former bridge has cut off connects again in the background.
-        while !client.list_tools().await.to_string().contains("add_card") {}
+        let connecting =
+            async { while !client.list_tools().await.to_string().contains("add_card") {} };
+        with_deadline("the tools of the page", connecting).await;
         client.close().await;
     }
     assert!(user.bridges().is_empty());

@@ -203,29 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn packages_are_a_separate_step() {
-        let mut options = Options::default();
-        assert!(!options.includes(Suite::Packages));
-        options.packages = true;
-        assert!(options.includes(Suite::Packages) && !options.includes(Suite::Rust));
-        assert!(!options.includes(Suite::Lint) && !options.includes_tests());
-    }
-
-    #[test]
-    fn other_systems_are_a_separate_step() {
-        let mut options = Options::default();
-        assert!(!options.includes(Suite::Cross));
-        options.cross = true;
-        assert!(options.includes(Suite::Cross) && !options.includes(Suite::Packages));
-        assert!(!options.includes(Suite::Lint) && !options.includes_tests());
-    }
-
-    #[test]
-    fn native_windows_are_a_separate_step() {
-        let mut options = Options::default();
-        assert!(options.includes(Suite::Journeys) && !options.includes(Suite::NativeWindow));
-        options.native_window = true;
-        assert!(options.includes(Suite::NativeWindow) && !options.includes(Suite::Journeys));
-        assert!(!options.includes(Suite::Lint) && !options.includes_tests());
+    fn separate_steps_run_alone() {
+        let packages: fn(&mut Options) = |it| it.packages = true;
+        for (suite, select) in [
+            (Suite::Packages, packages),
+            (Suite::Cross, |it| it.cross = true),
+            (Suite::NativeWindow, |it| it.native_window = true),
+        ] {
+            let mut options = Options::default();
+            assert!(options.includes(Suite::Journeys) && !options.includes(suite));
+            select(&mut options);
+            assert!(options.includes(suite) && !options.includes_tests());
+            for other in [Suite::Lint, Suite::Rust, Suite::Journeys] {
+                assert!(!options.includes(other), "{suite:?}: {other:?}");
+            }
+        }
     }
 }
